@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -175,9 +174,8 @@ func (s *script) run(applies bool, args []string) error {
 	if applies {
 		strike, due = s.net.strike()
 	}
-	config := filepath.Join(s.folder, "cli.tfrc")
 	if strike == "" && !s.built {
-		if err := os.WriteFile(config, nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(s.folder, "cli.tfrc"), nil, 0o600); err != nil {
 			return usageError{err}
 		}
 		variable, stop := ServeProvider(s.t, provider.WithClock(s.clock), provider.WithEnvironment(s.ts.Getenv))
@@ -187,9 +185,7 @@ func (s *script) run(applies bool, args []string) error {
 		return s.execute(args)
 	}
 	s.ts.Setenv("TF_REATTACH_PROVIDERS", "")
-	if err := s.build(config); err != nil {
-		return err
-	}
+	s.build()
 	if strike == "" {
 		return s.execute(args)
 	}
@@ -212,17 +208,10 @@ func (s *script) execute(args []string) error {
 }
 
 // build makes the CLI run the built program, which notes its process and the CLI's.
-func (s *script) build(config string) error {
-	shell, err := exec.LookPath("sh")
-	if err != nil {
-		return usageError{err}
-	}
-	program := sandboxtest.Program(s.t)
-	wrapper := fmt.Sprintf("#!%s\necho $PPID $$ > '%s'\n[ -z \"$PROVIDER_LOG\" ] || exec 2>>\"$PROVIDER_LOG\"\nexec '%s' \"$@\"\n", shell, filepath.Join(s.folder, "processes"), program)
-	overrides := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"vcard/vcard\" = %q\n  }\n  direct {}\n}\n", s.folder)
-	return errors.Join(
-		os.WriteFile(filepath.Join(s.folder, filepath.Base(program)), []byte(wrapper), 0o700), //nolint:gosec // it is to be run
-		os.WriteFile(config, []byte(overrides), 0o600))
+func (s *script) build() {
+	const lines = "echo $PPID $$ > '%s'\n[ -z \"$PROVIDER_LOG\" ] || exec 2>>\"$PROVIDER_LOG\"\nexec \"$PROVIDER\" \"$@\""
+	work := &Workspace{Dir: s.folder, t: s.t}
+	work.Wrapped(fmt.Sprintf(lines, filepath.Join(s.folder, "processes")))
 }
 
 // strikes does to the CLI and the provider what they were to meet, once it is due.

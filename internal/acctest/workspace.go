@@ -31,7 +31,7 @@ const Required = "terraform {\n  required_providers {\n    vcard = { source = \"
 type Workspace struct {
 	Dir string
 	Env []string // added to the environment of every command
-	t   *testing.T
+	t   T
 
 	built bool // the CLI runs the built provider instead
 }

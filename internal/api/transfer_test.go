@@ -203,27 +203,6 @@ func TestMoveAcrossFailures(t *testing.T) {
 	}
 }
 
-// A movement that takes effect after the client has given up is resolved later,
-// by another process.
-func TestResolveWhatCameLate(t *testing.T) {
-	t.Parallel()
-	for _, delta := range []usd.Amount{step, -step} {
-		service, card, record := newAccount(t, fault{commit: 170 * time.Second, response: "drop"}, lostForGood.forEver())
-		open, err := service.client(t).Move(t.Context(), move(card.ID, delta, record))
-		if kindOf(err) != "unknown" {
-			t.Fatal(open, err)
-		}
-		service.later(time.Minute)
-		before, client := kept(card.ID, open.Record), service.client(t)
-		resolved, err := client.ResolvePending(t.Context(), card.ID, *before)
-		after := resolved.Record
-		same(t, "resolved", []any{told(resolved, err), resolved.CardBalance}, fmt.Sprintf("[made before %s]", start+delta))
-		same(t, "remembered", []any{after.Anchor.Balance, after.Pending == nil, after.Seed != before.Seed}, fmt.Sprintf("[%s true true]", start+delta))
-		moved, err := client.Move(t.Context(), move(card.ID, delta, before))
-		same(t, "moved", []any{told(moved, err), moved.Record.Anchor.Last, len(service.keys())}, fmt.Sprintf("[made before %s 5]", delta))
-	}
-}
-
 // Nothing is no movement. What is pending is given its time, keeps other movements
 // from being sent, and is pending no more once it is refused, after one more lost
 // response, under its key.

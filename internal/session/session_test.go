@@ -2,8 +2,11 @@ package session_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -11,14 +14,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // against returns a session with a service that responds like this.
@@ -170,5 +178,242 @@ func TestNewCardsOfOnePlan(t *testing.T) {
 				t.Errorf("%s: %q, want %q", name, said, test.want)
 			}
 		}
+	}
+}
+
+// Every response that is no success says what came back, and what to do.
+func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		err  error
+		says []string
+	}{
+		"redirect":        {&transport.Error{Status: http.StatusMovedPermanently}, []string{"answered 301", "Redirects are not followed", "base_url"}},
+		"unauthorized":    {&transport.Error{Status: http.StatusUnauthorized, Code: "unauthorized"}, []string{"answered 401 (unauthorized)", "VCARD_API_KEY"}},
+		"not ready":       {&transport.Error{Status: http.StatusForbidden, Code: "api_not_enabled"}, []string{"answered 403 (api_not_enabled)", "The third step"}},
+		"onboarding":      {&transport.Error{Status: http.StatusForbidden, Code: "onboarding_incomplete", Message: "Confirm the e-mail, and make a deposit"}, []string{"The first or the second step"}},
+		"not onboarded":   {&transport.Error{Status: http.StatusForbidden, Code: "onboarding_incomplete", Message: "Not yet"}, []string{"The first or the second step"}},
+		"no e-mail":       {&transport.Error{Status: http.StatusForbidden, Code: "onboarding_incomplete", Message: "Confirm the E-Mail"}, []string{"The first step is next"}},
+		"no deposit":      {&transport.Error{Status: http.StatusForbidden, Code: "onboarding_incomplete", Message: "Deposit first"}, []string{"The second step is next"}},
+		"forbidden":       {&transport.Error{Status: http.StatusForbidden}, []string{"answered 403", "confirms the e-mail address"}},
+		"not found":       {&transport.Error{Status: http.StatusNotFound, Code: "not_found", Message: "no such card"}, []string{"answered 404 (not_found): no such card.", "belongs to another account"}},
+		"no wallet":       {&transport.Error{Status: http.StatusNotFound, Code: "not_found", Path: "/wallet/balance"}, []string{"answered 404 (not_found).", "something else may be at base_url"}},
+		"gateway's 404":   {&transport.Error{Status: http.StatusNotFound, Message: "<html>"}, []string{"answered 404: <html>.", "a gateway or another server answered in its place"}},
+		"conflict":        {&transport.Error{Status: http.StatusConflict}, []string{"answered 409", "Something else may be changing the same object"}},
+		"rate limited":    {&transport.Error{Status: http.StatusTooManyRequests}, []string{"answered 429", "rate_limits"}},
+		"paused for long": {&transport.Error{Status: http.StatusTooManyRequests, RetryAt: time.Date(2026, 3, 1, 14, 30, 0, 0, time.UTC)}, []string{"Wait until 2026-03-01 14:30:00 UTC"}},
+		"server error":    {&transport.Error{Status: http.StatusInternalServerError}, []string{"answered 500", "Try again later"}},
+		"bad gateway":     {&transport.Error{Status: http.StatusBadGateway, Message: "<html>"}, []string{"answered 502: <html>.", "a gateway in front of it"}},
+		"unavailable":     {&transport.Error{Status: http.StatusServiceUnavailable}, []string{"answered 503", "not available at the moment"}},
+		"poor card":       {&transport.Error{Status: http.StatusPaymentRequired, Code: "E1001", Path: "/cards/card_1/withdraw"}, []string{"The card holds less"}},
+		"reused key":      {&transport.Error{Status: http.StatusBadRequest, Code: "idempotency_key_reused"}, []string{"Run the command again"}},
+		"unknown BIN":     {&transport.Error{Status: http.StatusBadRequest, Code: "bin_not_found"}, []string{"vcard_bins"}},
+		"plain http":      {&transport.RequestError{Err: tls.RecordHeaderError{RecordHeader: [5]byte([]byte("HTTP/"))}}, []string{"speaks plain http"}},
+		"no TLS":          {&transport.RequestError{Err: tls.RecordHeaderError{RecordHeader: [5]byte([]byte("SSH-2"))}}, []string{"Check base_url and the network"}},
+		"no connection":   {&transport.RequestError{Operation: "read card card_1", Err: errors.New("connection refused")}, []string{"connection refused", "Check base_url"}},
+		"no sandbox":      {&transport.RequestError{Err: &net.OpError{Op: "dial", Addr: &net.TCPAddr{IP: net.IPv6loopback}, Err: errors.New("connection refused")}}, []string{"Nothing listens there. Start the sandbox"}},
+		"no host":         {&transport.RequestError{Err: &net.OpError{Op: "dial", Err: &net.DNSError{Name: "cards.example", IsNotFound: true}}}, []string{"Check the host in base_url"}},
+		"a proxy":         {&transport.RequestError{Operation: "read card card_1", Err: &transport.ProxyError{Address: "10.0.0.1:3128", Err: errors.New("Forbidden")}}, []string{"through the proxy 10.0.0.1:3128: Forbidden", "HTTPS_PROXY", "NO_PROXY"}},
+		"undecided transfer": {
+			&transport.UndecidedError{Kind: transport.MutationMove, Operation: "fund card card_1", Attempts: 2, Key: "k1", Err: &transport.Error{Status: 500}},
+			[]string{"not known whether this took effect (attempts: 2, idempotency key k1)", "run terraform plan"},
+		},
+		"undecided issuance": {&transport.UndecidedError{Kind: transport.MutationIssue, Err: errors.New("lost")}, []string{"Look for a new card"}},
+		"undecided issuance in an outage": {
+			&transport.UndecidedError{Kind: transport.MutationIssue, Attempts: 1, Key: "k1", Err: &transport.OutageError{Kind: transport.OutageEndpoint, Err: &transport.Error{Status: http.StatusServiceUnavailable}}},
+			[]string{"not known whether this took effect (attempts: 1, idempotency key k1)", "Look for a new card"},
+		},
+		"undecided webhook": {&transport.UndecidedError{Kind: transport.MutationRegister, Err: errors.New("lost")}, []string{"remove it there before you register it again"}},
+		"undecided freeze":  {&transport.UndecidedError{Kind: transport.MutationSetFrozen, Err: errors.New("lost")}, []string{"Run terraform plan: it reads the card's state"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := session.ErrorDiagnostic("fund card card_1", test.err)
+			if d.Summary() != "Could not fund card card_1" {
+				t.Errorf("the summary is %q", d.Summary())
+			}
+			sandboxtest.Says(t, "the detail", d.Detail(), test.says...)
+			if !strings.HasSuffix(d.Detail(), ".") || strings.Contains(d.Detail(), "..") {
+				t.Errorf("%q is no sentence", d.Detail())
+			}
+		})
+	}
+}
+
+// Terraform shows one of many warnings with the same title.
+func TestLostResponseWarning(t *testing.T) {
+	t.Parallel()
+	one, other := session.LostResponseWarning("fund card card_1", true), session.LostResponseWarning("issue card card_2", true)
+	if len(one) != 1 || one[0].Summary() != other[0].Summary() || !strings.HasPrefix(one[0].Detail(), "When asked to fund card card_1, the service's response was lost on the way") {
+		t.Errorf("says %v and %v", one, other)
+	}
+	if diags := session.LostResponseWarning("fund card card_1", false); diags != nil {
+		t.Errorf("nothing was lost, and it says %v", diags)
+	}
+}
+
+// purse is a session with a service whose wallet and cards hold this, and how often the
+// wallet was read. It cannot be read where it holds "".
+func purse(t *testing.T, wallet, cards string) (*session.Session, *atomic.Int32) {
+	t.Helper()
+	reads := new(atomic.Int32)
+	return against(t, func(w http.ResponseWriter, _ *http.Request) {
+		reads.Add(1)
+		if wallet == "refused" { // as every call is
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write([]byte(`{"error": "unauthorized", "message": "no such key"}`))
+			return
+		}
+		if wallet == "" {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = w.Write([]byte(`{"error": "forbidden", "message": "not with this key"}`))
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"balance": %s, "currency": "USDT", "pending_deposits": 0.00, "cards_active": "many", "cards_total_balance": %s}`, wallet, cards)
+	}), reads
+}
+
+// said is what a card's plan has to say.
+func said(diags diag.Diagnostics) (text string) {
+	for _, one := range diags {
+		text += fmt.Sprintf("%s: %s. %s\n", one.Severity(), one.Summary(), one.Detail())
+	}
+	return text
+}
+
+func takes(amount usd.Amount) session.PlannedSpend {
+	return session.PlannedSpend{Card: "card " + amount.String(), Taken: amount}
+}
+
+// What a plan takes from the wallet is said once, by a card that takes; and where it is to be
+// refused, once more when what other cards hold cannot pay for it either.
+func TestWalletCheck(t *testing.T) {
+	t.Parallel()
+	type step struct {
+		planned session.PlannedSpend
+		says    string
+	}
+	const unread = "The plan is not checked against the wallet. Could not see whether the wallet can pay for this plan. "
+	keeps := session.PlannedSpend{Card: "kept", Holds: 50_00}
+	for name, test := range map[string]struct {
+		wallet, cards string
+		check         session.WalletCheck
+		steps         []step
+		reads         int32
+	}{
+		"nothing is moved":  {"", "", "", []step{{takes(0), ""}, {keeps, ""}}, 0},
+		"one cent over it":  {"100.00", "0.00", "", []step{{takes(100_00), ""}, {takes(1), "Warning: The plan takes at least 100.01 USD from a wallet that holds 100.00 USD"}, {takes(1), ""}}, 1},
+		"the largest first": {"100.00", "0.00", "", []step{{takes(60_00), ""}, {takes(70_00), "Most goes to card 70.00 with 70.00 USD, card 60.00 with 60.00 USD."}}, 1},
+		"refused":           {"100.00", "0.00", session.WalletCheckError, []step{{takes(100_01), "Error: The plan takes at least 100.01 USD"}, {takes(1), ""}}, 1},
+		"off":               {"100.00", "0.00", session.WalletCheckOff, []step{{takes(100_01), ""}}, 0},
+		"others may pay":    {"100.00", "50.00", "", []step{{takes(120_00), "Warning: The plan takes at least 120.00 USD"}, {takes(40_00), ""}}, 1},
+		"they cannot":       {"100.00", "50.00", session.WalletCheckError, []step{{takes(120_00), "Warning: "}, {takes(40_00), "Error: The plan takes at least 160.00 USD"}}, 1},
+		"a card that is kept": {
+			"100.00", "50.00", session.WalletCheckError,
+			[]step{{takes(120_00), "Warning: "}, {keeps, ""}, {takes(1), "Error: The plan takes at least 120.01 USD"}},
+			1,
+		},
+		"it cannot be read":   {"", "", "", []step{{takes(100_00), "Warning: " + unread}, {takes(100_00), ""}}, 1},
+		"it has to be":        {"", "", session.WalletCheckError, []step{{takes(100_00), "Error: " + unread}}, 1},
+		"an outage":           {"refused", "", "", []step{{takes(100_00), ""}}, 1}, // which every call tells
+		"in spite of one":     {"refused", "", session.WalletCheckError, []step{{takes(100_00), "Error: The plan is not checked against the wallet"}}, 1},
+		"it is no number":     {`"many"`, "0.00", "", []step{{takes(1), unread}}, 1},
+		"it is too much":      {"1e18", "0.00", "", []step{{takes(1), unread}}, 1},
+		"the cards lack":      {"100.00", "null", "", []step{{takes(100_00), ""}, {takes(1), "cards_total_balance missing"}, {takes(1), ""}}, 1},
+		"it pays for another": {"100.00", "0.00", "", []step{{session.PlannedSpend{Taken: 200_00, Returned: 100_00}, ""}, {takes(1), "at least 100.01 USD"}}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, reads := purse(t, test.wallet, test.cards)
+			s.WalletCheck = test.check
+			for _, step := range test.steps {
+				if text := said(s.Spend(t.Context(), step.planned)); (text == "") != (step.says == "") || !strings.Contains(text, step.says) {
+					t.Errorf("%s says %q, want %q", step.planned.Card, text, step.says)
+				}
+			}
+			if n := reads.Load(); n != test.reads {
+				t.Errorf("the wallet was read %d times, want %d", n, test.reads)
+			}
+		})
+	}
+}
+
+// In whatever order a plan's cards come, a plan that can be paid is not refused, and of one
+// that cannot, exactly one card which takes money tells, of all.
+func TestOrderOfCards(t *testing.T) {
+	t.Parallel()
+	for n := range 8 {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			payable := n%2 == 0
+			returns := session.PlannedSpend{Card: "ended", Holds: 100_00}
+			if payable {
+				returns.Returned = 100_00
+			}
+			plan := []session.PlannedSpend{takes(60_00), takes(40_00), takes(50_00), takes(10_00), returns, {Card: "kept", Holds: 100_00}}
+			late := 4 // those that take nothing
+			if n >= 4 {
+				rand.Shuffle(len(plan), func(i, j int) { plan[i], plan[j] = plan[j], plan[i] })
+				late = len(plan)
+			}
+			s, reads := purse(t, "60.00", "200.00")
+			s.WalletCheck = session.WalletCheckError
+			var beside sync.WaitGroup
+			told := make([]string, len(plan))
+			for i, card := range plan {
+				if i == late {
+					sandboxtest.Eventually(t, func() bool { return reads.Load() > 0 })
+				}
+				beside.Go(func() { told[i] = said(s.Spend(t.Context(), card)) })
+			}
+			beside.Wait()
+			const want = "Error: The plan takes at least 160.00 USD from a wallet that holds 60.00 USD. Loads, issuance fees, funds and top-ups planned so far, " +
+				"less what they return, pass the wallet's balance by 100.00 USD. Most goes to card 60.00 with 60.00 USD, card 50.00 with 50.00 USD, card 40.00 with 40.00 USD. "
+			for i, text := range told {
+				if text != "" && (payable || plan[i].Taken == 0) {
+					t.Errorf("payable: %t, %s says %s", payable, plan[i].Card, text)
+				}
+			}
+			if all := strings.Join(told, ""); !payable && (strings.Count(all, "Error: ") != 1 || !strings.HasPrefix(all, want)) {
+				t.Errorf("of %v says %s", plan, all)
+			}
+		})
+	}
+}
+
+// What a plan takes is bounded whatever it returns, but for a replacement's own card.
+func TestMaxTakenPerPlan(t *testing.T) {
+	t.Parallel()
+	const over = "Error: The plan takes at least 300.01 USD, and max_taken_per_plan is 300.00 USD."
+	for name, test := range map[string]struct {
+		planned []session.PlannedSpend
+		says    string
+	}{
+		"as much":               {[]session.PlannedSpend{takes(200_00), takes(100_00)}, ""},
+		"a cent more":           {[]session.PlannedSpend{takes(200_00), takes(100_00), takes(1)}, over + " That is the sum of loads, issuance fees, funds and top-ups planned so far; what other cards return does not count. Most goes to card 200.00 with 200.00 USD, card 100.00 with 100.00 USD, card 0.01 with 0.01 USD."},
+		"less what others give": {[]session.PlannedSpend{{Returned: 1000_00}, takes(300_01)}, over},
+		"less its own card":     {[]session.PlannedSpend{{Taken: 350_00, Returned: 50_00}}, ""},
+		"which never helps":     {[]session.PlannedSpend{{Taken: 50_00, Returned: 350_00}, takes(300_01)}, over},
+		"what may be made":      {[]session.PlannedSpend{{Taken: 100_00, Doubtful: 200_00}}, ""},
+		"what may be, and more": {[]session.PlannedSpend{{Returned: 50_00, Doubtful: 300_00}, takes(1)}, over},
+		"planned again":         {[]session.PlannedSpend{takes(100_00), {Taken: 300_00, Again: true, Counted: 100_00}}, ""},
+		"planned again, over":   {[]session.PlannedSpend{takes(100_00), {Taken: 300_01, Again: true, Counted: 100_00}}, over},
+		"after a withdrawal":    {[]session.PlannedSpend{{Returned: 100_00}, {Taken: 300_00, Again: true, Counted: -100_00}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, reads := purse(t, "1.00", "0.00")
+			s.WalletCheck, s.MaxTakenPerPlan = session.WalletCheckOff, new(usd.Amount(300_00))
+			text := ""
+			for _, planned := range test.planned {
+				text += said(s.Spend(t.Context(), planned))
+			}
+			if (text == "") != (test.says == "") || !strings.HasPrefix(text, test.says) || reads.Load() > 0 {
+				t.Errorf("says %q, want %q", text, test.says)
+			}
+			if text != "" && said(s.Spend(t.Context(), takes(1))) != "" {
+				t.Error("it is said again")
+			}
+		})
 	}
 }
