@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // siteOf is a repository with these files.
@@ -28,40 +30,22 @@ func siteOf(files map[string]string) Site {
 
 func TestLinksAreFollowed(t *testing.T) {
 	t.Parallel()
-	const registry = "https://registry.terraform.io/providers/vcard/vcard/latest/docs/"
-	const raw = "https://raw.githubusercontent.com/vcard/terraform-provider-vcard/main/"
-	for from, links := range map[string]map[string]string{
-		"README.md": {
-			"docs/guides/money.md#a-plan": "", "examples": "", "examples/main.tf": "", "https://example.com/x": "", "#start": "",
-			"docs/guides/none.md": "no file", "docs/guides/money.md#none": "no heading", "#none": "no heading",
-			"http://example.com": "https://", "https://example.com/a b": "https://", "examples/main.tf#a": "no heading",
-		},
-		"docs/guides/money.md": {
-			"../resources/card.md": "", "../resources/card.md#nestedatt--top_up": "", registry + "guides/money": "",
-			raw + "examples/main.tf": "", raw + "examples/none.png": "no file",
-			"../resources/card": "no file", "../guides": "registry", "../../examples/main.tf": "registry", "../../README.md": "registry", "../index.md": "registry",
-			registry + "guides/none": "no file", registry + "resources/card#none": "no heading",
-		},
-		"docs/index.md": {
-			registry + "guides/money#a-plan": "",
-			"guides/money.md":                "one level higher",
-		},
-	} {
-		for link, problem := range links {
-			s := siteOf(map[string]string{
-				"README.md": "# Start", "docs/index.md": "# Index", "docs/guides/money.md": "# Money\n\n## A plan",
-				"docs/resources/card.md": "# Card\n\n<a id=\"nestedatt--top_up\"></a>", "examples/main.tf": "",
-			})
-			page := s.Pages[from]
-			page.Links = []Link{{Line: 7, Target: link}}
-			s.Pages[from] = page
-			err := s.CheckLinks()
-			switch said := fmt.Sprint(err); {
-			case problem == "" && err != nil:
-				t.Error(err)
-			case problem != "" && (!strings.HasPrefix(said, from+":7: ") || !strings.Contains(said, problem)):
-				t.Errorf("%s to %s gives %s", from, link, said)
-			}
+	whole := strings.NewReplacer("REGISTRY", registry, "RAW", raw).Replace
+	for _, row := range sandboxtest.Table(t, "testdata/links.txt", 3) {
+		from, link, problem := row[0], whole(row[1]), row[2]
+		s := siteOf(map[string]string{
+			"README.md": "# Start", "docs/index.md": "# Index", "docs/guides/money.md": "# Money\n\n## A plan",
+			"docs/resources/card.md": "# Card\n\n<a id=\"nestedatt--top_up\"></a>", "examples/main.tf": "",
+		})
+		page := s.Pages[from]
+		page.Links = []Link{{Line: 7, Target: link}}
+		s.Pages[from] = page
+		err := s.CheckLinks()
+		switch said := fmt.Sprint(err); {
+		case problem == "" && err != nil:
+			t.Error(err)
+		case problem != "" && (!strings.HasPrefix(said, from+":7: ") || !strings.Contains(said, problem)):
+			t.Errorf("%s to %s gives %s", from, link, said)
 		}
 	}
 }

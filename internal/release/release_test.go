@@ -45,18 +45,7 @@ func TestVersion(t *testing.T) {
 	for _, folder := range []string{folder, unpacked} {
 		write(t, filepath.Join(folder, "internal/release/version.sh"), script)
 	}
-	for _, step := range [][2]string{
-		{"version", "0.1.0"}, // as from a tarball
-		{"init --quiet", "0.1.0"},
-		{"commit --allow-empty --message x", "0.1.1"},
-		{"commit --allow-empty --message x", "0.1.2"},
-		{"tag v0.2.0-rc.1", "0.1.2"},
-		{"tag nightly", "0.1.2"},
-		{"tag v0.2.5", "0.2.5"},
-		{"commit --allow-empty --message x", "0.2.6"},
-		{"commit --allow-empty --message x", "0.2.7"},
-		{"tag --annotate --message x v1.0.0", "1.0.0"},
-	} {
+	for _, step := range sandboxtest.Table(t, "testdata/versions.txt", 2) {
 		run(t, folder, "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, strings.Fields(step[0])...)...)
 		sandboxtest.Equal(t, "the version after git "+step[0], version(folder), step[1])
 		sandboxtest.Equal(t, "that of a tarball in it after git "+step[0], version(unpacked), "0.1.0")

@@ -64,16 +64,10 @@ func TestFaults(t *testing.T) {
 func TestFaultTargets(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for fault, c := range map[string]struct{ hit, missed string }{
-		`"method":"GET","path":"/cards"`:           {"GET /cards", "POST /cards, GET /cards/card_x, GET /bins"},
-		`"method":"GET","path":"/cards/*"`:         {"GET /cards/card_x", "GET /cards, GET /cards/card_x/details"},
-		`"method":"*","path":"/cards/*/*"`:         {"GET /cards/card_x/details, POST /cards/card_x/fund", "GET /cards, GET /cards/card_x, GET /bins"},
-		`"method":"*","path":"/*"`:                 {"GET /bins, POST /webhooks, GET /nothing", "GET /cards/card_x, GET /wallet/balance, GET /"},
-		`"method":"*","path":"/*/balance"`:         {"GET /wallet/balance", "GET /wallet/deposit-address, GET /balance"},
-		`"method":"POST","path":"/cards/card_x/*"`: {"POST /cards/card_x/freeze", "POST /cards/card_xy/freeze, GET /cards/card_x/details"},
-	} {
+	for _, row := range sandboxtest.Table(t, "testdata/targets.txt", 3) {
+		fault := row[0]
 		s.Fault(`{` + fault + `,"times":0,"when":"before","then":{"status":555}}`)
-		for calls, want := range map[string]bool{c.hit: true, c.missed: false} {
+		for calls, want := range map[string]bool{row[1]: true, row[2]: false} {
 			for call := range strings.SplitSeq(calls, ", ") {
 				method, path, _ := strings.Cut(call, " ")
 				sandboxtest.Equal(t, fault+": "+call+" is hit", s.Call(method, "/api/v1"+path, "").Status == 555, want)

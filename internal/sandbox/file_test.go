@@ -364,9 +364,7 @@ func TestReopen(t *testing.T) {
 	registered := before.Post("/api/v1/webhooks", hook, sandboxtest.IdempotencyKey, "k").Raw
 	before.Post("/_sandbox/clock", `{"advance":"23h"}`).OK(200)
 	before.close()
-	if _, err := os.Stat(path); err != nil {
-		t.Errorf("the file has another name: %v", err)
-	}
+	sandboxtest.Must(os.Stat(path)) // under that very name
 
 	open(t, on(path), withKey(before.Key)).close()
 	after := open(t, on(path), wallet(7)) // of no account for an old file

@@ -112,9 +112,7 @@ func TestSeedOfAProcess(t *testing.T) {
 	log := new(strings.Builder)
 	p := sandboxtest.StartProcess(t, log, "--data", used, "--seed", file)
 	sandboxtest.Equal(t, "cards", len(p.Get("/cards").Data()), 2)
-	if err := p.Interrupt(); err != nil {
-		t.Errorf("ended with %v: %s", err, log)
-	}
+	sandboxtest.Must(0, p.Interrupt())
 	for _, c := range []struct{ world, data, text string }{
 		{"accounts:\n- cards: [{colour: red}]\n", ":memory:", `cannot be seeded: line 2: unknown field "colour"`},
 		{world, used, "in use already"},

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -119,29 +120,10 @@ func TestMainRefuses(t *testing.T) {
 	defer other.Close()
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	for _, c := range []struct {
-		arguments []string
-		code      int
-		words     string
-	}{
-		{[]string{"--fast\x1b"}, 2, "--fast"},
-		{[]string{"--initial-balance", "1.001"}, 2, "two decimals"},
-		{[]string{"--data", ":memory:", "--api-key-file", "none.key"}, 2, "none.key"},
-		{[]string{"--data", ":memory:", "--api-key-file", "command_test.go", "--api-key", "sk_live_sandbox_x"}, 2, "exclude each other"},
-		{[]string{"--data", ":memory:", "--listen", "127.0.0.1:99999"}, 1, "cannot listen on 127.0.0.1:99999; choose another address with --listen, as in 127.0.0.1:8421 … invalid port"},
-		{[]string{"--data", ":memory:", "--listen", taken}, 1, "cannot listen on " + taken + " … another sandbox … --listen … port 0"},
-		{[]string{"--data", ":memory:", "--api-key-file", "command_test.go"}, 2, "command_test.go is larger than 1 KiB"},
-		{[]string{"--data", ":memory:", "--seed", os.Args[0]}, 1, "--seed: … is larger than 4096 KiB"},
-		{[]string{"--api-key-file", planted}, 2, "sk_live_…"},
-		{[]string{planted}, 2, "unexpected argument"},
-		{[]string{"cards.db"}, 2, `"cards.db"; a sandbox's file comes after --data`},
-		{[]string{"-data", "cards.db"}, 2, "flags begin with two dashes, as in --data"},
-		{[]string{"--initial-balance", planted}, 2, "--initial-balance"},
-		{[]string{"--health", other.URL}, 1, "is not a sandbox"},
-		{[]string{"--health", gone.URL}, 1, "no sandbox answers"},
-		{[]string{"--health", "%\x1b"}, 1, "want a URL"},
-	} {
-		refused(t, c.code, c.words, append([]string{"--listen", "127.0.0.1:0"}, c.arguments...)...)
+	fill := strings.NewReplacer("SELF", os.Args[0], "PLANTED", planted, "TAKEN", taken, "OTHER", other.URL, "GONE", gone.URL).Replace
+	for _, row := range sandboxtest.Table(t, "testdata/refused.txt", 3) {
+		arguments := append([]string{"--listen", "127.0.0.1:0"}, strings.Fields(fill(row[1]))...)
+		refused(t, sandboxtest.Must(strconv.Atoi(row[0])), fill(row[2]), arguments...)
 	}
 	for _, response := range sandboxtest.BrokenResponses(`{"key":"sk_live_planted","pan":"planted"}`) {
 		stranger := sandboxtest.RawService(t, func(to net.Conn, _ *http.Request) {

@@ -71,9 +71,7 @@ func TestKill(t *testing.T) {
 		}
 		time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond)
 		servers[round%2].Kill()
-		if err := servers[(round+1)%2].Interrupt(); err != nil {
-			t.Errorf("ended with %v", err)
-		}
+		sandboxtest.Must(0, servers[(round+1)%2].Interrupt())
 		group.Wait()
 
 		startBoth()

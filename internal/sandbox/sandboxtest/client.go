@@ -189,9 +189,10 @@ func Equal[T comparable](t testing.TB, what string, got, want T) {
 
 var repeated = regexp.MustCompile(`‹(\d+)×([^›]+)›`)
 
-// Expand writes out what a script of a test has in short: ‹65×ü› is so many of them, ‹ff› that byte.
+// Expand writes out what a script of a test has in short: ‹65×ü› is so many of them, ‹ff› and ‹1b› those bytes.
 func Expand(text string) string {
-	return repeated.ReplaceAllStringFunc(strings.ReplaceAll(text, "‹ff›", "\xff"), func(short string) string {
+	text = strings.NewReplacer("‹ff›", "\xff", "‹1b›", "\x1b").Replace(text)
+	return repeated.ReplaceAllStringFunc(text, func(short string) string {
 		parts := repeated.FindStringSubmatch(short)
 		return strings.Repeat(parts[2], Must(strconv.Atoi(parts[1])))
 	})
