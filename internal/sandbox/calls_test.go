@@ -78,24 +78,7 @@ func TestAccountsAreListed(t *testing.T) {
 
 func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
-	s := start(t)
-	for _, call := range []string{
-		"GET /", "GET /api/v1", "GET /api/v1/", "GET /api/v2/cards", "GET /api/v1/cards/", "GET /api/v1//cards", "GET /api/v1/../v1/cards",
-		"GET /_sandbox/nothing",
-	} {
-		method, path, _ := strings.Cut(call, " ")
-		s.Call(method, path, "").Refused(404, "not_found", "")
-	}
-	for _, call := range []string{
-		"PUT /api/v1/cards", "DELETE /api/v1/cards", "PATCH /api/v1/cards/card_x", "POST /api/v1/bins", "GET /api/v1/webhooks",
-		"GET /api/v1/cards/card_x/freeze", "OPTIONS /api/v1/cards",
-	} {
-		method, path, _ := strings.Cut(call, " ")
-		s.Call(method, path, "").Refused(405, "method_not_allowed", "this path takes ")
-	}
-	for _, id := range []string{"card_x", strings.Repeat("x", 10<<10), "%00", "%2F", "card_%ff", "'%20OR%201=1--"} {
-		s.Get("/api/v1/cards/"+id).Refused(404, "not_found", "")
-	}
+	start(t).play(func(line string) string { return line }, sandboxtest.File(t, "testdata/unknown.txt"))
 }
 
 // A key is one call's for a day: of its account, method and path. What was refused is
