@@ -131,20 +131,19 @@ func pages() []*page {
 	showKey := action{name: "show-key", route: "GET " + server.Control + "/api-key"}
 	forget := action{name: "forget", route: "DELETE " + server.Control + "/requests", done: "The requests are forgotten."}
 	audit := action{name: "audit", route: "GET " + server.Control + "/ledger"}
+	resend, follow := []action{redeliver()}, followUps()
 	return []*page{
 		{Path: "/{$}", Title: "Overview", html: overviewHTML, read: readOverview, actions: []action{showKey}},
 		{Path: "/cards", Title: "Cards", html: cardsHTML, read: readCards},
 		{Path: "/cards/{card_id}", Title: "Card", In: "/cards", html: cardHTML, read: readCard, actions: cardActions()},
 		{Path: "/transactions", Title: "Transactions", html: transactionsHTML, read: readTransactions},
-		{Path: "/transactions/{id}", Title: "Transaction", In: "/transactions", html: transactionHTML, read: readTransaction,
-			actions: followUps()},
+		{Path: "/transactions/{id}", Title: "Transaction", In: "/transactions", html: transactionHTML, read: readTransaction, actions: follow},
 		{Path: "/requests", Title: "Requests", html: requestsHTML, read: readRequests, actions: []action{forget}},
 		{Path: "/runs/{run}", Title: "Run", In: "/requests", html: runHTML, read: readRun},
 		{Path: "/3ds", Title: "3D Secure", html: challengesHTML, read: readChallenges, actions: challengeActions()},
 		{Path: "/deposits", Title: "Deposits", html: depositsHTML, read: readDeposits, actions: depositActions()},
 		{Path: "/webhooks", Title: "Webhooks", html: webhooksHTML, read: readWebhooks, actions: webhookActions()},
-		{Path: "/webhooks/{delivery_id}", Title: "Delivery", In: "/webhooks", html: deliveryHTML, read: readDelivery,
-			actions: []action{redeliver()}},
+		{Path: "/webhooks/{delivery_id}", Title: "Delivery", In: "/webhooks", html: deliveryHTML, read: readDelivery, actions: resend},
 		{Path: "/ledger", Title: "Ledger", html: ledgerHTML, read: readLedger, actions: []action{audit}},
 		{Path: "/world", Title: "World", html: worldHTML, read: readWorld, actions: worldActions()},
 	}

@@ -32,7 +32,7 @@ func TestRequestsAreGuarded(t *testing.T) {
 		b := newBrowser(t, s)
 		if b.header = client; cells[3] != "client" {
 			b.header = http.Header{}
-			for _, header := range strings.Fields(cells[3]) {
+			for header := range strings.FieldsSeq(cells[3]) {
 				key, value, _ := strings.Cut(header, "=")
 				b.header.Set(key, value)
 			}

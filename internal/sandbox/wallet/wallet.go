@@ -54,8 +54,16 @@ func PendingDeposits(tx *store.Tx, accountID int64) (usd.Amount, error) {
 // coins are the currencies with their networks.
 func coins() [][2]string {
 	return [][2]string{
-		{"btc", "Bitcoin"}, {"eth", "Ethereum"}, {"sol", "Solana"}, {"usdt", "Tron (TRC-20)"}, {"bnb", "BNB Smart Chain"},
-		{"trx", "Tron"}, {"pol", "Polygon"}, {"ltc", "Litecoin"}, {"avax", "Avalanche C-Chain"}, {"arb", "Arbitrum One"},
+		{"btc", "Bitcoin"},
+		{"eth", "Ethereum"},
+		{"sol", "Solana"},
+		{"usdt", "Tron (TRC-20)"},
+		{"bnb", "BNB Smart Chain"},
+		{"trx", "Tron"},
+		{"pol", "Polygon"},
+		{"ltc", "Litecoin"},
+		{"avax", "Avalanche C-Chain"},
+		{"arb", "Arbitrum One"},
 	}
 }
 
