@@ -70,7 +70,6 @@ func requiredOfCard() []string {
 	return []string{"id", "status", "balance", "bin_id", "spending_limit"}
 }
 
-// cardCall is a call about a card, for an action on it such as "/freeze".
 func cardCall(operation, method, id, action string) *transport.Call {
 	const longest = 256
 	call := &transport.Call{Card: id, Operation: operation, Method: method, Path: "/cards/" + url.PathEscape(id) + action}

@@ -42,7 +42,6 @@ func (p CardPage) IsBeyond(before int) bool {
 	return p.Total != nil && len(p.Data) > 0 && before+len(p.Data) > *p.Total
 }
 
-// listing is what one listing of cards has read so far.
 type listing struct {
 	pages, cards, bytes int
 

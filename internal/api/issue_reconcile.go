@@ -27,7 +27,6 @@ type baseline struct {
 	full bool // there are more cards than these
 }
 
-// baselineOf reads the baseline of a BIN once.
 func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*baseline, error) {
 	release, err := t.locks.acquire(ctx, "bin "+bin, exclusive)
 	if err != nil {
@@ -304,7 +303,6 @@ func (r *issueReconciliation) duplicates(ctx context.Context, attempts int) []Ca
 	return slices.DeleteFunc(cards, func(card CardListItem) bool { return unlike > 0 && !r.request.hasLoad(card) })
 }
 
-// giveUp adds the candidates to an undecided outcome.
 func (r *issueReconciliation) giveUp(err error) error {
 	if open, ok := errors.AsType[*transport.UndecidedError](err); ok {
 		for _, card := range r.candidates {

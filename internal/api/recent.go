@@ -27,7 +27,6 @@ type recent struct {
 	cards map[string]recentCard
 }
 
-// recentCard is a card as it was last written.
 type recentCard struct {
 	issued   *CardListItem // by this process
 	newUntil time.Time     // by when the service shows it at all

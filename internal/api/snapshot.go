@@ -102,7 +102,6 @@ func isOldestFirst(page []Transaction) bool {
 	return last.After(first)
 }
 
-// event is the transaction as it changes a card's balance.
 func (t Transaction) event() reconcile.Event {
 	kinds := map[TransactionType]reconcile.Kind{
 		TransactionAuthorization: reconcile.Authorization, TransactionSettlement: reconcile.Settlement,

@@ -170,7 +170,6 @@ func (c Mover) ResolvePending(ctx context.Context, card string, record reconcile
 	return t.Transfer, t.ended(seen)
 }
 
-// transferRun is a movement on its way to its outcome.
 type transferRun struct {
 	Movement
 	Transfer
@@ -181,12 +180,10 @@ type transferRun struct {
 	attempts int
 }
 
-// take takes in what a card shows.
 func (t *transferRun) take(seen assessment) {
 	t.CardBalance, t.CardStatus = seen.Card.Balance, seen.status
 }
 
-// remember keeps a record, where there is one.
 func (t *transferRun) remember(record reconcile.Record) {
 	if t.Movement.Record != nil {
 		t.Transfer.Record = record
@@ -218,7 +215,6 @@ func (t *transferRun) stopped(seen assessment) *StoppedError {
 	}
 }
 
-// untold says why a card does not decide a movement.
 func (m Movement) untold(seen assessment) error {
 	text := fmt.Sprintf("the card held %s USD before and holds %s USD now, and its transactions do not tell whether that is with the %s USD or without",
 		seen.Record.Anchor.Balance, seen.Card.Balance, m.Delta.Abs())
@@ -284,7 +280,6 @@ func (t *transferRun) accept(body []byte) error {
 	return sameCard(t.CardID, fields.CardID)
 }
 
-// verify finds out whether a request was made whose response was lost.
 func (t *transferRun) verify(ctx context.Context) transport.Outcome {
 	seen, err := t.client.look(ctx, t.Movement, t.sent.Then(reconcile.AnswerLost), nil)
 	if err != nil {
@@ -339,7 +334,6 @@ func (t *transferRun) confirm(ctx context.Context, answered *usd.Amount, refusal
 	return nil
 }
 
-// notMoved takes in why a movement failed.
 func (t *transferRun) notMoved(ctx context.Context, err error) error {
 	if open, ok := errors.AsType[*transport.UndecidedError](err); ok {
 		return t.undecided(open, reconcile.Lost)
@@ -357,7 +351,6 @@ func (t *transferRun) notMoved(ctx context.Context, err error) error {
 	return err
 }
 
-// undecided keeps a movement to be decided later.
 func (t *transferRun) undecided(open *transport.UndecidedError, how reconcile.Outcome) error {
 	t.remember(t.sent.Next().After(how, reconcile.Snapshot{At: open.SentAt}))
 	return open

@@ -76,12 +76,10 @@ func (a *cardAction) readCard(ctx context.Context, id, operation string, diags *
 	return card, false
 }
 
-// progress tells the user how far an action is.
 func progress(resp *action.InvokeResponse, text string, args ...any) {
 	resp.SendProgress(action.InvokeProgressEvent{Message: fmt.Sprintf(text, args...)})
 }
 
-// stateAction freezes or unfreezes a card.
 type stateAction struct {
 	cardAction
 	change func(*api.Client, context.Context, string) (api.CardState, error)
@@ -142,7 +140,6 @@ func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 	progress(resp, "%s is %s now and holds %s USD.", capitalized(name), state.Status, state.Balance)
 }
 
-// transferAction moves money between the wallet and a card.
 type transferAction struct {
 	cardAction
 	withdraws bool // takes everything when no amount is set, and the service may freeze the card for it
@@ -185,7 +182,6 @@ func (a *transferAction) Schema(ctx context.Context, req action.SchemaRequest, r
 	}
 }
 
-// transferConfig is the configuration of an action that moves money.
 type transferConfig struct {
 	CardID types.String  `tfsdk:"card_id"`
 	Amount usdtype.Value `tfsdk:"amount"`
@@ -285,7 +281,6 @@ func notMoved(card api.CardSummary, operation string, err error) diag.Diagnostic
 		"Compare the card's balance and its transactions with what you expect (data sources vcard_card and vcard_transactions, or the dashboard).")
 }
 
-// frozenByWithdrawal warns when the service froze the card because it holds too little now.
 func (a *transferAction) frozenByWithdrawal(ctx context.Context, before api.CardSummary) diag.Diagnostics {
 	after, err := a.session.Client.GetCard(ctx, before.ID)
 	if err != nil || after.Status != api.StatusFrozen {

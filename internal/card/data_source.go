@@ -45,7 +45,6 @@ func aboutCard() schema.Schema {
 	}
 }
 
-// summaryModel is a card as the data source vcard_card shows it.
 type summaryModel struct {
 	listItemModel
 	CreatedAt timetypes.RFC3339 `tfsdk:"created_at"`
@@ -79,14 +78,12 @@ func fillCard(ctx context.Context, s *session.Session, m *summaryModel, diags *d
 	return nil
 }
 
-// checkSelector wants one way to say which card it is.
 func checkSelector(wanted summaryModel, diags *diag.Diagnostics) {
 	if !wanted.ID.IsUnknown() && !wanted.Label.IsUnknown() && wanted.ID.IsNull() == wanted.Label.IsNull() {
 		diags.AddError("Either id or label", "Set one of the two: id for a card in whatever state it is, label for the one active or frozen card that has it.")
 	}
 }
 
-// labelled finds the one live card that has a label.
 func labelled(ctx context.Context, client *api.Client, label string) (api.CardListItem, diag.Diagnostic) {
 	var found []api.CardListItem
 	for card, err := range (cardQuery{Label: types.StringValue(label)}).find(ctx, client) {
@@ -172,7 +169,6 @@ func aboutCards() schema.Schema {
 	}
 }
 
-// cardsModel is the data source vcard_cards.
 type cardsModel struct {
 	cardQuery
 	IDs   []string        `tfsdk:"ids"`

@@ -52,7 +52,6 @@ func (e *cardDetails) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp 
 	}
 }
 
-// detailsModel is the ephemeral resource vcard_card_details.
 type detailsModel struct {
 	CardID   types.String `tfsdk:"card_id"`
 	PAN      types.String `tfsdk:"pan"`

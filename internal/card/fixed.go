@@ -26,7 +26,6 @@ type fixedAttribute struct {
 
 type fixedAttributes []fixedAttribute
 
-// whatIsFixed are the attributes of a card that no update changes.
 func whatIsFixed() fixedAttributes {
 	label := fixed("label", func(m *model) *types.String { return &m.Label }, types.String.Equal)
 	label.computed, label.quote = true, "%q"

@@ -79,7 +79,6 @@ func (l *cardListResource) List(ctx context.Context, req list.ListRequest, strea
 	stream.Results = l.results(ctx, req, query)
 }
 
-// results are the cards that a query selects and that can be imported.
 func (l *cardListResource) results(ctx context.Context, req list.ListRequest, query cardQuery) iter.Seq[list.ListResult] {
 	return func(push func(list.ListResult) bool) {
 		var batch []api.CardListItem
@@ -162,7 +161,6 @@ func (q cardQuery) find(ctx context.Context, client *api.Client) iter.Seq2[api.C
 	}
 }
 
-// readAhead is how many cards are read side by side.
 const readAhead = 8
 
 // readAll returns results in the order of the cards, nil for one that was terminated meanwhile.

@@ -62,7 +62,6 @@ func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
 	return failed(fmt.Sprintf("issue the card %q on BIN %s", request.Label, request.BinID), err, more)
 }
 
-// failed is session.ErrorDiagnostic, and what to do besides.
 func failed(operation string, err error, more string) diag.Diagnostic {
 	failure := session.ErrorDiagnostic(operation, err)
 	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+more)

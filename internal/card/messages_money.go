@@ -20,7 +20,6 @@ func nameOfMovement(delta usd.Amount) string {
 	return "fund of " + delta.String() + " USD"
 }
 
-// sentBefore says what is known of a pending movement.
 func sentBefore(card model, pending reconcile.Pending) string {
 	text := fmt.Sprintf("An earlier apply sent a %s on %s", nameOfMovement(pending.Delta), card.name())
 	if pending.Answered {
@@ -69,7 +68,6 @@ func mayGiveUpPending(card model, pending reconcile.Pending) diag.Diagnostic {
 			"To keep it, write the value itself until it is decided, or first apply what it comes from with -target. Each plan looks again.")
 }
 
-// cameOrWent words an unexplained amount.
 func cameOrWent(found usd.Amount) string {
 	if found < 0 {
 		return (-found).String() + " USD went from it"
@@ -193,7 +191,6 @@ func stopped(card model, operation string, halted *api.StoppedError, record reco
 	return diag.NewErrorDiagnostic(title, text)
 }
 
-// loadedWith ends a sentence on what a card holds.
 func loadedWith(card model) string {
 	text := ""
 	if card.Amount.IsKnown() {

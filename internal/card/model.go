@@ -32,7 +32,6 @@ const (
 	maxMetadataCount = 20
 )
 
-// model is a vcard_card in configuration, plan and state.
 type model struct {
 	ID                 types.String      `tfsdk:"id"`
 	BinID              types.String      `tfsdk:"bin_id"`
@@ -57,7 +56,6 @@ type model struct {
 	MoneyRecord        types.String      `tfsdk:"money_record"`
 }
 
-// topUp is the top_up object when all of it is known.
 type topUp struct {
 	Below usdtype.Value `tfsdk:"below"`
 	To    usdtype.Value `tfsdk:"to"`
@@ -75,7 +73,6 @@ func (m model) readTopUp(ctx context.Context) (rule *topUp, known bool) {
 	return rule, true
 }
 
-// toAPI is what the service needs to issue the planned card.
 func (m model) toAPI(ctx context.Context, diags *diag.Diagnostics) api.IssueCardRequest {
 	req := api.IssueCardRequest{
 		BinID: m.BinID.ValueString(), Amount: m.Amount.Amount(), Label: m.Label.ValueString(),
@@ -94,7 +91,6 @@ func (m model) issueCost() usd.Amount {
 // isImported reports whether somebody else issued the card, with what only the service knows.
 func (m model) isImported() bool { return m.IssuanceFee.IsNull() }
 
-// record is what is remembered of the card's money.
 func (m model) record() reconcile.Record {
 	return reconcile.ParseRecord(m.ID.ValueString(), m.MoneyRecord.ValueString())
 }
@@ -103,7 +99,6 @@ func (m *model) setRecord(r reconcile.Record) {
 	m.MoneyRecord = types.StringValue(r.Text(m.ID.ValueString()))
 }
 
-// add takes in a movement that was made.
 func (m *model) add(made reconcile.Movement) {
 	at := &m.Amount
 	if made.Purpose == reconcile.ForTopUp {
@@ -141,12 +136,10 @@ func knownOr[V attr.Value](planned, is V) V {
 	return planned
 }
 
-// name tells a person which card this is.
 func (m model) name() string {
 	return describe(m.ID.ValueString(), m.Label.ValueString(), m.Last4.ValueString())
 }
 
-// newCardName tells a person which card is to be issued.
 func newCardName(label types.String) string {
 	if label.ValueString() == "" {
 		return "a new card"
@@ -230,7 +223,6 @@ func decode(ctx context.Context, raw tftypes.Value, into *model, diags *diag.Dia
 	}
 }
 
-// modelAttribute is the attribute that a field of model holds.
 type modelAttribute struct {
 	name      string
 	valueType attr.Type

@@ -158,7 +158,6 @@ func (r *cardResource) fallsShort(ctx context.Context, id string, next usd.Amoun
 	return next - wallet - replaced.Balance, err
 }
 
-// save writes state and identity together.
 func save(ctx context.Context, m model, state *tfsdk.State, identity *tfsdk.ResourceIdentity, diags *diag.Diagnostics) {
 	diags.Append(state.Set(ctx, m)...)
 	diags.Append(identity.SetAttribute(ctx, path.Root("id"), m.ID)...)

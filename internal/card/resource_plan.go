@@ -52,7 +52,6 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	}
 }
 
-// checkLoad refuses what gives the card more than the provider configuration allows.
 func (p *planner) checkLoad(ctx context.Context) {
 	p.diags.Append(p.resource.session.LoadDiagnostic(path.Root("amount"), p.config.Amount.Amount())...)
 	if rule, _ := p.config.readTopUp(ctx); rule != nil {
@@ -60,7 +59,6 @@ func (p *planner) checkLoad(ctx context.Context) {
 	}
 }
 
-// destroy plans a termination.
 func (p *planner) destroy(ctx context.Context) {
 	if p.isProtected() {
 		p.protected(p.state.name(), "destroyed", moveInstead)
@@ -95,7 +93,6 @@ func (p *planner) issue(ctx context.Context) {
 	p.spend(ctx, planned)
 }
 
-// checkIssue refuses a card that the service would refuse.
 func (p *planner) checkIssue(ctx context.Context) {
 	amount := p.plan.Amount
 	refuse := func(title, text string, args ...any) {
@@ -116,7 +113,6 @@ func (p *planner) checkIssue(ctx context.Context) {
 	p.checkBIN(ctx)
 }
 
-// change plans an update of a live card, or its replacement.
 func (p *planner) change(ctx context.Context) {
 	p.private.Replaced = &replacedCard{Name: p.state.name(), Protected: p.isProtected(), Balance: p.state.Balance.Amount()}
 	p.planFixed(ctx, whatIsFixed())
@@ -127,7 +123,6 @@ func (p *planner) change(ctx context.Context) {
 	p.planTransfer(ctx)
 }
 
-// checkBIN refuses a BIN that the catalogue does not have.
 func (p *planner) checkBIN(ctx context.Context) {
 	bin := p.plan.BinID
 	if bin.IsUnknown() || !p.resource.session.Known() {
@@ -152,7 +147,6 @@ func (p *planner) checkBIN(ctx context.Context) {
 		fmt.Sprintf("bin_id must be one of the BINs that this account can issue on, got %q. There are:\n%s", bin.ValueString(), strings.Join(lines, "\n")))
 }
 
-// planner works out the plan of one card.
 type planner struct {
 	resource            *cardResource
 	config, state, plan model

@@ -15,14 +15,12 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-// plannedTransfer is the money that a plan moves on a live card, in USD.
 type plannedTransfer struct {
 	amount  usd.Amount // funded when above zero, withdrawn when below
 	topUp   usd.Amount // funded besides
 	unknown bool       // some of it is known only during apply
 }
 
-// planTransfer plans money and freezing of a card that stays.
 func (p *planner) planTransfer(ctx context.Context) {
 	record := p.state.record()
 	t := p.planAmount()
@@ -87,7 +85,6 @@ func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconci
 	return net
 }
 
-// fundsOf is what movements take from the wallet when all are made.
 func fundsOf(movements []reconcile.Movement) (sum usd.Amount) {
 	for _, m := range movements {
 		sum += max(0, m.Delta)

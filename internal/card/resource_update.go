@@ -43,7 +43,6 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	private.write(ctx, resp.Private, &resp.Diagnostics)
 }
 
-// update is the change of a card from its state before to the plan, and its state now.
 type update struct {
 	client            *api.Client
 	before, plan, now model
@@ -82,7 +81,6 @@ func (u *update) unfreeze(ctx context.Context) diag.Diagnostics {
 	return session.LostResponseWarning("unfreeze "+u.before.name(), state.LostResponse)
 }
 
-// isPlanned reports whether the plan has the card frozen, or not.
 func (u *update) isPlanned(frozen bool) bool {
 	return !u.plan.Frozen.IsUnknown() && u.plan.Frozen.ValueBool() == frozen
 }
@@ -127,7 +125,6 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 	return u.said
 }
 
-// make makes one movement, and keeps what is remembered of it.
 func (u *update) make(ctx context.Context, m reconcile.Movement, record reconcile.Record) (reconcile.Record, error) {
 	operation := operationOf(u.before, m.Delta)
 	transfer, err := u.client.Move(ctx, api.Movement{Movement: m, CardID: u.id(), Record: &record})
@@ -143,7 +140,6 @@ func (u *update) make(ctx context.Context, m reconcile.Movement, record reconcil
 	return transfer.Record, nil
 }
 
-// moneyOf is what a plan changes of a card's money.
 func moneyOf(ctx context.Context, before, after model) reconcile.Change {
 	c := reconcile.Change{
 		Amount:   stepOf(before.Amount, after.Amount),
@@ -184,7 +180,6 @@ func (u *update) giveUp(ctx context.Context, record reconcile.Record) diag.Diagn
 	return nil
 }
 
-// moved says what is to be said of a movement that was made.
 func (u *update) moved(operation string, m reconcile.Movement, transfer api.Transfer) diag.Diagnostics {
 	diags := session.LostResponseWarning(operation, transfer.LostResponse)
 	name, holds := u.before.name(), transfer.CardBalance

@@ -121,7 +121,6 @@ func (l *listing) fetchPage(ctx context.Context, number int) error {
 	return err
 }
 
-// walk reads the list to its end, one page after the other.
 func (l *listing) walk(ctx context.Context) error {
 	var cards []api.CardListItem
 	f := l.fleet

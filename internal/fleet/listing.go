@@ -23,7 +23,6 @@ const (
 	many        = 10
 )
 
-// presence is what a listing says of a card.
 type presence int
 
 const (
@@ -111,7 +110,6 @@ func (l *listing) lookup(id string) (Card, presence) {
 	return Card{}, uncertain
 }
 
-// missing is how many of the pages have not arrived.
 func (l *listing) missing() int { return l.pages - len(l.fetched) }
 
 // fetchMore starts fetching the pages that are missing, unless that costs too much.
@@ -190,7 +188,6 @@ func (l *listing) addPage(number int, page api.CardPage) bool {
 	return l.add(page.Data) || len(page.Data) == 0
 }
 
-// add adds cards, and reports whether one is new.
 func (l *listing) add(cards []api.CardListItem) (news bool) {
 	for _, card := range cards {
 		known, ok := l.cards[card.ID]
@@ -207,7 +204,6 @@ func (l *listing) add(cards []api.CardListItem) (news bool) {
 	return news
 }
 
-// discard ends the use of pages and forgets what they said.
 func (l *listing) discard() {
 	l.closed, l.pages = true, 0
 	clear(l.cards)

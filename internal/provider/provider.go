@@ -268,7 +268,6 @@ const (
 	softMemoryLimit = 48 << 20
 )
 
-// tuneGarbageCollection trades memory that a run does not miss for time.
 func tuneGarbageCollection() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

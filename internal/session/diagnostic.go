@@ -116,7 +116,6 @@ func sentence(text string) string {
 	return text + "."
 }
 
-// advice is what the reader can do about it.
 func advice(err error) string {
 	if undecided, ok := errors.AsType[*transport.UndecidedError](err); ok {
 		return adviceForUndecided(undecided)

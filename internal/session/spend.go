@@ -73,7 +73,6 @@ func (s *spend) add(p PlannedSpend) error {
 	return errors.Join(errs[:]...)
 }
 
-// takers names those that take most.
 func (t *spent) takers() string {
 	var names []string
 	for _, p := range t.largest {

@@ -50,7 +50,6 @@ func Of(plan *Plan) (*Statement, error) {
 	return s, nil
 }
 
-// reader makes a statement of a plan.
 type reader struct {
 	prior     prior
 	seen      map[object]bool
@@ -242,7 +241,6 @@ func configures(before, after values) bool {
 	return false
 }
 
-// action reads an action that the plan invokes, beside the card's resource.
 func (r *reader) action(a *tfjson.ActionInvocation) {
 	word, isOurs := map[string]Action{
 		"vcard_card_fund": Fund, "vcard_card_withdraw": Withdraw, "vcard_card_freeze": Freeze, "vcard_card_unfreeze": Unfreeze,

@@ -124,7 +124,6 @@ func parse(args []string) (s settings, err error) {
 	return s, nil
 }
 
-// atMost parses an amount in USD that is not negative.
 func atMost(into **usd.Amount) func(string) error {
 	return func(text string) error {
 		amount, err := usd.Parse(text)

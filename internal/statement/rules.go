@@ -126,7 +126,6 @@ type account struct {
 	unlabelled []*plannedCard            // new ones
 }
 
-// plannedCard is a card as the plan leaves it.
 type plannedCard struct {
 	address string
 	values  values
@@ -232,7 +231,6 @@ func (a *account) addressFor(live values, alike []*plannedCard) string {
 	return "vcard_card.NAME"
 }
 
-// twin is a new card, and the live one that has its label.
 type twin struct{ address, id string }
 
 // importBlocks imports the live cards in place of new ones: one block for each resource,
@@ -279,7 +277,6 @@ func isOfObjects(e *tfjson.Expression) bool {
 	})
 }
 
-// isWhole reports whether a data source vcard_cards has no filter.
 func isWhole(list *tfjson.StateResource) bool {
 	return !slices.ContainsFunc([]string{"status", "bin_id", "label", "label_prefix"}, func(filter string) bool {
 		return list.AttributeValues[filter] != nil

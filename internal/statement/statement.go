@@ -96,7 +96,6 @@ func (c Card) identity() string { return cmp.Or(c.key, c.Address) }
 // paid is what the card gets from the wallet, in USD.
 func (c Card) paid() usd.Amount { return c.Sums.Loads + c.Sums.Funds + c.Sums.TopUps }
 
-// part is one of the sums.
 type part struct {
 	sum          *usd.Amount
 	sign         usd.Amount // -1 where the wallet pays

@@ -19,7 +19,6 @@ func (p part) line(format string) string {
 	return fmt.Sprintf(format, p.name, signed(p.sign**p.sum))
 }
 
-// headline is what a person has to know first.
 func (s *Statement) headline() string {
 	about, text, net := "", "No money moves", s.Wallet.Net
 	if s.Wallet.Returns != 0 {
@@ -48,7 +47,6 @@ func (a Action) words() [2]string {
 	}[a]
 }
 
-// inWords is what happens to the card.
 func (c Card) inWords() string {
 	words := make([]string, len(c.Actions))
 	for i, action := range c.Actions {
@@ -57,7 +55,6 @@ func (c Card) inWords() string {
 	return strings.Join(words, ", ")
 }
 
-// counts say how many cards are new, replaced and so on.
 func (s *Statement) counts() string {
 	var parts []string
 	for _, action := range actions() {
@@ -77,7 +74,6 @@ func (s *Statement) counts() string {
 	return "Cards: " + strings.Join(parts, ", ") + "."
 }
 
-// name tells a person which card it is, beside the address.
 func (c Card) name() string {
 	var parts []string
 	if c.Label != "" {
@@ -92,7 +88,6 @@ func (c Card) name() string {
 	return strings.Join(parts, ", ")
 }
 
-// details say what makes up the card's share, and what it does besides.
 func (c Card) details() string {
 	var parts []string
 	for _, part := range c.Sums.parts() {
@@ -236,7 +231,6 @@ func (s *Statement) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-// table writes cards while there is room, then the number and the sum of the others.
 func (s *Statement) table(b *strings.Builder) {
 	for i, card := range s.Cards {
 		name := code(card.Address)

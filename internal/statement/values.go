@@ -25,7 +25,6 @@ func valuesOf(known, unknown, sensitive any) values {
 	return values{members, unknown, sensitive}
 }
 
-// mark is that of an attribute.
 func mark(marks any, name string) any {
 	if members, ok := marks.(map[string]any); ok {
 		return members[name]
@@ -140,7 +139,6 @@ func (v values) check(needed ...string) error {
 	return nil
 }
 
-// isMark reports whether this is what marks an attribute, or parts of it, or none.
 func isMark(mark any) bool {
 	switch mark.(type) {
 	case nil, bool, map[string]any, []any:

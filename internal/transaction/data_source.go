@@ -259,7 +259,6 @@ type total struct {
 	fees    usd.Decimal
 }
 
-// totals are by currency.
 type totals map[string]*total
 
 // add returns by how many entries the totals have grown.

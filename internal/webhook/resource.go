@@ -217,7 +217,6 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	}
 }
 
-// changes are the attributes for which an endpoint is replaced.
 func changes(ctx context.Context, config, state model) *tfkit.Replacement {
 	changed := &tfkit.Replacement{}
 	for _, fixed := range []struct {

@@ -47,7 +47,6 @@ type attempt struct {
 	deadline time.Time       // of the whole call, by the client's clock
 }
 
-// notSentError marks that the request has not left this machine.
 type notSentError struct{ error }
 
 func (e *notSentError) Unwrap() error { return e.error }

@@ -25,7 +25,6 @@ func (e *ShapeError) Error() string {
 	return strings.TrimSuffix("the response does not have the documented shape: "+e.Field+" "+e.Problem, " ")
 }
 
-// within is the same problem below a path.
 func (e *ShapeError) within(path string) *ShapeError {
 	return &ShapeError{Field: path + "." + e.Field, Problem: e.Problem}
 }

@@ -38,7 +38,6 @@ func (e *Error) Error() string {
 	return text + after(e.Attempts)
 }
 
-// after tells of attempts, where there was more than one.
 func after(attempts int) string {
 	if attempts > 1 {
 		return fmt.Sprintf(" (after %d attempts)", attempts)

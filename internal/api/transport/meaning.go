@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// meaning is what an attempt tells about its effect.
 type meaning int
 
 const (

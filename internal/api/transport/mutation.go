@@ -69,7 +69,6 @@ func (c *Client) Mutate(ctx context.Context, m *Mutation) (Result, error) {
 	return r.Result, nil
 }
 
-// mutationRun is a mutation on its way to its outcome.
 type mutationRun struct {
 	client   *Client
 	mutation *Mutation
@@ -93,7 +92,6 @@ func (r *mutationRun) attempt() *failure {
 	})
 }
 
-// follow decides what follows from a failed attempt: another one, or the end.
 func (r *mutationRun) follow(f *failure) (again bool, err error) {
 	if f.status == http.StatusConflict {
 		r.conflict++
@@ -235,7 +233,6 @@ func (r *mutationRun) waitAndVerify(f *failure) Outcome {
 	return r.mutation.Verify(r.detached)
 }
 
-// end turns a verified outcome into the mutation's.
 func (r *mutationRun) end(o Outcome, f *failure) error {
 	switch o.State {
 	case Applied:

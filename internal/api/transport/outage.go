@@ -39,7 +39,6 @@ const (
 	OutageOtherServer            // what answers has never spoken like the service
 )
 
-// isRefusal reports whether the service processes no change either.
 func (k OutageKind) isRefusal() bool { return k == OutageKeyRefused || k == OutageNotReady }
 
 // Error is that of the call, or of the one that found the outage.

@@ -39,7 +39,6 @@ const escape = `\\(?:[abfnrtv]|x[[:xdigit:]]{2}|u[[:xdigit:]]{4}|U[[:xdigit:]]{8
 var ownNumber = regexp.MustCompile(`(?:[a-z]+_|\d{8}-)?[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}|` +
 	escape + `|\pL[\pL\p{Nd}_]*|(\p{Nd}(?:(?:` + escape + `|[^\pL\p{Nd}:,;]){0,3}\p{Nd}){12,})`)
 
-// own redacts a text of this program.
 func (s scrubber) own(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsGraphic(r) {
@@ -87,7 +86,6 @@ func (s scrubber) code(x *Call, code string) string {
 	return s.quote(x, code)
 }
 
-// quotedError is an error that quotes foreign text, in words that may be shown.
 type quotedError struct {
 	text  string
 	cause error

@@ -161,7 +161,6 @@ func plain(message, request string) string {
 	return shortened(message, length)
 }
 
-// shortened is at most so many characters of a text, with "…" where there are more.
 func shortened(text string, length int) string {
 	for at := range text {
 		if length--; length < 0 {
