@@ -1,12 +1,19 @@
 package api
 
 import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // Config says which service a client talks to, as whom, and how patiently.
@@ -37,4 +44,115 @@ func New(config Config) (*Client, error) {
 	}
 	c.Client, c.clock = way, way.Clock()
 	return c, nil
+}
+
+// exclusive is the weight of a lock that excludes every other; shared lets others
+// who share in.
+const (
+	exclusive int64 = 1 << 30
+	shared    int64 = 1
+)
+
+// lockTable holds one lock for each name. Waiting for a lock ends with the context, and is
+// served in order.
+type lockTable struct {
+	mu    sync.Mutex
+	locks map[string]*semaphore.Weighted
+}
+
+// acquire returns the function that gives the lock back.
+func (t *lockTable) acquire(ctx context.Context, name string, weight int64) (func(), error) {
+	t.mu.Lock()
+	lock := t.locks[name]
+	if lock == nil {
+		lock = semaphore.NewWeighted(exclusive)
+		t.locks[name] = lock
+	}
+	t.mu.Unlock()
+	return func() { lock.Release(weight) }, lock.Acquire(ctx, weight)
+}
+
+// What a service may show late.
+const (
+	// HiddenFor is how long a card that somebody has issued is not called gone.
+	HiddenFor = 10 * time.Minute
+	// shownWithin is how long a service may take to show, and to list, a new card.
+	shownWithin = time.Minute
+	// statusShownWithin is shorter, since others may change a status too.
+	statusShownWithin = 10 * time.Second
+)
+
+// recent is what was lately written to cards, as far as this process knows, and the
+// service may not show yet.
+type recent struct {
+	mu    sync.Mutex
+	cards map[string]recentCard
+}
+
+type recentCard struct {
+	issued   *CardListItem // by this process
+	newUntil time.Time     // by when the service shows it at all
+
+	status      CardStatus // that this process gave it; "" when nothing is expected
+	statusUntil time.Time
+
+	anchor      *reconcile.Anchor // of a movement that another process made
+	anchorUntil time.Time
+
+	moved usd.Amount // by movements without a record, in USD, until a record takes it in
+}
+
+func (r *recent) of(id string) recentCard {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cards[id]
+}
+
+func (r *recent) update(id string, change func(*recentCard)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	card := r.cards[id]
+	change(&card)
+	r.cards[id] = card
+}
+
+// claim takes a card for one issuance; false when another has it.
+func (r *recent) claim(card CardListItem, now time.Time) (isFree bool) {
+	r.update(card.ID, func(known *recentCard) {
+		if isFree = known.issued == nil; isFree {
+			known.issued, known.newUntil = &card, now.Add(shownWithin)
+		}
+	})
+	return isFree
+}
+
+// isNew reports whether the service may not show a card yet.
+func (r *recent) isNew(id string, now time.Time) bool { return now.Before(r.of(id).newUntil) }
+
+// newCards are the live cards of this process for which isNew holds, newest first.
+func (r *recent) newCards(now time.Time) []CardListItem {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var cards []CardListItem
+	for _, card := range slices.SortedFunc(maps.Values(r.cards), func(a, b recentCard) int { return b.newUntil.Compare(a.newUntil) }) {
+		if card.issued != nil && now.Before(card.newUntil) {
+			cards = append(cards, *card.issued)
+		}
+	}
+	return cards
+}
+
+// shows reports whether a response tells of what was last written to a card. A
+// termination is final, whoever made it.
+func (r *recent) shows(card CardSummary, now, serviceTime time.Time) bool {
+	known := r.of(card.ID)
+	switch {
+	case card.Status == StatusTerminated:
+		return true
+	case known.status != "" && known.status != card.Status && now.Before(known.statusUntil):
+		return false
+	case known.anchor != nil && now.Before(known.anchorUntil):
+		return !reconcile.Explain(known.anchor, reconcile.Snapshot{Balance: card.Balance, At: serviceTime}, 0).Stale
+	}
+	return true
 }

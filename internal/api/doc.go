@@ -13,8 +13,8 @@
 //
 //	bins webhooks threeds
 //	issue issue_reconcile issue_match
-//	transfer wallet snapshot movement
-//	transactions transactions_page transaction
+//	transfer wallet snapshot
+//	transactions transaction
 //	cards_state cards_walk cards
-//	client recent card locks
+//	client card
 package api

@@ -2,12 +2,18 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
@@ -177,4 +183,120 @@ func (s *seenIDs) addPage(page []Transaction) []Transaction {
 		s.firstPage, s.newer = s.newer, nil
 	}
 	return unseen
+}
+
+// transactionPages reads single pages of a list of transactions, all in the form
+// in which the service has answered the first.
+type transactionPages struct {
+	client *Client
+	filter TransactionFilter
+	form   int // of transactionForms
+	full   int // transactions on the first page
+}
+
+func (c *Client) transactionPages(filter TransactionFilter) *transactionPages {
+	return &transactionPages{client: c, filter: filter, form: int(c.transactionForm.Load())}
+}
+
+// transactionForm is a way to ask for transactions. The document shows no
+// per_page, and dates for the ends of a period without saying whether a date
+// includes its day; so full pages and times come first, and what a service
+// refuses with a 400 is left out.
+type transactionForm struct{ perPage, times bool }
+
+func transactionForms() []transactionForm {
+	return []transactionForm{{true, true}, {false, true}, {true, false}, {false, false}}
+}
+
+// read returns a page, of which the first shows how the service wants to be asked.
+func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction, error) {
+	forms := transactionForms()
+	page, refusal := p.ask(ctx, forms[p.form], number)
+	switch {
+	case number > 1 && (transport.IsNotFound(refusal) || isBadRequest(refusal) && p.endsBefore(ctx, number)):
+		return nil, nil // past the end, in the words of some services
+	case number > 1, !isBadRequest(refusal):
+		return page, refusal
+	}
+	hasPeriod := !p.filter.From.IsZero() || !p.filter.To.IsZero()
+	for i, form := range forms {
+		if i == p.form || !hasPeriod && form.times != forms[p.form].times {
+			continue
+		}
+		page, err := p.ask(ctx, form, number)
+		switch {
+		case err == nil:
+			p.form = i
+			p.client.transactionForm.Store(int32(i))
+			return page, nil
+		case !isBadRequest(err):
+			return nil, err
+		}
+	}
+	return nil, refusal
+}
+
+// endsBefore reports whether a page that is refused is past the end, and not only
+// deeper than the service goes: then something is older than the page before, by more
+// than the second that a service may round off, or may be for all that a day tells.
+func (p *transactionPages) endsBefore(ctx context.Context, number int) bool {
+	if number == 2 {
+		return true
+	}
+	before, err := p.ask(ctx, transactionForms()[p.form], number-1)
+	if err != nil || len(before) < p.full {
+		return err == nil || isBadRequest(err)
+	}
+	oldest, err := before[len(before)-1].CreatedAt.Time()
+	if err != nil {
+		return false
+	}
+	rest := &transactionPages{client: p.client, filter: p.filter, form: p.form}
+	rest.filter.To = oldest.Add(-2 * time.Second) // as a request makes it a second wider
+	older, err := rest.read(ctx, 1)
+	return err == nil && len(older) < p.full && !slices.ContainsFunc(older, rest.filter.selects)
+}
+
+func isBadRequest(err error) bool {
+	refused, ok := errors.AsType[*transport.Error](err)
+	return ok && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusUnprocessableEntity)
+}
+
+func (p *transactionPages) ask(ctx context.Context, form transactionForm, number int) ([]Transaction, error) {
+	query := url.Values{"page": {strconv.Itoa(number)}}
+	if form.perPage {
+		query.Set("per_page", strconv.Itoa(MaxPerPage))
+	}
+	setQuery(query, "card_id", p.filter.CardID)
+	setQuery(query, "type", string(p.filter.Type))
+	setQuery(query, "from", form.instant(p.filter.From, -1))
+	setQuery(query, "to", form.instant(p.filter.To, 1))
+	var page []Transaction
+	err := p.client.Read(ctx, &transport.Call{
+		Operation: "list transactions", Method: http.MethodGet, Path: "/transactions", Query: query,
+		Accept: func(body []byte) (err error) {
+			if page, _, err = transport.DecodeEach(body, decodeTransaction); number == 1 {
+				p.full = len(page)
+			}
+			for i := range page {
+				page[i].Problem = p.client.WithoutKeys(page[i].Problem)
+			}
+			return err
+		},
+	})
+	return page, err
+}
+
+// instant writes an end of a period in UTC: a second wider, or as a date a day
+// wider, since the document does not say whether the ends are included.
+func (f transactionForm) instant(at time.Time, wider int) string {
+	switch {
+	case at.IsZero():
+		return ""
+	case !f.times:
+		return at.UTC().AddDate(0, 0, wider).Format(time.DateOnly)
+	case wider > 0:
+		at = at.Add(time.Second - 1) // up to the whole second
+	}
+	return at.UTC().Truncate(time.Second).Add(time.Duration(wider) * time.Second).Format(time.RFC3339)
 }

@@ -6,11 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -99,12 +101,6 @@ func mayBeIssuedAgain(cards []api.CardListItem) diag.Diagnostic {
 			"or left by a run that was cut off: import it. vcard statement -no-unmanaged tells which are in no state, and writes the import blocks"+block)
 }
 
-func notLookedForLiveCards(err error) diag.Diagnostic {
-	failure := session.ErrorDiagnostic("list the live cards", err)
-	return diag.NewWarningDiagnostic("Could not look for cards that an earlier run left behind",
-		"This plan issues cards, and whether the service has cards with their labels already is not known. If an earlier run was cut off, plan again before you apply. "+failure.Detail())
-}
-
 func issuedDifferently(card model, has []string, shown map[string]string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("The service issued "+card.ID.ValueString()+" otherwise than asked",
 		fmt.Sprintf("The new card has %s, which is what counts when it is used. The state keeps what was asked.", strings.Join(has, " and "))+followAdvice(shown))
@@ -163,11 +159,6 @@ func wouldLeaveNoCard(card model, next, short usd.Amount) diag.Diagnostic {
 			"or lower amount, then apply again. To terminate it without another, run terraform destroy with -target on this resource.", next, short))
 }
 
-func replacementUnchecked(card model, err error) diag.Diagnostic {
-	return failed("see whether the wallet can pay for the card that replaces "+card.name(), err,
-		` This card was not terminated. To replace it without looking, set wallet_check = "off" in the provider configuration.`)
-}
-
 // rejection is session.ErrorDiagnostic and, where the state in which the card was last
 // seen may be the reason, what to do about that.
 func rejection(status api.CardStatus, operation string, err error) diag.Diagnostic {
@@ -213,4 +204,194 @@ func forState(err error) *transport.Error {
 		return rejected
 	}
 	return nil
+}
+
+// nameOfMovement completes "a …".
+func nameOfMovement(delta usd.Amount) string {
+	if delta < 0 {
+		return "withdrawal of " + (-delta).String() + " USD"
+	}
+	return "fund of " + delta.String() + " USD"
+}
+
+func sentBefore(card model, pending reconcile.Pending) string {
+	text := fmt.Sprintf("An earlier apply sent a %s on %s", nameOfMovement(pending.Delta), card.name())
+	if pending.Answered {
+		return text + ", the service answered that it was made, and the card does not show it. Nothing is sent again until it does."
+	}
+	return text + " and lost the response. Until it is known whether that took effect, no other money moves on this card."
+}
+
+// giveUp says how to give up a pending movement, by what a plan moves besides; nil: not known.
+func giveUp(card model, movements []reconcile.Movement) string {
+	ways := []string{"set amount to what the state has", "take top_up out of the configuration"}
+	if card.Amount.IsKnown() {
+		ways[0] = "set amount to " + card.Amount.Amount().String()
+	}
+	if len(movements) == 1 {
+		ways = ways[movements[0].Purpose : movements[0].Purpose+1]
+	}
+	return "To give it up, " + strings.Join(ways, ", ") + " and apply: that moves no money and forgets it. Look in the dashboard whether it was made; top_up can come back with the next apply."
+}
+
+func notSettled(card model, pending reconcile.Pending, reason string) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("A movement of money is still undecided",
+		sentBefore(card, pending)+fmt.Sprintf(" It cannot be told yet: %s. Each plan looks again. ", strings.TrimSuffix(reason, "."))+giveUp(card, nil))
+}
+
+// stopsForPending says in a plan that apply moves nothing on this one card.
+func stopsForPending(card model, pending reconcile.Pending, movements ...reconcile.Movement) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("Apply moves no money on "+card.name()+": an earlier movement is undecided",
+		sentBefore(card, pending)+" Plan again in a minute: each plan looks again. "+giveUp(card, movements))
+}
+
+func undecidedBefore(card model, operation string, pending reconcile.Pending, m reconcile.Movement) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("Could not "+operation+": an earlier movement of money is undecided",
+		"Nothing was sent. "+sentBefore(card, pending)+" Plan again in a minute: each plan looks again. "+giveUp(card, []reconcile.Movement{m}))
+}
+
+func givesUpPending(card model, pending reconcile.Pending) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("This plan gives up an undecided movement of "+card.name(),
+		sentBefore(card, pending)+" This plan moves no money on the card, so applying it forgets that movement: what the card holds then is taken as it is. Look in the dashboard whether it was made.")
+}
+
+// mayGiveUpPending is for a plan that cannot show whether it gives a movement up.
+func mayGiveUpPending(card model, pending reconcile.Pending) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("This plan may give up an undecided movement of "+card.name(),
+		sentBefore(card, pending)+" amount or top_up is known only during apply: where it moves no money then, that movement is forgotten, and what the card holds is taken as it is. "+
+			"To keep it, write the value itself until it is decided, or first apply what it comes from with -target. Each plan looks again.")
+}
+
+func cameOrWent(found usd.Amount) string {
+	if found < 0 {
+		return (-found).String() + " USD went from it"
+	}
+	return found.String() + " USD came to it"
+}
+
+// fitting says how a balance may be that after a movement, by what is unexplained of it.
+func fitting(delta, found usd.Amount, topUp bool) string {
+	switch {
+	case found > 0 && delta > 0:
+		return "and since Terraform last moved money on it up to " + found.String() + " USD may have come to it that no transaction explains, which may be this movement or hold it"
+	case found < 0 && delta < 0:
+		return "and since Terraform last moved money on it " + cameOrWent(found) + " that no transaction explains, which may be this movement or hold it"
+	case topUp:
+		return "as it may after this movement and a top-up beside it"
+	case found != 0:
+		return "which fits with this movement"
+	}
+	return "which fits with this movement and without it"
+}
+
+// previewed says what apply will do about a movement that may have been made.
+func previewed(card model, d reconcile.Decision) diag.Diagnostics {
+	e, m, what := d.Since, d.Movement, nameOfMovement(d.Movement.Delta)
+	mayBeMade, stops := "The "+what+" may have been made already", "Apply stops once before a "+what
+	holds := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), e.Balance)
+	say := func(title, text string, args ...any) diag.Diagnostics {
+		return diag.Diagnostics{diag.NewWarningDiagnostic(title+": "+card.name(), fmt.Sprintf(text, args...))}
+	}
+	switch {
+	case d.Verdict == reconcile.Undecided:
+		return say(mayBeMade, "%s Apply looks again, and moves nothing on this card until it can be told. %s", sentBefore(card, *d.Record.Pending), giveUp(card, []reconcile.Movement{m}))
+	case d.Verdict == reconcile.SendKey:
+		return say(mayBeMade, "%s, as it may after an apply of this plan that was cut off. Apply asks under the idempotency key of that, which the service counts once. If something else brought the card there, the %s comes on top.", holds, what)
+	case d.Verdict == reconcile.Made:
+		return say(mayBeMade, "%s, as after an apply that made this movement and was cut off, or after as much by another hand. Apply looks again, and does not make it a second time.", holds)
+	case d.Verdict == reconcile.Send && d.Reason == reconcile.LooksEither:
+		return say(mayBeMade, "%s, %s. Apply looks again, and sends it under an idempotency key that the service counts once, unless it has forgotten it.", holds, fitting(m.Delta, 0, false))
+	case d.Verdict == reconcile.Send && d.Reason == reconcile.OtherMoney && e.Left != 0:
+		return say("A card holds what its transactions do not explain", "%s: since Terraform last moved money on it, %s that no transaction explains. The %s comes on top.", holds, cameOrWent(e.Left), what)
+	}
+	switch d.Reason {
+	case reconcile.LooksEither, reconcile.LeftOver:
+		return say(mayBeMade, "%s, %s. Apply looks again, and if that tells no more it stops once and says what to do.", holds, fitting(m.Delta, m.Found(e, d.Reason), m.MayHaveTopUp(e)))
+	case reconcile.BehindLast:
+		return say(stops, "%s, as before Terraform last moved money on it: the service shows it late, or another hand undid that. Apply looks again, and if that tells no more it stops once.", holds)
+	case reconcile.Unreadable:
+		if e.Hidden == reconcile.LostRecord {
+			return say(stops, "%s, and %s, so that nothing tells what an earlier run has moved. Apply takes what the card holds as it is and stops; the apply after it moves the money.", holds, e.Hidden)
+		}
+		return say(stops, "%s, and may have had this movement already: %s. Apply stops once and says what to do.", holds, e.Hidden)
+	case reconcile.OverCap:
+		return say(stops, "%s, and what came to it without an explanation counts, since it may be a top-up: with that, this one may pass max_top_up_per_month.", holds)
+	}
+	return nil
+}
+
+// hadInMonth says what counts as topped up in a month, or in that of the record, if later.
+func hadInMonth(had reconcile.TopUps, month reconcile.Month, limit usd.Amount) string {
+	sum := had.Sum.String() + " USD count (top-ups, and what came unexplained, since it may be one)"
+	switch {
+	case month > had.Month:
+		sum = "nothing counts yet"
+	case had.Sum >= reconcile.Unknown:
+		sum = "an unknown sum counts, since its money_record was lost"
+	}
+	month = max(month, had.Month)
+	return fmt.Sprintf("in %s %s, of at most %s USD (max_top_up_per_month); the cap begins anew on %s.",
+		month.First().Format("January 2006"), sum, limit, (month + 1).First().Format(time.DateOnly))
+}
+
+func excess(name, operation string, transfer api.Transfer) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("More or less money moved than asked: "+operation,
+		fmt.Sprintf("After this call, %s holds %s USD, which is %s USD other than what it held before, the movement and its transactions lead "+
+			"to. The service may have ignored the amount. Where Terraform manages the card, amount in the state is as it was planned. "+
+			"Look at the card in the dashboard, and put it right with the actions vcard_card_fund and vcard_card_withdraw.",
+			name, transfer.CardBalance, transfer.Excess.Abs()))
+}
+
+// stopped says why nothing was moved, and how the money moves after all.
+func stopped(card model, operation string, halted *api.StoppedError, record reconcile.Record) diag.Diagnostic {
+	name, m := capitalized(card.name()), halted.Movement
+	again := fmt.Sprintf("If it was made already, take amount out of the configuration and apply, then set it to %s and apply: neither moves money, and the state is right. "+
+		"If it was not, apply again: what the card holds now is taken as it is, and the money moves.", m.Before+m.Delta)
+	if m.Purpose == reconcile.ForTopUp {
+		again = "Plan again: what the card holds now is taken as it is, and it is topped up if that is still due."
+	}
+	title := "Could not " + operation + ": it may have been made already"
+	text := fmt.Sprintf("Nothing was sent. %s holds %s USD, %s: a run that was cut off or an action may have made it. %s", name, halted.Balance, fitting(m.Delta, halted.Found, halted.TopUp), again)
+	switch halted.Reason {
+	case reconcile.BehindLast:
+		title = "Could not " + operation + ": the card is as before the last movement"
+		text = fmt.Sprintf("Nothing was sent. %s holds %s USD, as before Terraform last moved money on it: the service shows it late, or another hand undid that movement. "+
+			"Look at the card in the dashboard. Where it shows the card so too, apply again: what it holds is taken as it is, and the money moves.", name, halted.Balance)
+	case reconcile.NotDue:
+		title = "Could not " + operation + ": it is not due any more"
+		text = fmt.Sprintf("Nothing was sent. %s holds %s USD by now, which is not under top_up.below (%s USD). %s", name, halted.Balance, m.Range.Below, again)
+	case reconcile.IntoRange:
+		title = "Could not " + operation + ": it would be topped up again"
+		text = "Nothing was sent. " + withdrawsIntoTopUp(card, halted.Balance+m.Delta, m.Range.Below)
+	case reconcile.OverCap:
+		title = "Could not " + operation + ": it would pass max_top_up_per_month"
+		text = "Nothing was sent. Of " + card.name() + " " + hadInMonth(record.TopUps, 0, *m.Range.Limit) + " " + again
+	case reconcile.Unreadable:
+		text = fmt.Sprintf("Nothing was sent. %s holds %s USD, and %s, which may be this movement, made by a run that was cut off. %s", name, halted.Balance, halted.Unread, again)
+		if halted.Unread == reconcile.LostRecord {
+			title = "Could not " + operation + ": nothing tells what was moved before"
+			text = fmt.Sprintf("Nothing was sent. %s holds %s USD now%s, and %s, so that nothing tells whether a run that was cut off has made this movement. %s",
+				name, halted.Balance, loadedWith(card), halted.Unread, again)
+		}
+	case reconcile.NotShown:
+		title = "Could not " + operation + ": the service says it did, and the card does not show it"
+		text = fmt.Sprintf("The service answered that it was made, and the card holds %s USD. %s %s", halted.Balance,
+			"Nothing is sent again until the card shows it, which each plan looks for, or until you give it up.", giveUp(card, []reconcile.Movement{m.Movement}))
+		if halted.Refusal != nil {
+			text = fmt.Sprintf("The service answered that it has met the idempotency key before (%s), and the card, which holds %s USD, does not show this movement. "+
+				"Look at its transactions in the dashboard first. %s", strings.TrimSuffix(halted.Refusal.Error(), "."), halted.Balance, again)
+		}
+	}
+	return diag.NewErrorDiagnostic(title, text)
+}
+
+func loadedWith(card model) string {
+	text := ""
+	if card.Amount.IsKnown() {
+		text += fmt.Sprintf(", where the state has amount = %s", card.Amount.Amount())
+	}
+	if toppedUp := card.ToppedUp.Amount(); toppedUp != 0 {
+		text += fmt.Sprintf(", topped up with %s USD", toppedUp)
+	}
+	return text
 }

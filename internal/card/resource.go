@@ -125,7 +125,8 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 		case transport.IsNotFound(err):
 			return diag.Diagnostics{notKnown(card, err, r.session)}
 		case err != nil:
-			return diag.Diagnostics{replacementUnchecked(card, err)}
+			return diag.Diagnostics{failed("see whether the wallet can pay for the card that replaces "+card.name(), err,
+				` This card was not terminated. To replace it without looking, set wallet_check = "off" in the provider configuration.`)}
 		case short > 0:
 			return diag.Diagnostics{wouldLeaveNoCard(card, next, short)}
 		}

@@ -191,7 +191,9 @@ func (p *planner) addNewCard(ctx context.Context) {
 	cards, err := s.Unmanaged(ctx, label.ValueString(), !p.state.ID.IsNull())
 	switch {
 	case err != nil:
-		p.diags.Append(notLookedForLiveCards(err))
+		p.diags.AddWarning("Could not look for cards that an earlier run left behind",
+			"This plan issues cards, and whether the service has cards with their labels already is not known. If an earlier run was cut off, plan again before you apply. "+
+				session.ErrorDiagnostic("list the live cards", err).Detail())
 	case len(cards) > 0:
 		p.diags.Append(mayBeIssuedAgain(cards))
 	}

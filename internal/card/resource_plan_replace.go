@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
@@ -40,54 +39,41 @@ func (p *planner) planFixed(ctx context.Context, all fixedAttributes) {
 	}
 }
 
+// planReplacement warns under one title for all cards, so that Terraform folds them.
 func (p *planner) planReplacement(ctx context.Context) {
+	card, changes := p.state, strings.Join(p.changes, ", ")
+	keepAsItIs := fmt.Sprintf("The service cannot change this on a live card: %s. To keep the card with what it has, add ignore_changes = [%s] to its lifecycle block.",
+		changes, p.replacement.Attributes())
 	if p.isProtected() {
-		p.protected(p.state.name(), "replaced", keepAsItIs(p))
+		p.protected(card.name(), "replaced", keepAsItIs)
 		return
 	}
-	if p.plan.Amount.IsNull() {
-		p.diags.Append(replacedWithoutLoad(p))
+	if p.plan.Amount.IsNull() { // as on an imported card
+		p.diags.AddAttributeError(p.replacement.Paths[0], "A card would be replaced, without a load for the new one",
+			fmt.Sprintf("%s differs from the configuration in what no live card changes: %s. To keep the card, set it to what the card has. "+
+				"Only to replace it by a new card, with another number, set amount: the initial load in USD, at least %s.",
+				capitalized(card.name()), changes, api.MinimumLoad))
 		return
 	}
 	p.private.Replaced.Planned = p.plan.issueCost() - p.state.Balance.Amount()
 	p.addNewCard(ctx)
 	p.spend(ctx, session.PlannedSpend{Taken: p.plan.issueCost(), Returned: p.state.Balance.Amount()})
-	p.diags.Append(replaced(ctx, p))
-}
-
-// keepAsItIs is how a card lives on whose configuration says otherwise.
-func keepAsItIs(p *planner) string {
-	return fmt.Sprintf("The service cannot change this on a live card: %s. To keep the card with what it has, add ignore_changes = [%s] to its lifecycle block.",
-		strings.Join(p.changes, ", "), p.replacement.Attributes())
-}
-
-// replaced has one title for all cards, so that Terraform folds them.
-func replaced(ctx context.Context, p *planner) diag.Diagnostic {
-	card := p.state
 	load := "the new load, known after apply"
 	if p.plan.Amount.IsKnown() {
 		load = p.plan.Amount.Amount().String() + " USD"
 	}
-	paragraphs := []string{
-		fmt.Sprintf("%s is terminated for good; its last known balance of %s USD returns to the wallet. "+
-			"A new card, with another number, is loaded with %s, for a fee of %s USD.",
-			capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee) + p.paidUpfront(ctx),
-		keepAsItIs(p) + p.replacement.UnknownAdvice("card"),
+	ends := fmt.Sprintf("%s is terminated for good; its last known balance of %s USD returns to the wallet. "+
+		"A new card, with another number, is loaded with %s, for a fee of %s USD.", capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee)
+	if upfront, wallet, tooMuch := p.resource.session.PaidUpfront(ctx); tooMuch {
+		ends += fmt.Sprintf(" With create_before_destroy the new card is paid first, which the wallet cannot: so far this plan takes %s USD before anything returns, and the wallet holds %s USD.", upfront, wallet)
 	}
+	paragraphs := []string{ends, keepAsItIs + p.replacement.UnknownAdvice("card")}
 	if lost := p.notCarriedOver(); len(lost) > 0 {
 		paragraphs = append(paragraphs, "Not in the configuration, so the new card does not have it: "+strings.Join(lost, ", ")+".")
 	}
 	paragraphs = append(paragraphs, "Add create_before_destroy = true to its lifecycle block, or the old card ends first, and a new one that is refused leaves none."+p.mayBeRefused()+
 		" With destroy = false there, the old card keeps its number and its money.")
-	return diag.NewWarningDiagnostic("A card is replaced, and its number ends", strings.Join(paragraphs, "\n\n"))
-}
-
-// replacedWithoutLoad is for an imported card above all.
-func replacedWithoutLoad(p *planner) diag.Diagnostic {
-	return diag.NewAttributeErrorDiagnostic(p.replacement.Paths[0], "A card would be replaced, without a load for the new one",
-		fmt.Sprintf("%s differs from the configuration in what no live card changes: %s. To keep the card, set it to what the card has. "+
-			"Only to replace it by a new card, with another number, set amount: the initial load in USD, at least %s.",
-			capitalized(p.state.name()), strings.Join(p.changes, ", "), api.MinimumLoad))
+	p.diags.AddWarning("A card is replaced, and its number ends", strings.Join(paragraphs, "\n\n"))
 }
 
 // mayBeRefused names the changes whose values the service does not publish.
@@ -104,15 +90,6 @@ func (p *planner) mayBeRefused() string {
 		return ""
 	}
 	return " The service may refuse the new " + strings.Join(doubtful, " and ") + "."
-}
-
-// paidUpfront says when the wallet cannot pay for new cards before old ones return their money.
-func (p *planner) paidUpfront(ctx context.Context) string {
-	upfront, wallet, tooMuch := p.resource.session.PaidUpfront(ctx)
-	if !tooMuch {
-		return ""
-	}
-	return fmt.Sprintf(" With create_before_destroy the new card is paid first, which the wallet cannot: so far this plan takes %s USD before anything returns, and the wallet holds %s USD.", upfront, wallet)
 }
 
 // notCarriedOver names what the card has beyond its configuration.

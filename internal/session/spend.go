@@ -227,11 +227,9 @@ func notPayable(t spent, wallet plannedWallet) string {
 		outlook = fmt.Sprintf("The account's other cards hold %s USD: the plan can be paid if enough of that returns in time, "+
 			"as from a tainted card that is terminated before the new one is issued (not with create_before_destroy).", wallet.mayReturn(t))
 	}
-	return fmt.Sprintf("Loads, issuance fees, funds and top-ups planned so far, less what they return, pass the wallet's balance by %s USD. %s %s %s %s",
-		t.net-wallet.Balance, t.takers(), outlook, planStatement, depositFirst)
+	return fmt.Sprintf("Loads, issuance fees, funds and top-ups planned so far, less what they return, pass the wallet's balance by %s USD. %s %s %s "+
+		"Deposit first (the data source vcard_deposit_addresses lists where), or plan for less.", t.net-wallet.Balance, t.takers(), outlook, planStatement)
 }
-
-const depositFirst = "Deposit first (the data source vcard_deposit_addresses lists where), or plan for less."
 
 func takesTooMuch(t spent, most usd.Amount) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(fmt.Sprintf("The plan takes at least %s USD, and max_taken_per_plan is %s USD", t.taken, most),

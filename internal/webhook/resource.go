@@ -73,7 +73,9 @@ func (r *webhookResource) Create(ctx context.Context, req resource.CreateRequest
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
 	if registered.MayHaveDuplicate {
-		resp.Diagnostics.Append(possibleDuplicate(state))
+		resp.Diagnostics.AddWarning("A second webhook endpoint may have been registered",
+			fmt.Sprintf("While %s was registered, a response of the service was lost and the request was sent again. If the service took both, a second endpoint%s receives the same events, signed with another secret unless one was configured. "+
+				"Look in the dashboard, and remove there the one that is not %s.", state.name(), state.where(), state.ID.ValueString()))
 	} else {
 		resp.Diagnostics.Append(session.LostResponseWarning("register "+state.name(), registered.LostResponse)...)
 	}
@@ -198,7 +200,9 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		resp.Diagnostics.Append(diags...)
 		if string(imported) == "true" { // the configuration counts as what is registered
 			plan.ID, plan.CreatedAt, plan.Secret = state.ID, state.CreatedAt, config.Secret
-			resp.Diagnostics.Append(adopted(state))
+			resp.Diagnostics.AddWarning("The configuration of "+state.name()+" is taken over without proof",
+				"The endpoint was imported, and the service cannot show what it is registered with. The configured url, events and secret go into the state as they are, and nothing is sent: "+
+					"a secret that is set has to be the one that the endpoint has. Later changes register a new endpoint.")
 			break
 		}
 		changed := changes(ctx, config, state)
@@ -249,16 +253,4 @@ func replaced(old, next model, reasons *tfkit.Replacement) diag.Diagnostic {
 		text += " The new endpoint signs with a newly generated secret."
 	}
 	return diag.NewWarningDiagnostic(fmt.Sprintf("Webhook endpoint %s is replaced and stays registered", old.ID.ValueString()), text+reasons.UnknownAdvice("endpoint"))
-}
-
-func adopted(endpoint model) diag.Diagnostic {
-	return diag.NewWarningDiagnostic(fmt.Sprintf("The configuration of %s is taken over without proof", endpoint.name()),
-		"The endpoint was imported, and the service cannot show what it is registered with. The configured url, events and secret go into the state as they are, and nothing is sent: "+
-			"a secret that is set has to be the one that the endpoint has. Later changes register a new endpoint.")
-}
-
-func possibleDuplicate(endpoint model) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("A second webhook endpoint may have been registered",
-		fmt.Sprintf("While %s was registered, a response of the service was lost and the request was sent again. If the service took both, a second endpoint%s receives the same events, signed with another secret unless one was configured. "+
-			"Look in the dashboard, and remove there the one that is not %s.", endpoint.name(), endpoint.where(), endpoint.ID.ValueString()))
 }

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -39,7 +40,8 @@ func New(config Config, isNew func(card string, sent time.Time) bool) (*Client, 
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
-	config = config.withDefaults()
+	config.RequestTimeout = cmp.Or(max(0, config.RequestTimeout), DefaultRequestTimeout)
+	config.Clock = cmp.Or[ratelimit.Clock](config.Clock, ratelimit.SystemClock{})
 	config.APIKey = ""
 	var secrets []string
 	given, isOwn := config.Transport.(*http.Transport)

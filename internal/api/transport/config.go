@@ -69,12 +69,6 @@ type Exchange struct {
 	Took    time.Duration
 }
 
-func (c Config) withDefaults() Config {
-	c.RequestTimeout = cmp.Or(max(0, c.RequestTimeout), DefaultRequestTimeout)
-	c.Clock = cmp.Or[ratelimit.Clock](c.Clock, ratelimit.SystemClock{})
-	return c
-}
-
 // ConfigError says which field of a Config breaks which rule. It never repeats
 // the key, which may be right for another service.
 type ConfigError struct {

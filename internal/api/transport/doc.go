@@ -8,5 +8,5 @@
 // Its files, in the order in which they are read; each uses those after it:
 //
 //	mutation read request client proxy outage redact config
-//	call errors meaning decode text
+//	call errors decode text
 package transport
