@@ -249,20 +249,6 @@ func TestNewCardIsWaitedFor(t *testing.T) {
 	}
 }
 
-// The wait ends, and no other card is waited for.
-func TestOtherMissingCardsAreNotWaitedFor(t *testing.T) {
-	t.Parallel()
-	service, client := newSlowService(t, 10*time.Minute)
-	waited := service.clock.total() // by the create, for what it shows
-	if _, err := client.GetCard(t.Context(), "card_x"); !transport.IsNotFound(err) || service.clock.total() > waited {
-		t.Errorf("%v after %s", err, service.clock.total())
-	}
-	err, waited := try(t.Context(), client, "read"), service.clock.total()
-	if !transport.IsNotFound(err) || waited < 30*time.Second || waited > 70*time.Second {
-		t.Errorf("%v after %s", err, waited)
-	}
-}
-
 // A list that lacks a card of this run would make a configuration that counts
 // on it destroy what belongs to it.
 func TestNewCardIsListed(t *testing.T) {
@@ -327,27 +313,6 @@ func TestNewCardThatCannotBeReadIsListed(t *testing.T) {
 	service.hooks["/cards/card_1"] = nil
 	if ids := listed(t, client, active); !slices.Equal(ids, []string{"card_1", "card_2"}) {
 		t.Errorf("listed behind another: %q", ids)
-	}
-}
-
-func TestListOfNewCardsEndsEarly(t *testing.T) {
-	t.Parallel()
-	service, client := newSlowService(t, 0)
-	if err := try(t.Context(), client, "issue"); err != nil {
-		t.Fatal(err)
-	}
-	service.reads = nil
-	service.hooks["/cards"] = func(w http.ResponseWriter, r *http.Request) {
-		writePage(w, r, []any{service.cards[1].CardListItem}, 0, 0, true)
-	}
-	for card, err := range client.Cards(t.Context(), api.CardFilter{}) {
-		if err != nil || card.ID != "card_2" {
-			t.Errorf("%+v, %v", card, err)
-		}
-		break
-	}
-	if slices.Contains(service.reads, "/cards/card_1") {
-		t.Error("a card is read after the end")
 	}
 }
 

@@ -169,9 +169,6 @@ func try(ctx context.Context, c *api.Client, name string) (err error) {
 	return err
 }
 
-// errorOf is the error of a call with two results.
-func errorOf[T any](_ T, err error) error { return err }
-
 // said is the error of a read that is answered like this.
 func said(t *testing.T, status int, body string, options ...func(*api.Config)) string {
 	t.Helper()
