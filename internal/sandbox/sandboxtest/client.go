@@ -60,16 +60,10 @@ func (c *Client) Send(ctx context.Context, method, path string, body any, header
 	c.T.Helper()
 	text, isText := body.(string)
 	if body != nil && !isText {
-		encoded, err := json.Marshal(body)
-		if err != nil {
-			c.T.Fatal(err)
-		}
+		encoded := Must(json.Marshal(body))
 		text = string(encoded)
 	}
-	request, err := c.NewRequest(ctx, method, path, text)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	request := Must(c.NewRequest(ctx, method, path, text))
 	for i := 0; i < len(headers); i += 2 {
 		if request.Header.Set(headers[i], headers[i+1]); headers[i+1] == "" {
 			request.Header.Del(headers[i])
@@ -322,10 +316,7 @@ func (c *Client) Wallet() usd.Amount {
 		Balance usd.Decimal `json:"balance"`
 	}
 	c.Get("/wallet/balance").Into(&wallet)
-	cents, err := wallet.Balance.Floor()
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	cents := Must(wallet.Balance.Floor())
 	return cents
 }
 

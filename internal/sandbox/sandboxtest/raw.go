@@ -25,10 +25,7 @@ func RawService(t testing.TB, answer func(to net.Conn, request *http.Request)) s
 // Listen takes connections at a free port of this machine until the test ends.
 func Listen(t testing.TB, serve func(net.Conn)) net.Addr {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := Must(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for connection, err := listener.Accept(); err == nil; connection, err = listener.Accept() {

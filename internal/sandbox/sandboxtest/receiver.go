@@ -95,9 +95,7 @@ func (r *Receiver) CA() []byte {
 func (r *Receiver) CAFile() string {
 	r.t.Helper()
 	path := filepath.Join(r.t.TempDir(), "ca.pem")
-	if err := os.WriteFile(path, r.CA(), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
+	Must(0, os.WriteFile(path, r.CA(), 0o600))
 	return path
 }
 

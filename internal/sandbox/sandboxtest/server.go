@@ -67,10 +67,7 @@ func Start(t testing.TB, options ...func(*Options)) *Server {
 	if o.Path == "" {
 		o.Path = filepath.Join(t.TempDir(), "sandbox.db")
 	}
-	box, err := sandbox.Open(t.Context(), o.Options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := Must(sandbox.Open(t.Context(), o.Options))
 	s := &Server{Path: o.Path}
 	handler := box.Handler()
 	if o.Wrap != nil {
@@ -83,10 +80,7 @@ func Start(t testing.TB, options ...func(*Options)) *Server {
 	default:
 		server := httptest.NewUnstartedServer(handler)
 		if o.Dashboard {
-			dashboard, err := box.Dashboard("http://" + server.Listener.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			dashboard := Must(box.Dashboard("http://" + server.Listener.Addr().String()))
 			server.Config.Handler, s.Link, endStreams = dashboard, dashboard.Link(), dashboard.Close
 		}
 		if o.Logger != nil {
@@ -192,10 +186,7 @@ func (c *Client) AddQuirks(quirks map[string]any) {
 // names, else one that is built once for all tests of a package.
 func Program(t testing.TB) string {
 	t.Helper()
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := Must(program())
 	return path
 }
 
@@ -224,11 +215,7 @@ func Run(m *testing.M) {
 // File returns what is in a file.
 func File(t testing.TB, path ...string) string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(path...)) //nolint:gosec // the test names it
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content)
+	return string(Must(os.ReadFile(filepath.Join(path...)))) //nolint:gosec // the test names it
 }
 
 // Process is a sandbox in a process of its own, and a client with its first
@@ -242,10 +229,7 @@ type Process struct {
 // interrupts it. The log goes to stderr; arguments are further flags.
 func StartProcess(t testing.TB, stderr io.Writer, arguments ...string) *Process {
 	t.Helper()
-	running, err := process.Start(t.Context(), Program(t), stderr, arguments...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	running := Must(process.Start(t.Context(), Program(t), stderr, arguments...))
 	t.Cleanup(func() { _ = running.Wait() })
 	p := &Process{NewClient(t, running.Address), running}
 	if WithQuirks() {
