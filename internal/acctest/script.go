@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/go-version"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
@@ -139,8 +138,7 @@ func condition(name string) (bool, error) {
 	case name == "tofu":
 		return OpenTofu(), nil
 	case isVersion:
-		wanted, err := version.NewVersion(least)
-		return err == nil && cli().version != nil && cli().version.Core().GreaterThanOrEqual(wanted), err
+		return Has(least, least), nil
 	}
 	return false, fmt.Errorf("no condition %q", name)
 }

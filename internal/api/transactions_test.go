@@ -94,24 +94,6 @@ func (j *journal) read(t *testing.T, filter api.TransactionFilter) (numbers []in
 	return numbers, failed
 }
 
-// However many pages arrive at once, between any two requests, what was there is read.
-func TestTransactionsOutlastBursts(t *testing.T) {
-	t.Parallel()
-	for at := 2; at < 24; at++ {
-		for _, arrive := range []int{300, 900, 1600} {
-			t.Run(fmt.Sprintf("%d at request %d", arrive, at), func(t *testing.T) {
-				t.Parallel()
-				const count = 2600
-				service := &journal{count: count, grow: func(request int) int { return map[int]int{at: arrive}[request] }}
-				got, err := service.read(t, api.TransactionFilter{})
-				if got = slices.DeleteFunc(got, func(n int) bool { return n > count }); err != nil || len(got) != count {
-					t.Errorf("%d transactions of %d, %v", len(got), count, err)
-				}
-			})
-		}
-	}
-}
-
 // every is how many arrive with each nth request, but the first.
 func every(nth, arrive int) func(int) int {
 	return func(request int) int {
@@ -122,17 +104,19 @@ func every(nth, arrive int) func(int) int {
 	}
 }
 
-// However a list grows while it is read, and whatever a service repeats of it, what
-// was there is read once and in order; of a long history, with few ids in memory.
+// However a list grows while it is read, by many pages at once between any two requests too,
+// and whatever a service repeats of it, what was there is read once and in order; of a long
+// history, with few ids in memory.
 func TestTransactionsAreEachReadOnce(t *testing.T) {
 	t.Parallel()
 	short := []int{0, 1, 99, 100, 101, 250, 1200}
 	long := []int{25_000}        // what is remembered of a page is forgotten after 10,000
 	const size, pages = 1000, 25 // of those
-	for name, test := range map[string]struct {
+	type row struct {
 		counts []int
 		change func(*journal)
-	}{
+	}
+	tests := map[string]row{
 		"pages as asked for":     {short, func(*journal) {}},
 		"pages of 25":            {short, func(j *journal) { j.size = 25 }},
 		"404 past the end":       {short, func(j *journal) { j.pastEnd = 404 }},
@@ -150,7 +134,14 @@ func TestTransactionsAreEachReadOnce(t *testing.T) {
 		"all of it on each page":     {long, func(j *journal) { j.size, j.shown = size*pages, func(int) int { return 1 } }},
 		"thousands arrive at once":   {long, func(j *journal) { j.size, j.grow = size, func(n int) int { return map[int]int{20: 9000}[n] } }},
 		"hundreds arrive repeatedly": {long, func(j *journal) { j.size, j.grow = size, every(5, 700) }},
-	} {
+	}
+	for at := 2; at < 24; at++ {
+		for _, arrive := range []int{300, 900, 1600} {
+			burst := func(j *journal) { j.grow = func(n int) int { return map[int]int{at: arrive}[n] } }
+			tests[fmt.Sprintf("%d at request %d", arrive, at)] = row{[]int{2600}, burst}
+		}
+	}
+	for name, test := range tests {
 		for _, count := range test.counts {
 			t.Run(fmt.Sprintf("%d, %s", count, name), func(t *testing.T) {
 				t.Parallel()

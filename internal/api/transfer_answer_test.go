@@ -101,43 +101,6 @@ func TestMoveThatIsAnswered(t *testing.T) {
 	}
 }
 
-// What was made though the answer hid it, as a gateway's refusal may, or the card, is
-// not made again, also while the card does not show it; the next one is.
-func TestMoveThatIsSeenLater(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		answer fault
-		ends   string
-	}{
-		"refused":   {fault{response: "403 forbidden"}, "refused"},
-		"not shown": {undone(`200 {"card_id":"card_1","card_balance":105.00,"wallet_balance":1}`), "stops, not shown"},
-	} {
-		service, card, record := newAccount(t, test.answer)
-		client := service.client(t, keysHonoured)
-		first, err := client.Move(t.Context(), move(card.ID, step, record))
-		if got := told(first, err); got != test.ends {
-			t.Fatal(name, got, err)
-		}
-		if first.Record.Pending != nil {
-			for range 2 {
-				still, err := client.Move(t.Context(), move(card.ID, step, kept(card.ID, first.Record)))
-				if kindOf(err) != "unknown" || still.Record.Text(card.ID) != first.Record.Text(card.ID) {
-					t.Fatalf("%s: not shown yet: %+v, %v", name, still, err)
-				}
-			}
-			service.give(card, step)
-		}
-		seen, err := client.Move(t.Context(), move(card.ID, step, kept(card.ID, first.Record)))
-		if told(seen, err) != "made before" || card.Balance != start+step || len(service.keys()) != 1 {
-			t.Fatalf("%s: %+v, %v, and the card holds %s", name, seen, err, card.Balance)
-		}
-		next, err := client.Move(t.Context(), move(card.ID, step, kept(card.ID, seen.Record)))
-		if told(next, err) != "moved" || card.Balance != start+2*step {
-			t.Errorf("%s: %+v, %v, and the card holds %s", name, next, err, card.Balance)
-		}
-	}
-}
-
 // What comes to a card near the end of the wait is listed before it is decided.
 func TestMoveWaitsForWhatHasJustCome(t *testing.T) {
 	t.Parallel()

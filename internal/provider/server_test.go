@@ -23,7 +23,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 	"github.com/hashicorp/terraform-plugin-testing/terraform"
@@ -144,37 +143,6 @@ func TestEmbeddedKeys(t *testing.T) {
 			t.Errorf("%s: it waited %s", lines, took)
 		}
 	}
-}
-
-// The embedded sandbox begins with the balance that is asked for, and keeps its file.
-func TestEmbeddedSandbox(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "sandbox.db")
-	config := func(balance string) string {
-		return fmt.Sprintf(`
-			provider "vcard" {
-				sandbox = { path = %q, initial_balance = %s }
-			}
-			resource "vcard_card" "test" {
-				bin_id = "bin_ads_visa_us"
-				amount = 50
-			}
-			data "vcard_wallet_balance" "now" {
-				depends_on = [vcard_card.test]
-			}`, file, balance)
-	}
-	left := []statecheck.StateCheck{
-		acctest.Is("data.vcard_wallet_balance.now", "balance", acctest.Exactly("9.99")),
-		acctest.Is("data.vcard_wallet_balance.now", "cards_active", acctest.Exactly("1")),
-		acctest.Is("vcard_card.test", "status", knownvalue.StringExact("active")),
-	}
-	resource.Test(t, acctest.Life(
-		resource.TestStep{Config: config("60.99"), ConfigStateChecks: left},
-		resource.TestStep{ // whatever is said of it later
-			Config: config("5000"), ConfigStateChecks: left,
-			ConfigPlanChecks: acctest.Before(plancheck.ExpectEmptyPlan()),
-		},
-	))
 }
 
 func TestScripts(t *testing.T) {
