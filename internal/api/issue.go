@@ -68,7 +68,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		began = c.ServiceTime()
 	}
 	reconciliation := &issueReconciliation{client: c, request: request, body: string(body), baseline: baseline, began: began}
-	if err := reconciliation.join(ctx); err != nil {
+	if reconciliation.release, err = c.issues.locks.acquire(ctx, reconciliation.fingerprint(), shared); err != nil {
 		return Issuance{}, fmt.Errorf("%s: waiting for cards that look the same: %w", operation, err)
 	}
 	defer reconciliation.leave()

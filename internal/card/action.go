@@ -119,14 +119,12 @@ func NewUnfreezeAction() action.Action {
 
 func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	defer session.CatchPanic(&resp.Diagnostics)
-	var config struct {
-		CardID types.String `tfsdk:"card_id"`
-	}
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	var id types.String
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("card_id"), &id)...)
 	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, fmt.Sprintf(a.operation, "a card")) {
 		return
 	}
-	card, ok := a.readCard(ctx, config.CardID.ValueString(), a.operation, &resp.Diagnostics)
+	card, ok := a.readCard(ctx, id.ValueString(), a.operation, &resp.Diagnostics)
 	if !ok {
 		return
 	}

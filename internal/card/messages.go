@@ -74,11 +74,30 @@ func issuedButNotFrozen(card model, err error) diag.Diagnostic {
 		"To keep it, run terraform untaint on this resource, then apply again: that freezes it.")
 }
 
-func adopted(card model) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("A card was recognized by its label: "+card.name(),
-		"The response to its issuing was lost, and a new card with the same label, BIN and load was found. Another pipeline that issues cards "+
-			"with this label might own it, or another configuration of this provider: an alias runs in a process of its own. "+
-			"If so, remove it here with terraform state rm and apply again. Labels that nobody else uses, or none at all, leave no doubt.")
+// issued says what is to be said of a card that was issued.
+func issued(card model, request api.IssueCardRequest, by api.Issuance, shown map[string]string) (diags diag.Diagnostics) {
+	if has := whatIsFixed().differences(shown, &card); len(has) > 0 {
+		diags.AddWarning("The service issued "+card.ID.ValueString()+" otherwise than asked",
+			fmt.Sprintf("The new card has %s, which is what counts when it is used. The state keeps what was asked.", strings.Join(has, " and "))+followAdvice(shown))
+	}
+	if asked, holds := request.Amount, by.Card.Balance; holds != asked {
+		diags.AddWarning(fmt.Sprintf("%s holds %s USD in place of %s USD", capitalized(card.name()), holds, asked),
+			fmt.Sprintf("It was just issued with a load of %s USD, and the service shows %s USD on it. Nothing is sent for the difference, and amount stays %s in the state. "+
+				"Unless the card has been used already, compare the wallet in the dashboard, and ask the service's support.", asked, holds, asked))
+	}
+	for _, other := range by.PossibleDuplicates {
+		diags.AddWarning("A second card may have been issued: "+nameOf(other),
+			fmt.Sprintf("While %s was issued, %s with a balance of %s USD appeared on the same BIN with the same label. If it is not yours, terminate it in the dashboard; to keep it, import it: terraform import <address> %s",
+				card.name(), nameOf(other), other.Balance, other.ID))
+	}
+	diags.Append(session.LostResponseWarning("issue "+card.name(), by.LostResponse)...)
+	if by.Adopted {
+		diags.AddWarning("A card was recognized by its label: "+card.name(),
+			"The response to its issuing was lost, and a new card with the same label, BIN and load was found. Another pipeline that issues cards "+
+				"with this label might own it, or another configuration of this provider: an alias runs in a process of its own. "+
+				"If so, remove it here with terraform state rm and apply again. Labels that nobody else uses, or none at all, leave no doubt.")
+	}
+	return diags
 }
 
 // mayBeIssuedAgain is true whatever the cards are, since some of the state may be unread.
@@ -101,17 +120,6 @@ func mayBeIssuedAgain(cards []api.CardListItem) diag.Diagnostic {
 			"or left by a run that was cut off: import it. vcard statement -no-unmanaged tells which are in no state, and writes the import blocks"+block)
 }
 
-func issuedDifferently(card model, has []string, shown map[string]string) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("The service issued "+card.ID.ValueString()+" otherwise than asked",
-		fmt.Sprintf("The new card has %s, which is what counts when it is used. The state keeps what was asked.", strings.Join(has, " and "))+followAdvice(shown))
-}
-
-func loadedOtherwise(card model, asked, holds usd.Amount) diag.Diagnostic {
-	return diag.NewWarningDiagnostic(fmt.Sprintf("%s holds %s USD in place of %s USD", capitalized(card.name()), holds, asked),
-		fmt.Sprintf("It was just issued with a load of %s USD, and the service shows %s USD on it. Nothing is sent for the difference, and amount stays %s in the state. "+
-			"Unless the card has been used already, compare the wallet in the dashboard, and ask the service's support.", asked, holds, asked))
-}
-
 // followAdvice is how the configuration takes over what the service shows, where it may.
 func followAdvice(shown map[string]string) (advice string) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(shown)), func(name string) bool {
@@ -132,31 +140,6 @@ func followAdvice(shown map[string]string) (advice string) {
 		advice += " An empty label cannot be configured: delete the line where there is one, which replaces nothing."
 	}
 	return advice
-}
-
-func possibleDuplicates(card model, others []api.CardListItem) diag.Diagnostics {
-	var diags diag.Diagnostics
-	for _, other := range others {
-		diags.AddWarning("A second card may have been issued: "+nameOf(other),
-			fmt.Sprintf("While %s was issued, %s with a balance of %s USD appeared on the same BIN with the same label. If it is not yours, terminate it in the dashboard; to keep it, import it: terraform import <address> %s",
-				card.name(), nameOf(other), other.Balance, other.ID))
-	}
-	return diags
-}
-
-func protectedFromDelete(name string) diag.Diagnostic {
-	return diag.NewErrorDiagnostic("Deletion protection keeps "+name,
-		"This card was to be terminated without a plan of its own, as the old one of a replacement is, but deletion_protection is true in its state. Nothing was terminated. "+
-			"Where it is still the resource's card, compare what it holds with amount, then keep it with terraform untaint, or set deletion_protection = false and apply that alone first. "+
-			"Where the new card was issued before it (create_before_destroy), the old one is a deposed object, which neither reaches: "+
-			"terminate it in the dashboard; the next plan sees that and removes it from the state.")
-}
-
-func wouldLeaveNoCard(card model, next, short usd.Amount) diag.Diagnostic {
-	return diag.NewErrorDiagnostic("The wallet cannot pay for the card that replaces "+card.name(),
-		fmt.Sprintf("The new card takes %s USD with its fee. The wallet and what this card returns fall short of that by %s USD. "+
-			"So this card was not terminated, and keeps what it has. Deposit at least that (the data source vcard_deposit_addresses lists where) "+
-			"or lower amount, then apply again. To terminate it without another, run terraform destroy with -target on this resource.", next, short))
 }
 
 // rejection is session.ErrorDiagnostic and, where the state in which the card was last

@@ -3,6 +3,7 @@ package card
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -53,7 +54,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 		request.Label, request.GeneratedLabel = r.session.GeneratedLabel(), true
 	}
 	began := r.session.Client.ServiceTime()
-	issued, err := r.session.Client.IssueCard(ctx, request)
+	issuance, err := r.session.Client.IssueCard(ctx, request)
 	if err != nil {
 		resp.Diagnostics.Append(notIssued(request, err))
 		return
@@ -61,9 +62,9 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 
 	// The card exists and has been paid: its id is saved before anything else can fail.
 	state := plan
-	state.fromAPI(issued.Card.CardListItem)
-	state.CreatedAt = tfkit.CreatedAt(issued.Card.CreatedAt, state.name(), &resp.Diagnostics)
-	state.ExpiresAt = tfkit.StringOrNull(string(issued.Card.ExpiresAt))
+	state.fromAPI(issuance.Card.CardListItem)
+	state.CreatedAt = tfkit.CreatedAt(issuance.Card.CreatedAt, state.name(), &resp.Diagnostics)
+	state.ExpiresAt = tfkit.StringOrNull(string(issuance.Card.ExpiresAt))
 	asked := plan
 	asked.Label = types.StringValue(request.Label)
 	private := privateState{DefaultLimit: request.SpendingLimit == nil}
@@ -71,17 +72,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	state.setRecord(reconcile.IssuedRecord(request.Amount, began))
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 	private.write(ctx, resp.Private, &resp.Diagnostics)
-	if has := whatIsFixed().differences(private.Shown, &state); len(has) > 0 {
-		resp.Diagnostics.Append(issuedDifferently(state, has, private.Shown))
-	}
-	if holds := issued.Card.Balance; holds != request.Amount {
-		resp.Diagnostics.Append(loadedOtherwise(state, request.Amount, holds))
-	}
-	resp.Diagnostics.Append(possibleDuplicates(state, issued.PossibleDuplicates)...)
-	resp.Diagnostics.Append(session.LostResponseWarning("issue "+state.name(), issued.LostResponse)...)
-	if issued.Adopted {
-		resp.Diagnostics.Append(adopted(state))
-	}
+	resp.Diagnostics.Append(issued(state, request, issuance, private.Shown)...)
 
 	if plan.Frozen.ValueBool() {
 		// An active card would be tainted, and issued anew: an interruption waits.
@@ -118,7 +109,12 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 	}
 	// A tainted card is replaced without a plan of its own, so the plan's check is not enough.
 	if card.DeletionProtection.ValueBool() {
-		return diag.Diagnostics{protectedFromDelete(card.name())}
+		diags.AddError("Deletion protection keeps "+card.name(),
+			"This card was to be terminated without a plan of its own, as the old one of a replacement is, but deletion_protection is true in its state. Nothing was terminated. "+
+				"Where it is still the resource's card, compare what it holds with amount, then keep it with terraform untaint, or set deletion_protection = false and apply that alone first. "+
+				"Where the new card was issued before it (create_before_destroy), the old one is a deposed object, which neither reaches: "+
+				"terminate it in the dashboard; the next plan sees that and removes it from the state.")
+		return diags
 	}
 	if next > 0 && r.session.WalletCheck != session.WalletCheckOff {
 		switch short, err := r.fallsShort(ctx, card.ID.ValueString(), next); {
@@ -128,7 +124,11 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 			return diag.Diagnostics{failed("see whether the wallet can pay for the card that replaces "+card.name(), err,
 				` This card was not terminated. To replace it without looking, set wallet_check = "off" in the provider configuration.`)}
 		case short > 0:
-			return diag.Diagnostics{wouldLeaveNoCard(card, next, short)}
+			diags.AddError("The wallet cannot pay for the card that replaces "+card.name(),
+				fmt.Sprintf("The new card takes %s USD with its fee. The wallet and what this card returns fall short of that by %s USD. "+
+					"So this card was not terminated, and keeps what it has. Deposit at least that (the data source vcard_deposit_addresses lists where) "+
+					"or lower amount, then apply again. To terminate it without another, run terraform destroy with -target on this resource.", next, short))
+			return diags
 		}
 	}
 	ended, err := r.session.Client.TerminateCard(ctx, card.ID.ValueString())

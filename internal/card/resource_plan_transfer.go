@@ -52,7 +52,11 @@ func (p *planner) planTransfer(ctx context.Context) {
 		p.warn("frozen", "Money goes to a card that is frozen",
 			"%s gets %s USD and is frozen after this plan: nobody can spend them until it is unfrozen (frozen = false).", capitalized(p.state.name()), net)
 	}
-	p.spend(ctx, session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net), Doubtful: max(0, fundsOf(movements)-max(0, net))})
+	var funds usd.Amount
+	for _, m := range movements {
+		funds += max(0, m.Delta)
+	}
+	p.spend(ctx, session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net), Doubtful: max(0, funds-max(0, net))})
 }
 
 // preview says what apply would stop for, and refuses what the card cannot give.
@@ -83,13 +87,6 @@ func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconci
 		}
 	}
 	return net
-}
-
-func fundsOf(movements []reconcile.Movement) (sum usd.Amount) {
-	for _, m := range movements {
-		sum += max(0, m.Delta)
-	}
-	return sum
 }
 
 // checkWithdrawal refuses to withdraw what the card does not hold, or what the same

@@ -98,10 +98,7 @@ func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest
 	m.Challenges = []challenge{}
 	var refused tfkit.Refused
 	for _, c := range found {
-		if refused.Has(c.ID, c.CardID) {
-			continue
-		}
-		if m.CardID.IsNull() || m.CardID.ValueString() == c.CardID {
+		if !refused.Has(c.ID, c.CardID) && (m.CardID.IsNull() || m.CardID.ValueString() == c.CardID) {
 			m.Challenges = append(m.Challenges, challenge{
 				ID: c.ID, CardID: c.CardID, Merchant: c.Merchant.String(), Amount: types.NumberValue(c.Amount.BigFloat()),
 				OTP: tfkit.StringOrNull(c.OTP.Reveal()), Status: c.Status.String(), ExpiresAt: string(c.ExpiresAt),

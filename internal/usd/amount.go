@@ -110,7 +110,7 @@ func (a *Amount) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
 	}
-	d, err := parseJSON(data)
+	d, err := parseDecimal(strings.Trim(string(data), `"`))
 	if err != nil {
 		return err
 	}
@@ -120,10 +120,6 @@ func (a *Amount) UnmarshalJSON(data []byte) error {
 	}
 	*a = v
 	return nil
-}
-
-func parseJSON(data []byte) (decimal.Decimal, error) {
-	return parseDecimal(strings.Trim(string(data), `"`))
 }
 
 // number is the syntax of JSON numbers, with a leading plus and leading zeros allowed.
@@ -184,7 +180,7 @@ func (x *Decimal) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
 	}
-	d, err := parseJSON(data)
+	d, err := parseDecimal(strings.Trim(string(data), `"`))
 	if err != nil {
 		return err
 	}
