@@ -353,6 +353,7 @@ func (w *scenario) compare(c *card) {
 	there := w.service.Get("/cards/" + c.id()).OK(http.StatusOK)
 	balance := amountOf(there.Body["balance"])
 	departure := balance - c.outside - c.loaded()
+	c.foreign = c.foreign || departure != 0
 	if unsaved := sum(maps.Keys(c.unsaved)); departure > 0 && departure <= unsaved {
 		c.outside += departure
 		departure = 0

@@ -38,8 +38,8 @@ type card struct {
 	// something happened then which no promise covers: what is not as the state says
 	// has to be named.
 	unsure, loose bool
-	// foreign says that an action moved money which no record has taken in: it may
-	// hide a killed movement.
+	// foreign says that money moved which no record has taken in, by an action or a run that
+	// was cut off: it may hide a killed movement.
 	foreign bool
 
 	said    []string   // errors and warnings since the last audit
@@ -123,6 +123,7 @@ func (p *pipeline) apply(killAt int) (changed, succeeded bool) {
 					}
 					c.state, c.open = after, said.Errors() != ""
 					if text := said.Errors(); strings.Contains(text, "it may have been made already") || strings.Contains(text, "the card does not show it") {
+						c.loose = c.loose || p.scenario.proxy.awaits(c.id()) // what comes after a stop comes besides
 						p.heed(c)
 					}
 				}

@@ -302,6 +302,13 @@ func (p *proxy) deliverLate(now time.Time) {
 	}
 }
 
+// awaits reports whether a request for a card is late.
+func (p *proxy) awaits(card string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.late, func(one lateRequest) bool { return strings.Contains(one.request.URL.Path, card) })
+}
+
 // isOrphan reports whether a card was issued when the run that asked for it was killed.
 func (p *proxy) isOrphan(id string) bool {
 	p.mu.Lock()

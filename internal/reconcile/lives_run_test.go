@@ -156,7 +156,7 @@ func (l *life) move(mover api.Mover, m reconcile.Movement, record reconcile.Reco
 	switch {
 	case err == nil:
 		l.book(m)
-		l.overdrawn = false
+		l.state.untold = l.untold
 	case isStopped:
 		l.stops++
 		l.crossed = l.crossed || l.onTheWay > 0 // and comes besides, where it is sent again

@@ -130,7 +130,6 @@ type life struct {
 	// the last audit: it is not strict then.
 	loose, unsure bool
 	crossed       bool // a stop was told while a request was on its way
-	overdrawn     bool // the wallet has paid for the card since a movement, which may hide one
 	// excused says that what nobody promises has happened: another hand, purchases that
 	// are listed late, requests that come late or twice.
 	excused   bool
@@ -168,6 +167,7 @@ type life struct {
 	saved   []state
 	load    usd.Amount
 	unsaved usd.Amount // top-ups that no state may have
+	untold  int        // how often money has come that nothing tells of; twice since a movement hides one
 	held    usd.Amount // by open authorizations, where the balance falls at settlement
 
 	spoke                           bool // of money, since the last audit
@@ -181,6 +181,7 @@ type life struct {
 type state struct {
 	amount, toppedUp usd.Amount
 	record           string
+	untold           int // until its last movement
 }
 
 func newLife(t *testing.T, k kind, number uint64) *life {
@@ -304,6 +305,9 @@ func (l *life) departureOf(p reconcile.Purpose) usd.Amount {
 	return l.moved[p] - [...]usd.Amount{l.amount - l.load, l.toppedUp}[p]
 }
 
+// hides reports whether money has come that may hide a movement the other way.
+func (l *life) hides() bool { return l.untold > l.state.untold+1 }
+
 // isRefill reports whether a sum is one that purchases add up to, as what fills the card to
 // an old balance is: nobody tells it from money that they have never taken.
 func (l *life) isRefill(sum usd.Amount) bool {
@@ -336,7 +340,7 @@ func (l *life) audit() {
 			l.fail("topped up %s in month %d, and the cap is %s", sum, month, l.limit)
 		}
 	}
-	l.loose = l.departure() != 0 || l.overdrawn            // and may hide what a killed run moves then
+	l.loose = l.departure() != 0 || l.hides()              // and may hide what a killed run moves then
 	l.moved = [2]usd.Amount{l.amount - l.load, l.toppedUp} // from here on it is taken as it is
 	l.unsaved, l.spoke, l.saved = 0, false, nil
 }

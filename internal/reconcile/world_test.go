@@ -137,7 +137,8 @@ func (l *life) purchase() {
 	settle := func(sum usd.Amount) {
 		ends()
 		if sum-hold > c.balance { // the wallet pays the rest
-			l.loose, l.spoke, l.overdrawn = true, true, true
+			l.loose, l.spoke = true, true
+			l.untold += 2
 		}
 		happen(reconcile.Settlement, sum, 0, max(hold-sum, -c.balance))
 	}
@@ -152,6 +153,7 @@ func (l *life) purchase() {
 		c.after(done, func() {
 			ends()
 			c.give(hold)
+			l.untold++
 			l.tell("a hold of %s is released, to %s", hold, c.balance)
 		})
 	case way < 75:
@@ -295,7 +297,7 @@ func (l *life) receive(r *http.Request, withdraws bool) (*http.Response, error) 
 	}
 	beside := l.departure() - body.Amount // which hides it where it went the other way
 	isMade := l.departureOf(l.purpose) == body.Amount && (beside == 0 || (beside > 0) == (body.Amount > 0)) && !(met && l.honours)
-	if isMade && !l.told && !l.acting && !l.round && !l.loose && !l.excused && l.replica == 0 {
+	if isMade && !l.told && !l.acting && !l.round && !l.loose && !l.hides() && !l.excused && l.replica == 0 {
 		l.fail("%s is sent again, though it was made and nothing was said of that", body.Amount)
 	}
 	purpose := l.purpose
