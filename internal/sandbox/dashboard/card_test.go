@@ -143,7 +143,7 @@ func TestActivityInWords(t *testing.T) {
 	for _, path := range []string{"/", "/cards/" + card} {
 		b.get(path).has("Loaded from the wallet", "Funded from the wallet", "Withdrawn to the wallet", "Returned to the wallet", "insufficient funds",
 			">auto frozen</span>", "The balance fell below the threshold", "Transactions are enabled again", "Transactions are suspended", "Closed permanently",
-			`Corner Shop</bdi> <span class="reason">3D Secure pending</span>`)
+			`class="withdrawn">-10.00`, `class="returned">-40.00`, `Corner Shop</bdi> <span class="reason">3D Secure pending</span>`)
 	}
 }
 

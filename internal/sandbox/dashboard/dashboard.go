@@ -277,37 +277,29 @@ func parse(pages []*page, asset func(file string) string) (*template.Template, e
 }
 
 // asset is a file whose path changes with its content, so that browsers keep it for good.
-type asset struct{ file, kind, content, path string }
+type asset struct{ kind, content string }
 
-type assets []asset
+// assets are by their files.
+type assets map[string]asset
 
 func newAssets() assets {
-	all := assets{
-		{"dashboard.css", "text/css; charset=utf-8", styles, ""},
-		{"dashboard.js", "text/javascript; charset=utf-8", script, ""},
-		{"icon.svg", "image/svg+xml", icon, ""},
+	return assets{
+		"dashboard.css": {"text/css; charset=utf-8", styles},
+		"dashboard.js":  {"text/javascript; charset=utf-8", script},
+		"icon.svg":      {"image/svg+xml", icon},
 	}
-	for i := range all {
-		hash := sha256.Sum256([]byte(all[i].content))
-		all[i].path = "/assets/" + hex.EncodeToString(hash[:8]) + "." + all[i].file
-	}
-	return all
 }
 
 // path returns where an asset is served.
 func (all assets) path(file string) string {
-	for _, a := range all {
-		if a.file == file {
-			return a.path
-		}
-	}
-	return ""
+	hash := sha256.Sum256([]byte(all[file].content))
+	return "/assets/" + hex.EncodeToString(hash[:8]) + "." + file
 }
 
 // serve is what an http.FileServerFS would make the program 78 kB larger for.
 func (all assets) serve(w http.ResponseWriter, r *http.Request) {
-	for _, a := range all {
-		if a.path == r.URL.Path {
+	for file, a := range all {
+		if all.path(file) == r.URL.Path {
 			w.Header().Set("Content-Type", a.kind)
 			w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
 			_, _ = w.Write([]byte(a.content)) // there is nobody to tell when the reader went away
