@@ -23,14 +23,14 @@ const (
 	Pass     = "pass"     // the response is sent; for faults that only delay
 )
 
-// AnyMethod stands for all methods.
-const AnyMethod = "*"
+// Any stands for all methods, for all paths, and for one segment of a path, whatever it is.
+const Any = "*"
 
 // Fault is a failure that a test has set for the next calls that match it.
 type Fault struct {
 	ID      int64  `json:"id"`
 	Method  string `json:"method"`
-	Path    string `json:"path"`  // below the base address, with AnySegment
+	Path    string `json:"path"`  // below the base address, with Any
 	Times   int64  `json:"times"` // how often it will be applied; 0: until it is deleted
 	When    string `json:"when"`
 	DelayMS int64  `json:"delay_ms"` // before it is applied
@@ -103,18 +103,12 @@ func (t *Then) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// AnyPath stands for all paths.
-const AnyPath = "*"
-
-// AnySegment stands for one segment of a path, whatever it is.
-const AnySegment = "*"
-
 func (f *Fault) matches(method, path string) bool {
-	if f.Method != AnyMethod && f.Method != method {
+	if f.Method != Any && f.Method != method {
 		return false
 	}
-	return f.Path == AnyPath || slices.EqualFunc(strings.Split(f.Path, "/"), strings.Split(path, "/"), func(pattern, segment string) bool {
-		return pattern == segment || (pattern == AnySegment && segment != "")
+	return f.Path == Any || slices.EqualFunc(strings.Split(f.Path, "/"), strings.Split(path, "/"), func(pattern, segment string) bool {
+		return pattern == segment || (pattern == Any && segment != "")
 	})
 }
 

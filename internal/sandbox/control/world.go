@@ -227,7 +227,7 @@ func removeFault(c *server.Call) (wire.Response, error) {
 func (s *shared) addFault(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	f := behavior.Fault{
-		Method:  fields.Choice("method", http.MethodGet, http.MethodPost, http.MethodDelete, behavior.AnyMethod),
+		Method:  fields.Choice("method", http.MethodGet, http.MethodPost, http.MethodDelete, behavior.Any),
 		Path:    fields.ShortText("path", maxPath),
 		Times:   fields.Integer("times", 1, 0, maxTimes),
 		When:    fields.OptionalChoice("when", behavior.Before, behavior.Before, behavior.After),
@@ -282,9 +282,9 @@ func checkPath(fields *wire.Fields, f *behavior.Fault, api []server.Route) {
 	}
 	meets := func(r server.Route) bool {
 		path, found := strings.CutPrefix(r.Path, server.API)
-		return found && (f.Method == behavior.AnyMethod || f.Method == r.Method) && (f.Path == behavior.AnyPath ||
+		return found && (f.Method == behavior.Any || f.Method == r.Method) && (f.Path == behavior.Any ||
 			slices.EqualFunc(strings.Split(f.Path, "/"), strings.Split(path, "/"), func(pattern, segment string) bool {
-				return pattern == segment || pattern == behavior.AnySegment && segment != "" || strings.HasPrefix(segment, "{")
+				return pattern == segment || pattern == behavior.Any && segment != "" || strings.HasPrefix(segment, "{")
 			}))
 	}
 	if !slices.ContainsFunc(api, meets) {

@@ -81,9 +81,9 @@ func faultResponse(f form) map[string]any {
 // presets are faults that clients meet, by what they are called.
 func presets() map[string]map[string]any {
 	return map[string]map[string]any{
-		"committed, answer lost": {"method": "POST", "path": behavior.AnyPath, "when": "after", "then": "drop"},
-		"maintenance":            {"method": "*", "path": behavior.AnyPath, "times": 0, "then": map[string]any{"status": 503}},
-		"rate limited": {"method": "*", "path": behavior.AnyPath, "times": 3, "then": map[string]any{
+		"committed, answer lost": {"method": "POST", "path": behavior.Any, "when": "after", "then": "drop"},
+		"maintenance":            {"method": "*", "path": behavior.Any, "times": 0, "then": map[string]any{"status": 503}},
+		"rate limited": {"method": "*", "path": behavior.Any, "times": 3, "then": map[string]any{
 			"status": 429, "body": map[string]string{"error": wire.CodeRateLimited, "message": "the API key has used up a limit"},
 		}},
 	}
