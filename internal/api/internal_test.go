@@ -117,6 +117,7 @@ func TestIdentify(t *testing.T) {
 	}{
 		"the same":        {func(*CardListItem) {}, true, true},
 		"another label":   {func(c *CardListItem) { c.Label = c.Label.Of("ads us") }, false, false},
+		"one as long":     {func(c *CardListItem) { c.Label = c.Label.Of("ads us, spring campaign") }, false, false},
 		"a cut label":     {func(c *CardListItem) { c.Label = cut.Label }, false, true},
 		"other letters":   {func(c *CardListItem) { c.Label = c.Label.Of(strings.ToUpper(c.Label.Raw())) }, true, true},
 		"its beginning":   {func(c *CardListItem) { c.Label = c.Label.Of(cut.Label.Raw()[:9]) }, false, false},

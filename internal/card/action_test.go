@@ -107,7 +107,8 @@ func TestActions(t *testing.T) {
 func TestActionsThatComeToSomethingElse(t *testing.T) {
 	t.Parallel()
 	lost := fault("POST", "/cards/*/fund", "after", 1, "drop")
-	refused := fault("POST", "/cards/*/withdraw", "before", 1, object{"status": 400, "body": `{"error": "invalid_request", "message": "not now"}`})
+	notNow := object{"status": 400, "body": `{"error": "invalid_request", "message": "not now"}`}
+	refused := fault("POST", "/cards/*/withdraw", "before", 1, notNow)
 	freeze := func(s *acctest.Service, id string) { s.Freeze(id) }
 	terminate := func(s *acctest.Service, id string) { s.Terminate(id) }
 	const fifty, seventyFive = 50 * usd.Dollar, 75 * usd.Dollar
@@ -148,13 +149,22 @@ func TestActionsThatComeToSomethingElse(t *testing.T) {
 				"Look before you repeat", "a second time", "transactions",
 			},
 		},
-		"no such card": {action: "unfreeze", card: "card_none", holds: fifty, fails: []string{"unfreeze card card_none", "404 (not_found)", "the id is wrong"}},
+		"no such card": {
+			action: "unfreeze", card: "card_none", holds: fifty,
+			fails: []string{"unfreeze card card_none", "404 (not_found)", "the id is wrong"},
+		},
 		"poor wallet": {
 			action: "fund", amount: 99999, holds: fifty,
 			fails: []string{"fund card ID", `"search"`, "99999.00 USD", "insufficient_funds", "Deposit first"},
 		},
-		"poor card":         {action: "withdraw", amount: "50.01", holds: fifty, fails: []string{"withdraw 50.01 USD from card ID", "insufficient_card_balance"}},
-		"terminated":        {before: terminate, action: "fund", amount: 1, fails: []string{"fund card ID", "with 1.00 USD", "is terminated, which is final"}},
+		"poor card": {
+			action: "withdraw", amount: "50.01", holds: fifty,
+			fails: []string{"withdraw 50.01 USD from card ID", "insufficient_card_balance"},
+		},
+		"terminated": {
+			before: terminate, action: "fund", amount: 1,
+			fails: []string{"fund card ID", "with 1.00 USD", "is terminated, which is final"},
+		},
 		"freeze terminated": {before: terminate, action: "freeze", fails: []string{"freeze card ID", "is terminated, which is final"}},
 		"frozen, refused": {
 			before: freeze, faults: []object{refused}, action: "withdraw", amount: 1, holds: fifty,
@@ -185,7 +195,9 @@ func TestActionsThatComeToSomethingElse(t *testing.T) {
 				t.Fatalf("it says %q", progress)
 			}
 			for said, words := range map[string][]string{
-				strings.Join(progress[min(1, len(progress)):], ""): c.tells, "warning: " + diags.Warnings(): c.warns, "error: " + diags.Errors(): c.fails,
+				strings.Join(progress[min(1, len(progress)):], ""): c.tells,
+				"warning: " + diags.Warnings():                     c.warns,
+				"error: " + diags.Errors():                         c.fails,
 			} {
 				for _, word := range words {
 					sandboxtest.Says(t, name, said, strings.ReplaceAll(word, "ID", id))

@@ -44,7 +44,8 @@ func TestLargeFleet(t *testing.T) {
 	if err := os.WriteFile(file, []byte(fleetPlan(10_000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), sandboxtest.Program(t), "statement", "-format", "json", "-max-net", "500000", "-no-unmanaged", file)
+	flags := []string{"statement", "-format", "json", "-max-net", "500000", "-no-unmanaged", file}
+	command := exec.CommandContext(t.Context(), sandboxtest.Program(t), flags...)
 	output, err := command.Output()
 	if err != nil || !strings.Contains(string(output), `"net": -500000.00`) {
 		t.Fatalf("%v: %.300s", err, output)
