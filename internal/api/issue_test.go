@@ -457,7 +457,8 @@ func TestIssueCardsOfOneLabelAndOtherLoads(t *testing.T) {
 	}
 }
 
-// issueTogether issues a card for each owner at the same time, for a rich one with more.
+// issueTogether issues a card for each owner at the same time, for a rich one with more, and
+// for one of another label with that.
 func issueTogether(t *testing.T, client *api.Client, owners ...string) []string {
 	t.Helper()
 	ends := make([]string, len(owners))
@@ -468,6 +469,9 @@ func issueTogether(t *testing.T, client *api.Client, owners ...string) []string 
 			if req.Metadata = map[string]string{"owner": owner}; owner == "rich" {
 				req.Amount = 70 * usd.Dollar
 			}
+			if owner == "another label" {
+				req.Label = owner
+			}
 			ends[i] = toldOf(client.IssueCard(t.Context(), req))
 		})
 	}
@@ -476,15 +480,21 @@ func issueTogether(t *testing.T, client *api.Client, owners ...string) []string 
 }
 
 // Cards that look alike in a list but were asked for with other properties must
-// not be taken for one another.
+// not be taken for one another. One of another label keeps nobody from its own.
 func TestIssueCardStopsBetweenDifferentCardsThatLookAlike(t *testing.T) {
 	t.Parallel()
-	var all sync.WaitGroup
-	all.Add(2)
-	together := func() { all.Done(); all.Wait() }
-	service := newFakeService(fault{response: "drop", before: together}, fault{commit: never, response: "drop", before: together})
-	ends := issueTogether(t, service.client(t), "a", "b")
-	same(t, "both", []any{ends, len(service.keys()), len(service.balances())}, "[[unknown, 1 candidates unknown, 1 candidates] 2 1]")
+	for other, want := range map[string]string{
+		"b":             "[[unknown, 1 candidates unknown, 1 candidates] 2 1]",
+		"another label": "[[adopted card_1 issued card_2] 3 2]",
+	} {
+		var all sync.WaitGroup
+		all.Add(2)
+		together := func() { all.Done(); all.Wait() }
+		service := newFakeService(fault{response: "drop", before: together}, fault{commit: never, response: "drop", before: together})
+		ends := issueTogether(t, service.client(t), "a", other)
+		slices.Sort(ends)
+		same(t, other, []any{ends, len(service.keys()), len(service.balances())}, want)
+	}
 }
 
 // A card that comes late may be that of an issuance that is still reconciled,

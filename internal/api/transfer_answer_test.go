@@ -128,6 +128,21 @@ func TestMoveWaitsForWhatHasJustCome(t *testing.T) {
 	}
 }
 
+// A balance that moves with each reading explains nothing.
+func TestMoveWhileTheBalanceMoves(t *testing.T) {
+	t.Parallel()
+	service, card, _ := newAccount(t, lostButApplied)
+	service.hooks["/transactions"] = func(w http.ResponseWriter, _ *http.Request) {
+		if len(service.keys()) == 1 {
+			service.give(card, usd.Cent)
+		}
+		write(w, 200, map[string]any{"data": []any{}})
+	}
+	if _, err := service.client(t).Move(t.Context(), move(card.ID, step, nil)); kindOf(err) != "unknown" || len(service.keys()) != 1 {
+		t.Errorf("%v after %d requests", err, len(service.keys()))
+	}
+}
+
 // What the wallet holds says nothing about a movement.
 func TestWalletBalanceOfAnyForm(t *testing.T) {
 	t.Parallel()
