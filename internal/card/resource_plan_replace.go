@@ -66,7 +66,8 @@ func (p *planner) planReplacement(ctx context.Context) {
 		load = p.plan.Amount.Amount().String() + " USD"
 	}
 	ends := fmt.Sprintf("%s is terminated for good; its last known balance of %s USD returns to the wallet. "+
-		"A new card, with another number, is loaded with %s, for a fee of %s USD.", capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee)
+		"A new card, with another number, is loaded with %s, for a fee of %s USD.",
+		capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee)
 	if upfront, wallet, tooMuch := p.resource.session.PaidUpfront(ctx); tooMuch {
 		ends += fmt.Sprintf(" With create_before_destroy the new card is paid first, which the wallet cannot: so far this plan takes %s USD before anything returns, and the wallet holds %s USD.", upfront, wallet)
 	}

@@ -50,7 +50,8 @@ func (p *planner) planTransfer(ctx context.Context) {
 	p.private.Replaced.Planned = net
 	if net > 0 && p.plan.Frozen.ValueBool() && p.resource.session.IsPlanning() {
 		p.warn("frozen", "Money goes to a card that is frozen",
-			"%s gets %s USD and is frozen after this plan: nobody can spend them until it is unfrozen (frozen = false).", capitalized(p.state.name()), net)
+			"%s gets %s USD and is frozen after this plan: nobody can spend them until it is unfrozen (frozen = false).",
+			capitalized(p.state.name()), net)
 	}
 	var funds usd.Amount
 	for _, m := range movements {
@@ -110,12 +111,10 @@ func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
 	}
 }
 
-// expirySoon is how long before a card expires plans begin to say so.
-const expirySoon = 30 * 24 * time.Hour
-
 // warnExpiry warns of a card that expires soon or has expired, and of money that
 // is loaded onto it.
 func (p *planner) warnExpiry(delta usd.Amount) {
+	const soon = 30 * 24 * time.Hour
 	lastDay, err := time.Parse(time.DateOnly, p.state.ExpiresAt.ValueString())
 	if err != nil || !p.resource.session.IsPlanning() {
 		return
@@ -123,7 +122,7 @@ func (p *planner) warnExpiry(delta usd.Amount) {
 	left := lastDay.AddDate(0, 0, 1).Sub(p.resource.session.Client.ServiceTime())
 	title, on, unused := "A card expires soon", "expires on", ""
 	switch {
-	case left > expirySoon:
+	case left > soon:
 		return
 	case left <= 0:
 		title, on, unused = "A card has expired", "expired on", ", which nobody can spend"

@@ -83,7 +83,8 @@ func (r *cardResource) showsOtherwise(state *model, before model, private *priva
 	}
 	has := strings.Join(whatIsFixed().differences(private.Shown, state), " and ")
 	return diag.Diagnostics{diag.NewWarningDiagnostic("The service shows a card otherwise than it was asked for",
-		fmt.Sprintf("%s has %s. The card stays, and the state keeps what was asked.", capitalized(state.name()), has)+followAdvice(private.Shown))}
+		fmt.Sprintf("%s has %s. The card stays, and the state keeps what was asked.", capitalized(state.name()), has)+
+			followAdvice(private.Shown))}
 }
 
 // refresh updates the model, and returns the moment for which it holds. Only the card's own

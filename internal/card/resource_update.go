@@ -191,7 +191,8 @@ func (u *update) moved(operation string, m reconcile.Movement, transfer api.Tran
 	case transfer.MadeBefore:
 		diags.AddWarning("Already applied: "+operation,
 			fmt.Sprintf("%s holds %s USD, which is what it held before with just this movement, as after an apply that was cut off before it could save its state, an action of the apply before, "+
-				"or a card that was changed by hand first and in the configuration then. So the movement counts as made, and the state says so. %s", capitalized(name), holds, again))
+				"or a card that was changed by hand first and in the configuration then. So the movement counts as made, and the state says so. %s",
+				capitalized(name), holds, again))
 	case transfer.LeftOver != 0:
 		diags.AddWarning("Money moved on a card without Terraform",
 			fmt.Sprintf("Since Terraform last moved money on %s, %s that no transaction explains: by another hand, an action, a run that was cut off, or a transaction that is not listed yet. "+

@@ -72,7 +72,7 @@ func configAttributes() map[string]schema.Attribute {
 	}
 	limit := func(documented int, what string) schema.NumberAttribute {
 		return schema.NumberAttribute{
-			Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(1, mostRequests)},
+			Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(1, 1_000_000)},
 			MarkdownDescription: what + ", 1 to 1,000,000; default " + grouped(documented) + ", the service's own limit.",
 		}
 	}
@@ -146,8 +146,6 @@ func labelPrefix(text string) string {
 	}
 	return fmt.Sprintf("must be 1 to 32 letters, digits, '.', '_' and '-', with a '-' at the end, got %q.", text)
 }
-
-const mostRequests = 1_000_000
 
 func grouped(n int) string {
 	thousands, are := strings.CutSuffix(strconv.Itoa(n), "000")

@@ -37,11 +37,9 @@ func embed(service *sandbox.Sandbox) *embeddedSandbox {
 	return e
 }
 
-// lastCalls is how long calls that are under way may take once Close is called.
-const lastCalls = 500 * time.Millisecond
-
 // Close ends the connections and the service.
 func (e *embeddedSandbox) Close() error {
+	const lastCalls = 500 * time.Millisecond // for those that are under way
 	ctx, cancel := context.WithTimeout(context.Background(), lastCalls)
 	defer cancel()
 	e.transport.CloseIdleConnections() // a server waits for one that was never used

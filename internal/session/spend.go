@@ -228,7 +228,8 @@ func notPayable(t spent, wallet plannedWallet) string {
 			"as from a tainted card that is terminated before the new one is issued (not with create_before_destroy).", wallet.mayReturn(t))
 	}
 	return fmt.Sprintf("Loads, issuance fees, funds and top-ups planned so far, less what they return, pass the wallet's balance by %s USD. %s %s %s "+
-		"Deposit first (the data source vcard_deposit_addresses lists where), or plan for less.", t.net-wallet.Balance, t.takers(), outlook, planStatement)
+		"Deposit first (the data source vcard_deposit_addresses lists where), or plan for less.",
+		t.net-wallet.Balance, t.takers(), outlook, planStatement)
 }
 
 func takesTooMuch(t spent, most usd.Amount) diag.Diagnostic {
