@@ -316,6 +316,27 @@ func TestNewCardThatCannotBeReadIsListed(t *testing.T) {
 	}
 }
 
+func TestListOfNewCardsEndsEarly(t *testing.T) {
+	t.Parallel()
+	service, client := newSlowService(t, 0)
+	if err := try(t.Context(), client, "issue"); err != nil {
+		t.Fatal(err)
+	}
+	service.reads = nil
+	service.hooks["/cards"] = func(w http.ResponseWriter, r *http.Request) {
+		writePage(w, r, []any{service.cards[1].CardListItem}, 0, 0, true)
+	}
+	for card, err := range client.Cards(t.Context(), api.CardFilter{}) {
+		if err != nil || card.ID != "card_2" {
+			t.Errorf("%+v, %v", card, err)
+		}
+		break
+	}
+	if slices.Contains(service.reads, "/cards/card_1") {
+		t.Error("a card is read after the end")
+	}
+}
+
 // What a service shows of a card may be from before the last change for some
 // seconds.
 func TestStaleStatusIsReadAgain(t *testing.T) {

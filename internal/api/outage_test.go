@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 const catalogue = `{"data": [], "total": 0}`
@@ -185,33 +183,6 @@ func TestResponsesThatMayBeAnotherServers(t *testing.T) {
 			if calls := len(service.requests()); !test.another && calls != 3 {
 				t.Errorf("%.60s, spoken %t: %d calls", body, spoken, calls)
 			}
-		}
-	}
-}
-
-// A change that is under way finds out what became of it, whatever else fails.
-func TestOutageKeepsNoChangeFromBeingVerified(t *testing.T) {
-	t.Parallel()
-	for _, status := range []int{http.StatusUnauthorized, http.StatusServiceUnavailable} {
-		service := newFakeService(lostButApplied)
-		service.add(api.CardListItem{BinID: "bin_1", Balance: 50 * usd.Dollar})
-		service.hooks["/bins"] = respond(status, "")
-		client := service.client(t)
-		service.clock.after = func(wait time.Duration) { // others meet the outage while the response is waited for
-			if wait < 30*time.Second {
-				return
-			}
-			for range 2 {
-				err := try(t.Context(), client, "bins")
-				if _, isOut := outageOf(err); !isOut {
-					t.Errorf("%d: %v", status, err)
-				}
-			}
-			service.reads = nil
-		}
-		state, err := client.FreezeCard(t.Context(), "card_1")
-		if err != nil || state.Status != api.StatusFrozen || !slices.Contains(service.reads, "/cards/card_1") {
-			t.Errorf("%d: %v, %v after %q", status, state, err, service.reads)
 		}
 	}
 }

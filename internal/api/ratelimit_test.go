@@ -254,25 +254,6 @@ func TestPauseOfCreatesEndsALostOne(t *testing.T) {
 	}
 }
 
-// Requests that were on their way together are refused together: one refusal.
-func TestRefusalsOfTheSameMomentCountOnce(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		service := newLimitedService(10*time.Millisecond, nil)
-		client := newClient(t, nil, inMemory(service))
-		if err := try(t.Context(), client, "read"); err != nil { // else one call goes ahead of the others
-			t.Fatal(err)
-		}
-		service.resize("minute", 0)
-		time.AfterFunc(5*time.Millisecond, func() { service.resize("minute", 1000) })
-		began := time.Now()
-		sideBySide(t, client, "read", 40, 40)
-		if took := time.Since(began); service.refused != 40 || took > 3*time.Second {
-			t.Errorf("%d refusals, took %s", service.refused, took)
-		}
-	})
-}
-
 // A pause is not over because a request from before it was answered.
 func TestPauseOutlastsTheRequestsBeforeIt(t *testing.T) {
 	t.Parallel()
