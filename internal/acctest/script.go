@@ -373,3 +373,29 @@ func (s *script) requests(args []string) error {
 	}
 	return nil
 }
+
+func (s *script) quirk(_ options, args []string) error {
+	quirks := map[string]any{}
+	for _, quirk := range args[1:] {
+		name, value, _ := strings.Cut(quirk, "=")
+		quirks[name] = value
+		if json.Valid([]byte(value)) {
+			quirks[name] = json.RawMessage(value)
+		}
+	}
+	s.service.AddQuirks(quirks)
+	return nil
+}
+
+func (s *script) passes(_ options, args []string) error {
+	d, err := time.ParseDuration(args[1])
+	if until, notATime := time.Parse(time.RFC3339, args[1]); notATime == nil {
+		var now time.Time
+		now, err = time.Parse(time.RFC3339, s.net.clock().Text("now"))
+		d = until.Sub(now)
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	return s.clock.Wait(s.t.Context(), d)
+}
