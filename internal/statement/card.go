@@ -19,18 +19,18 @@ const cardType = "vcard_card"
 // Of says what a plan does. It is an error when an amount is not a number, or a change has no action.
 func Of(plan *Plan) (*Statement, error) {
 	r := reader{
-		prior: priorOf(plan.Prior.Values), seen: map[object]bool{}, isTold: map[object]bool{},
+		prior: plan.prior(), seen: map[object]bool{},
 		statement: &Statement{FormatVersion: "1.0", Unknown: []Unknown{}, Notes: []Unknown{}, Cards: []Card{}, Others: []string{}},
 	}
-	if slices.Contains(plan.ResourceChanges, nil) || slices.Contains(plan.ActionInvocations, nil) {
+	if slices.Contains(plan.Changes, nil) || slices.Contains(plan.Invocations, nil) {
 		return nil, errNameless
 	}
-	for _, change := range plan.ResourceChanges {
+	for _, change := range plan.Changes {
 		if r.change(change); r.err != nil {
 			return nil, fmt.Errorf("%s: %w", inline(change.Address), r.err)
 		}
 	}
-	for _, action := range plan.ActionInvocations {
+	for _, action := range plan.Invocations {
 		if r.action(action); r.err != nil {
 			return nil, fmt.Errorf("%s: %w", inline(action.Address), r.err)
 		}
@@ -51,9 +51,8 @@ func Of(plan *Plan) (*Statement, error) {
 }
 
 type reader struct {
-	prior     prior
+	prior     prior // whose cards are those of which nothing was told yet
 	seen      map[object]bool
-	isTold    map[object]bool // whether a card holds what Terraform knows of, or it ends
 	statement *Statement
 	err       error // the first thing that no command line writes
 }
@@ -64,8 +63,8 @@ func (r *reader) amount(v values, name string) *usd.Amount {
 	return amount
 }
 
-func (r *reader) change(change *tfjson.ResourceChange) {
-	this := object{change.Address, change.DeposedKey}
+func (r *reader) change(change *change) {
+	this := object{change.Address, change.Deposed}
 	if r.err = checkChange(change); r.err == nil && r.seen[this] {
 		r.err = errors.New("the plan has it twice")
 	}
@@ -84,7 +83,7 @@ func (r *reader) change(change *tfjson.ResourceChange) {
 	creates, deletes, forgets := does(tfjson.ActionCreate), does(tfjson.ActionDelete), does(tfjson.ActionForget)
 	before, after := valuesOf(c.Before, nil, c.BeforeSensitive), valuesOf(c.After, c.AfterUnknown, c.AfterSensitive)
 	if refreshed := r.prior.cards[this]; refreshed != nil {
-		before.known = refreshed
+		before.known = refreshed.AttributeValues
 	}
 	var needed []string
 	if does(tfjson.ActionUpdate) {
@@ -95,7 +94,7 @@ func (r *reader) change(change *tfjson.ResourceChange) {
 	}
 	id, _ := before.known["id"].(string)
 	card := &Card{
-		Address: change.Address, Deposed: change.DeposedKey, ID: before.text("id"), Last4: before.text("last4"),
+		Address: change.Address, Deposed: change.Deposed, ID: before.text("id"), Last4: before.text("last4"),
 		key: cmp.Or(id, change.Address), holder: change.Address, after: after, isNew: creates,
 	}
 	if !creates && (deletes || forgets) {
@@ -120,7 +119,9 @@ func (r *reader) change(change *tfjson.ResourceChange) {
 		r.update(card, before, c.Importing != nil)
 		r.stops(card, before)
 	}
-	r.isTold[this] = r.isTold[this] || deletes || creates
+	if deletes || creates {
+		delete(r.prior.cards, this)
+	}
 	if c.Importing != nil {
 		card.Actions = append(card.Actions, Import)
 	}
@@ -241,7 +242,7 @@ func configures(before, after values) bool {
 	return false
 }
 
-func (r *reader) action(a *tfjson.ActionInvocation) {
+func (r *reader) action(a *invocation) {
 	word, isOurs := map[string]Action{
 		"vcard_card_fund": Fund, "vcard_card_withdraw": Withdraw, "vcard_card_freeze": Freeze, "vcard_card_unfreeze": Unfreeze,
 	}[a.Type]
@@ -249,7 +250,7 @@ func (r *reader) action(a *tfjson.ActionInvocation) {
 		r.statement.Others = append(r.statement.Others, a.Address)
 		return
 	}
-	config := valuesOf(a.ConfigValues, a.ConfigUnknown, a.ConfigSensitive)
+	config := valuesOf(a.Values, a.Unknown, a.Sensitive)
 	if r.err = config.check(); r.err != nil {
 		return
 	}
@@ -259,7 +260,9 @@ func (r *reader) action(a *tfjson.ActionInvocation) {
 	if resource := r.prior.byID[card.key]; resource != nil {
 		card.holder = resource.Address
 	}
-	card.after = r.prior.card(card.ID)
+	if resource := r.prior.byID[card.ID]; resource != nil {
+		card.after = resource.values()
+	}
 	card.Label, card.Last4 = card.after.text("label"), card.after.text("last4")
 	amount := r.amount(config, "amount")
 	switch {
@@ -284,14 +287,14 @@ func (r *reader) incomplete(plan *Plan) {
 		r.missing("", "the plan failed, and shows only a part")
 	}
 	for _, deferred := range plan.DeferredChanges {
-		if deferred == nil || deferred.ResourceChange == nil {
+		if deferred == nil || deferred.Change == nil {
 			r.missing("", "a change is left to a later plan")
 			continue
 		}
-		r.missing(deferred.ResourceChange.Address, "is left to a later plan")
+		r.missing(deferred.Change.Address, "is left to a later plan")
 	}
-	for _, deferred := range plan.DeferredActions {
-		r.missing(deferred.ActionInvocation.Address, "is left to a later plan")
+	for _, deferred := range plan.DeferredInvocations {
+		r.missing(deferred.Invocation.Address, "is left to a later plan")
 	}
 	if plan.Complete != nil && !*plan.Complete && len(r.statement.Unknown) == told {
 		r.missing("", "the plan is of a part only, as with -target")
@@ -334,7 +337,7 @@ func (r *reader) stops(card *Card, before values) {
 		return
 	}
 	r.note(card.Address, reason)
-	r.isTold[object{card.Address, card.Deposed}] = true
+	delete(r.prior.cards, object{card.Address, card.Deposed})
 }
 
 func (h held) pending() string {
@@ -351,11 +354,8 @@ func (r *reader) others() {
 		return cmp.Or(cmp.Compare(a.address, b.address), cmp.Compare(a.deposed, b.deposed))
 	}
 	for _, object := range slices.SortedFunc(maps.Keys(r.prior.cards), order) {
-		if r.isTold[object] {
-			continue
-		}
 		var reason string
-		switch h := r.held(valuesOf(r.prior.cards[object], nil, nil)); {
+		switch h := r.held(r.prior.cards[object].values()); {
 		case h.record.Pending != nil:
 			reason = h.pending()
 		case h.more > 0:

@@ -18,15 +18,76 @@ import (
 
 // Plan is what a statement needs of a plan's JSON. Its numbers are json.Number.
 type Plan struct {
-	tfjson.Plan
-	Errored         bool
-	DeferredActions []struct {
-		ActionInvocation tfjson.ActionInvocation `json:"action_invocation"`
-	}
-	Prior struct { // in place of PriorState
-		Values *tfjson.StateValues `json:"values"`
-	}
+	FormatVersion   string    `json:"format_version"`
+	Changes         []*change `json:"resource_changes"`
+	DeferredChanges []*struct {
+		Change *change `json:"resource_change"`
+	} `json:"deferred_changes"`
+	Invocations         []*invocation `json:"action_invocations"`
+	DeferredInvocations []struct {
+		Invocation invocation `json:"action_invocation"`
+	} `json:"deferred_action_invocations"`
+	Complete *bool          `json:"complete"`
+	Errored  bool           `json:"errored"`
+	Config   *tfjson.Config `json:"configuration"`
+	Prior    struct {
+		Values struct {
+			RootModule module `json:"root_module"`
+		} `json:"values"`
+	} `json:"prior_state"`
+
+	HasPlanned there `json:"planned_values"`
+	HasValues  there `json:"values"` // as a state that is shown
+	HasSerial  there `json:"serial"` // as the file of a state
 }
+
+// there says of a member only that there is one.
+type there bool
+
+// resource is what a change and a state have in common.
+type resource struct {
+	Address string              `json:"address"`
+	Mode    tfjson.ResourceMode `json:"mode"`
+	Type    string              `json:"type"`
+}
+
+func (r resource) isCard() bool { return r.Mode == tfjson.ManagedResourceMode && r.Type == cardType }
+
+type change struct {
+	resource
+	Deposed string `json:"deposed"`
+	Change  *struct {
+		Actions         tfjson.Actions    `json:"actions"`
+		Before          any               `json:"before"`
+		After           any               `json:"after"`
+		AfterUnknown    any               `json:"after_unknown"`
+		BeforeSensitive any               `json:"before_sensitive"`
+		AfterSensitive  any               `json:"after_sensitive"`
+		Importing       *tfjson.Importing `json:"importing"`
+	} `json:"change"`
+}
+
+type invocation struct {
+	Address   string `json:"address"`
+	Type      string `json:"type"`
+	Values    any    `json:"config_values"`
+	Unknown   any    `json:"config_unknown"`
+	Sensitive any    `json:"config_sensitive"`
+}
+
+type module struct {
+	Resources []*stateResource `json:"resources"`
+	Children  []module         `json:"child_modules"`
+}
+
+type stateResource struct {
+	resource
+	Deposed         string         `json:"deposed_key"`
+	AttributeValues map[string]any `json:"values"`
+	Sensitive       any            `json:"sensitive_values"`
+}
+
+func (r *stateResource) values() values { return valuesOf(r.AttributeValues, nil, r.Sensitive) }
 
 // What is read, at most: bytes, and values of JSON, of which 10,000 cards have 1.3 million.
 const (
@@ -36,6 +97,7 @@ const (
 
 var (
 	errLarge = errors.New("is larger than 1 GB")
+	errNull  = errors.New("null")
 	errMany  = fmt.Errorf("holds more than %d values", maxValues)
 )
 
@@ -48,7 +110,7 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 	text := bufio.NewReader(limited)
 	begins, _ := text.Peek(2) // what fails, fails again below
 	plan := &Plan{}
-	has, err := plan.decode(&bounded{r: transform.NewReader(text, unicode.BOMOverride(transform.Nop))})
+	err := plan.decode(&bounded{r: transform.NewReader(text, unicode.BOMOverride(transform.Nop))})
 	var what string
 	unreadable, isUnreadable := errors.AsType[*fs.PathError](err)
 	switch {
@@ -64,12 +126,12 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 		what = "is a saved plan, not its JSON"
 	case err != nil:
 		what = fmt.Sprintf("is not the JSON of a plan (%s)", plain(err))
-	case has["planned_values"]:
-		if err := plan.Validate(); err != nil {
+	case bool(plan.HasPlanned):
+		if err := (&tfjson.Plan{FormatVersion: plan.FormatVersion}).Validate(); err != nil {
 			return nil, fmt.Errorf("cannot be read by this version of the provider: %w", err)
 		}
 		return plan, nil
-	case has["values"] || has["serial"]:
+	case bool(plan.HasValues || plan.HasSerial):
 		what = "is a state, not a plan"
 	default:
 		what = "is not a plan"
@@ -104,64 +166,20 @@ func (b *bounded) Read(text []byte) (int, error) {
 	return n, err
 }
 
-// decode reads the members of one object, and returns which there are. A name that an
-// object has twice is an error, as is one of which only the case is right.
-func (p *Plan) decode(r io.Reader) (has map[string]bool, err error) {
-	members := map[string]any{
-		"format_version":              &p.FormatVersion,
-		"resource_changes":            &p.ResourceChanges,
-		"deferred_changes":            &p.DeferredChanges,
-		"action_invocations":          &p.ActionInvocations,
-		"deferred_action_invocations": &p.DeferredActions,
-		"complete":                    &p.Complete,
-		"errored":                     &p.Errored,
-		"configuration":               &p.Config,
-		"prior_state":                 &p.Prior,
-	}
+// decode reads one object. A name that an object has twice is an error, as is null for a
+// member, or a name of which only the case is right.
+func (p *Plan) decode(r io.Reader) error {
 	decoder := jsontext.NewDecoder(r)
-	start, err := decoder.ReadToken()
-	if err != nil {
-		return nil, err
+	if kind := decoder.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
+		return errors.New("it is not an object") // what it is, may be a secret
 	}
-	if start.Kind() != '{' {
-		return nil, errors.New("it is not an object") // what it is, may be a secret
-	}
-	has = map[string]bool{}
-	for decoder.PeekKind() == '"' {
-		token, err := decoder.ReadToken()
-		if err != nil {
-			return nil, unexpected(err)
-		}
-		name := token.String()
-		has[name] = true
-		into := members[name]
-		switch {
-		case into == nil:
-			err = decoder.SkipValue()
-		case decoder.PeekKind() == 'n':
-			err = fmt.Errorf("/%s: null", name)
-		default:
-			err = json.UnmarshalDecode(decoder, into, unmarshalers())
-		}
-		if err != nil {
-			return nil, unexpected(err)
-		}
-	}
-	if _, err := decoder.ReadToken(); err != nil {
-		return nil, unexpected(err)
+	if err := json.UnmarshalDecode(decoder, p, unmarshalers()); err != nil {
+		return err
 	}
 	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows it")
+		return errors.New("something follows it")
 	}
-	return has, nil
-}
-
-// unexpected keeps the end of a truncated text apart from that of an empty one.
-func unexpected(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
+	return nil
 }
 
 // plain says what is wrong and where, without the values that an error quotes.
@@ -169,17 +187,29 @@ func plain(err error) string {
 	if broken, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return fmt.Sprintf("%s: %v", cmp.Or(broken.JSONPointer, "/"), broken.Err)
 	}
-	if wrong, ok := errors.AsType[*json.SemanticError](err); ok && errors.Is(err, errNameless) {
-		return fmt.Sprintf("%s: %v", wrong.JSONPointer, errNameless)
-	} else if ok {
-		return fmt.Sprintf("%s: a value of another kind", cmp.Or(wrong.JSONPointer, "/"))
+	if wrong, ok := errors.AsType[*json.SemanticError](err); ok {
+		what := "a value of another kind"
+		if errors.Is(err, errNameless) || errors.Is(err, errNull) {
+			what = wrong.Err.Error()
+		}
+		return fmt.Sprintf("%s: %s", cmp.Or(wrong.JSONPointer, "/"), what)
 	}
 	return err.Error()
 }
 
-// unmarshalers keep numbers as they are written, and read two types whose tags are malformed.
+// unmarshalers keep numbers as they are written, and refuse what has no name.
 func unmarshalers() json.Options {
 	return json.WithUnmarshalers(json.JoinUnmarshalers(
+		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *there) error {
+			*into = true
+			return decoder.SkipValue()
+		}),
+		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, _ any) error {
+			if decoder.StackDepth() == 1 && decoder.PeekKind() == 'n' {
+				return errNull
+			}
+			return errors.ErrUnsupported
+		}),
 		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *any) error {
 			if decoder.PeekKind() != '0' {
 				return errors.ErrUnsupported
@@ -188,46 +218,18 @@ func unmarshalers() json.Options {
 			*into = stdjson.Number(number)
 			return err
 		}),
-		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *tfjson.Change) error {
-			var c struct {
-				Actions         tfjson.Actions    `json:"actions"`
-				Before          any               `json:"before"`
-				After           any               `json:"after"`
-				AfterUnknown    any               `json:"after_unknown"`
-				BeforeSensitive any               `json:"before_sensitive"`
-				AfterSensitive  any               `json:"after_sensitive"`
-				Importing       *tfjson.Importing `json:"importing"`
-			}
-			err := json.UnmarshalDecode(decoder, &c)
-			*into = tfjson.Change{
-				Actions: c.Actions, Before: c.Before, After: c.After, AfterUnknown: c.AfterUnknown,
-				BeforeSensitive: c.BeforeSensitive, AfterSensitive: c.AfterSensitive, Importing: c.Importing,
-			}
-			return err
-		}),
-		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *tfjson.StateResource) error {
-			var r struct {
-				Address         string              `json:"address"`
-				Mode            tfjson.ResourceMode `json:"mode"`
-				Type            string              `json:"type"`
-				DeposedKey      string              `json:"deposed_key"`
-				AttributeValues map[string]any      `json:"values"`
-				SensitiveValues jsontext.Value      `json:"sensitive_values"`
-			}
-			err := json.UnmarshalDecode(decoder, &r)
-			*into = tfjson.StateResource{
-				Address: r.Address, Mode: r.Mode, Type: r.Type, DeposedKey: r.DeposedKey,
-				AttributeValues: r.AttributeValues, SensitiveValues: stdjson.RawMessage(r.SensitiveValues),
-			}
-			return cmp.Or(err, named(r.Address, r.Type, r.Mode))
-		}),
-		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *tfjson.ResourceChange) error {
-			type bare tfjson.ResourceChange
+		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *change) error {
+			type bare change
 			err := json.UnmarshalDecode(decoder, (*bare)(into))
 			return cmp.Or(err, named(into.Address, into.Type, into.Mode))
 		}),
-		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *tfjson.ActionInvocation) error {
-			type bare tfjson.ActionInvocation
+		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *stateResource) error {
+			type bare stateResource
+			err := json.UnmarshalDecode(decoder, (*bare)(into))
+			return cmp.Or(err, named(into.Address, into.Type, into.Mode))
+		}),
+		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *invocation) error {
+			type bare invocation
 			err := json.UnmarshalDecode(decoder, (*bare)(into))
 			return cmp.Or(err, named(into.Address, into.Type, tfjson.ManagedResourceMode))
 		}),
@@ -237,42 +239,26 @@ func unmarshalers() json.Options {
 // prior is what the plan began with, refreshed. Of an orphan's deletion,
 // Terraform 1.11 has the refreshed balance nowhere else.
 type prior struct {
-	cards map[object]map[string]any
-	byID  map[string]*tfjson.StateResource
-	lists []*tfjson.StateResource // the data sources vcard_cards
+	cards map[object]*stateResource
+	byID  map[string]*stateResource
+	lists []*stateResource // the data sources vcard_cards
 }
 
 // object is one object of a state: a resource instance, or with a key a deposed one.
 type object struct{ address, deposed string }
 
-func priorOf(values *tfjson.StateValues) prior {
-	p := prior{cards: map[object]map[string]any{}, byID: map[string]*tfjson.StateResource{}}
-	if values != nil {
-		p.add(values.RootModule)
-	}
-	return p
+func (p *Plan) prior() prior {
+	all := prior{cards: map[object]*stateResource{}, byID: map[string]*stateResource{}}
+	all.add(p.Prior.Values.RootModule)
+	return all
 }
 
-// card has the values of the card with this id, if any.
-func (p *prior) card(id string) values {
-	r := p.byID[id]
-	if r == nil {
-		return values{}
-	}
-	var sensitive any
-	_ = stdjson.Unmarshal(r.SensitiveValues, &sensitive) // is absent, or valid
-	return valuesOf(r.AttributeValues, nil, sensitive)
-}
-
-func (p *prior) add(module *tfjson.StateModule) {
-	if module == nil {
-		return
-	}
+func (p *prior) add(module module) {
 	for _, r := range module.Resources {
 		switch {
 		case r == nil:
-		case r.Mode == tfjson.ManagedResourceMode && r.Type == cardType:
-			p.cards[object{r.Address, r.DeposedKey}] = r.AttributeValues
+		case r.isCard():
+			p.cards[object{r.Address, r.Deposed}] = r
 			if id, ok := r.AttributeValues["id"].(string); ok {
 				p.byID[id] = r
 			}
@@ -280,7 +266,7 @@ func (p *prior) add(module *tfjson.StateModule) {
 			p.lists = append(p.lists, r)
 		}
 	}
-	for _, child := range module.ChildModules {
+	for _, child := range module.Children {
 		p.add(child)
 	}
 }

@@ -145,14 +145,14 @@ func checkUnmanaged(s *Statement, plan *Plan, violated func(string, ...any)) {
 		}
 		return accounts[key]
 	}
-	before := priorOf(plan.Prior.Values)
+	before := plan.prior()
 	managed := maps.Clone(before.byID)
-	for _, c := range plan.ResourceChanges {
-		if c.Type != cardType || c.Mode != tfjson.ManagedResourceMode || c.Change.After == nil {
+	for _, c := range plan.Changes {
+		if !c.isCard() || c.Change.After == nil {
 			continue
 		}
 		if c.Change.Importing != nil {
-			managed[c.Change.Importing.ID] = &tfjson.StateResource{}
+			managed[c.Change.Importing.ID] = &stateResource{}
 		}
 		after, mine := valuesOf(c.Change.After, c.Change.AfterUnknown, c.Change.AfterSensitive), of(c.Address)
 		card := &plannedCard{c.Address, after, slices.Contains(c.Change.Actions, tfjson.ActionCreate)}
@@ -277,15 +277,15 @@ func isOfObjects(e *tfjson.Expression) bool {
 	})
 }
 
-func isWhole(list *tfjson.StateResource) bool {
+func isWhole(list *stateResource) bool {
 	return !slices.ContainsFunc([]string{"status", "bin_id", "label", "label_prefix"}, func(filter string) bool {
 		return list.AttributeValues[filter] != nil
 	})
 }
 
 // isReadLater reports whether what there is of a data source is from an earlier run.
-func isReadLater(list *tfjson.StateResource, plan *Plan) bool {
-	return slices.ContainsFunc(plan.ResourceChanges, func(c *tfjson.ResourceChange) bool {
+func isReadLater(list *stateResource, plan *Plan) bool {
+	return slices.ContainsFunc(plan.Changes, func(c *change) bool {
 		return c != nil && c.Address == list.Address && c.Change != nil && !c.Change.Actions.NoOp()
 	})
 }

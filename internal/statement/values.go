@@ -89,7 +89,7 @@ func sides(actions tfjson.Actions) (before, after bool, err error) {
 }
 
 // checkChange refuses what is not a change of a resource, and a change of a card that is not known.
-func checkChange(change *tfjson.ResourceChange) error {
+func checkChange(change *change) error {
 	c := change.Change
 	switch {
 	case c == nil || len(c.Actions) == 0:
