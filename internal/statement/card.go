@@ -328,9 +328,9 @@ func (r *reader) stops(card *Card, before values) {
 	case h.record.Anchor == nil:
 		reason = "has lost its money_record, so nothing tells what an earlier run has moved: apply stops once"
 	case h.record.Pending != nil:
-		reason = h.pending() + ": apply may find it made, or stop"
+		reason = h.untold() + ": apply may find it made, or stop"
 	case h.more > 0 && (!withdraws || card.mayTake):
-		reason = h.hasMore() + ": apply may stop"
+		reason = h.untold() + ": apply may stop"
 	case withdraws && h.more == -card.Sums.Withdrawals:
 		reason = fmt.Sprintf("holds just %s USD less than Terraform knows of: apply may find the withdrawal made, or stop", -h.more)
 	default:
@@ -340,12 +340,15 @@ func (r *reader) stops(card *Card, before values) {
 	delete(r.prior.cards, object{card.Address, card.Deposed})
 }
 
-func (h held) pending() string {
-	return fmt.Sprintf("of an earlier movement of %s USD it is not known whether it was made", signed(h.record.Pending.Movement().Delta))
-}
-
-func (h held) hasMore() string {
-	return fmt.Sprintf("holds %s USD more than Terraform knows of", h.more)
+// untold is what Terraform does not know of the card's money, and "" where it knows all.
+func (h held) untold() string {
+	switch {
+	case h.record.Pending != nil:
+		return fmt.Sprintf("of an earlier movement of %s USD it is not known whether it was made", signed(h.record.Pending.Delta))
+	case h.more > 0:
+		return fmt.Sprintf("holds %s USD more than Terraform knows of", h.more)
+	}
+	return ""
 }
 
 // others notes which other cards of the state hold more than Terraform knows of.
@@ -354,15 +357,8 @@ func (r *reader) others() {
 		return cmp.Or(cmp.Compare(a.address, b.address), cmp.Compare(a.deposed, b.deposed))
 	}
 	for _, object := range slices.SortedFunc(maps.Keys(r.prior.cards), order) {
-		var reason string
-		switch h := r.held(r.prior.cards[object].values()); {
-		case h.record.Pending != nil:
-			reason = h.pending()
-		case h.more > 0:
-			reason = h.hasMore()
-		default:
-			continue
+		if untold := r.held(r.prior.cards[object].values()).untold(); untold != "" {
+			r.statement.Notes = append(r.statement.Notes, Unknown{Address: object.address, Reason: untold})
 		}
-		r.statement.Notes = append(r.statement.Notes, Unknown{Address: object.address, Reason: reason})
 	}
 }

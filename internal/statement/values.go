@@ -75,19 +75,6 @@ func named(address, kind string, mode tfjson.ResourceMode) error {
 	return nil
 }
 
-// sides are whether there is a card before the actions of a plan, and after them.
-func sides(actions tfjson.Actions) (before, after bool, err error) {
-	switch join(actions) {
-	case "no-op", "update", "delete,create", "create,delete", "create,forget", "forget,create":
-		return true, true, nil
-	case "create":
-		return false, true, nil
-	case "delete", "forget":
-		return true, false, nil
-	}
-	return false, false, fmt.Errorf("this version of the provider does not know what %q does", join(actions))
-}
-
 // checkChange refuses what is not a change of a resource, and a change of a card that is not known.
 func checkChange(change *change) error {
 	c := change.Change
@@ -97,20 +84,25 @@ func checkChange(change *change) error {
 	case change.Mode == tfjson.DataResourceMode || change.Type != cardType:
 		return nil
 	}
-	before, after, err := sides(c.Actions)
-	if err != nil || c.Actions.NoOp() && c.Before == nil && c.After == nil { // a deposed card that is gone
-		return err
+	_, isBefore := c.Before.(map[string]any)
+	_, isAfter := c.After.(map[string]any)
+	isRight := false
+	switch actions := join(c.Actions); actions {
+	case "no-op":
+		isRight = reflect.DeepEqual(c.Before, c.After) && isBefore == (c.Before != nil) // a deposed card may be gone
+	case "create":
+		isRight = c.Before == nil && isAfter
+	case "delete", "forget":
+		isRight = isBefore && c.After == nil
+	case "update", "delete,create", "create,delete", "create,forget", "forget,create":
+		isRight = isBefore && isAfter
+	default:
+		return fmt.Errorf("this version of the provider does not know what %q does", actions)
 	}
-	if isObject(c.Before) != before || isObject(c.After) != after || c.Before != nil != before || c.After != nil != after ||
-		c.Actions.NoOp() && !reflect.DeepEqual(c.Before, c.After) {
+	if !isRight {
 		return fmt.Errorf("its values do not go with %s", join(c.Actions))
 	}
 	return nil
-}
-
-func isObject(value any) bool {
-	_, is := value.(map[string]any)
-	return is
 }
 
 // check refuses values that no card and no action has, and a lack of those that are needed.
