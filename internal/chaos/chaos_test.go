@@ -69,22 +69,6 @@ func TestChaos(t *testing.T) { //nolint:tparallel // a scenario at a time, until
 	}
 }
 
-// TestSeedsRepeat runs one scenario twice.
-func TestSeedsRepeat(t *testing.T) {
-	t.Parallel()
-	for n := range uint64(2) {
-		var traces []uint64
-		for range 2 {
-			w := newScenario(t, 4*n)
-			w.run(40)
-			traces = append(traces, w.proxy.trace.Sum64())
-		}
-		if traces[0] != traces[1] {
-			t.Errorf("seed %d does not repeat", n)
-		}
-	}
-}
-
 // scenario is one account of the service with its pipelines.
 type scenario struct {
 	t         *testing.T

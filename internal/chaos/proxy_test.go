@@ -7,9 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"hash"
-	"hash/fnv"
 	"io"
 	"math/bits"
 	"math/rand/v2"
@@ -50,7 +47,6 @@ type proxy struct {
 	orphans  []string       // responses to creates that came when the run that asked was killed
 	counts   map[string]int // by kind of call and fault
 	mutating int
-	trace    hash.Hash64
 	shown    map[string]shownResponse // by address, where reads lag
 	underWay atomic.Int64             // mutating requests that are not answered
 }
@@ -90,7 +86,7 @@ func startProxied(t *testing.T, seed uint64, clock serviceClock, profile profile
 	t.Helper()
 	p := &proxy{
 		clock: clock, profile: profile, r: rand.New(rand.NewPCG(seed, 2)),
-		counts: map[string]int{}, shown: map[string]shownResponse{}, trace: fnv.New64a(),
+		counts: map[string]int{}, shown: map[string]shownResponse{},
 	}
 	service := sandboxtest.Start(t, func(o *sandboxtest.Options) {
 		o.Options = sandbox.Options{Path: ":memory:", InitialBalance: 100_000_000 * usd.Dollar, Clock: clock.Now}
@@ -171,7 +167,6 @@ func (p *proxy) choose(r *http.Request, body []byte, caller *run) fault {
 		p.late = append(p.late, lateRequest{due, copyOf(r, body), caller})
 	}
 	p.counts[kind(r)+", "+string(f)]++
-	_, _ = fmt.Fprintln(p.trace, caller.name, kind(r), f, p.clock.Now())
 	return f
 }
 

@@ -51,9 +51,6 @@ func (p *Process) Kill() {
 	_ = p.Wait()
 }
 
-// ID is the process's.
-func (p *Process) ID() int { return p.command.Process.Pid }
-
 // Interrupt asks the process to end, and returns how it ended.
 func (p *Process) Interrupt() error {
 	if err := p.command.Process.Signal(os.Interrupt); err != nil {
