@@ -48,7 +48,7 @@ type Sandbox struct {
 // New returns the session of a configured provider, or with nil that of a
 // provider whose configuration depends on values known only after apply.
 func New(client *api.Client) *Session {
-	s := &Session{Client: client, LabelPrefix: DefaultLabelPrefix}
+	s := &Session{Client: client, LabelPrefix: DefaultLabelPrefix, plan: plan{told: map[string]int{}}}
 	if client != nil {
 		s.Cards = fleet.New(client)
 	}
@@ -89,9 +89,6 @@ func (s *Session) Met(id string) { s.met.Store(id, true) }
 func (s *Session) Told(what string) (before int) {
 	s.plan.mu.Lock()
 	defer s.plan.mu.Unlock()
-	if s.plan.told == nil {
-		s.plan.told = map[string]int{}
-	}
 	before = s.plan.told[what]
 	s.plan.told[what]++
 	return before

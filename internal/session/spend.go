@@ -49,7 +49,7 @@ type spent struct {
 	upfront usd.Amount // what they take, before anything returns
 	taken   usd.Amount // what each takes, less what itself returns
 	settled usd.Amount // what they hold
-	largest []PlannedSpend
+	takers  []PlannedSpend
 }
 
 const mostNamed = 3
@@ -66,16 +66,15 @@ func (s *spend) add(p PlannedSpend) error {
 	t.taken, errs[2] = usd.Sum(t.taken, max(0, takes-counted))
 	t.settled, errs[3] = usd.Sum(t.settled, p.Holds)
 	if takes > 0 {
-		t.largest = append(slices.Clone(t.largest), p)
-		slices.SortStableFunc(t.largest, func(a, b PlannedSpend) int { return cmp.Compare(b.takes(), a.takes()) })
-		t.largest = t.largest[:min(len(t.largest), mostNamed)]
+		t.takers = append(t.takers, p)
 	}
 	return errors.Join(errs[:]...)
 }
 
-func (t *spent) takers() string {
+func (t *spent) largest() string {
 	var names []string
-	for _, p := range t.largest {
+	takers := slices.SortedStableFunc(slices.Values(t.takers), func(a, b PlannedSpend) int { return cmp.Compare(b.takes(), a.takes()) })
+	for _, p := range takers[:min(len(takers), mostNamed)] {
 		names = append(names, fmt.Sprintf("%s with %s USD", p.Card, p.takes()))
 	}
 	return "Most goes to " + strings.Join(names, ", ") + "."
@@ -229,14 +228,14 @@ func notPayable(t spent, wallet plannedWallet) string {
 	}
 	return fmt.Sprintf("Loads, issuance fees, funds and top-ups planned so far, less what they return, pass the wallet's balance by %s USD. %s %s %s "+
 		"Deposit first (the data source vcard_deposit_addresses lists where), or plan for less.",
-		t.net-wallet.Balance, t.takers(), outlook, planStatement)
+		t.net-wallet.Balance, t.largest(), outlook, planStatement)
 }
 
 func takesTooMuch(t spent, most usd.Amount) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(fmt.Sprintf("The plan takes at least %s USD, and max_taken_per_plan is %s USD", t.taken, most),
 		fmt.Sprintf("That is the sum of loads, issuance fees, funds and top-ups planned so far; what other cards return does not count. %s %s "+
 			"Where the cards are there already, as in another workspace or with a lost state, nothing should be applied. Where so much is wanted, raise max_taken_per_plan in the provider configuration.",
-			t.takers(), planStatement))
+			t.largest(), planStatement))
 }
 
 // PaidUpfront returns what the plan so far takes from the wallet before anything

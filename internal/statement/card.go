@@ -134,8 +134,6 @@ func (r *reader) change(change *change) {
 }
 
 func (r *reader) add(card *Card) {
-	order := actions()
-	slices.SortFunc(card.Actions, func(a, b Action) int { return slices.Index(order, a) - slices.Index(order, b) })
 	card.Sums.Net = card.Sums.net()
 	card.Wallet = card.Sums.Net
 	r.statement.Cards = append(r.statement.Cards, *card)

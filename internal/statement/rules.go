@@ -9,6 +9,8 @@ import (
 
 	tfjson "github.com/hashicorp/terraform-json"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -136,15 +138,7 @@ type plannedCard struct {
 // those are that a run which was killed leaves: with the label of a card of the plan, or a
 // generated one of the provider's prefix.
 func checkUnmanaged(s *Statement, plan *Plan, violated func(string, ...any)) {
-	config := configured{plan.Config}
 	accounts := map[string]*account{}
-	of := func(address string) *account {
-		key := config.resource(address).ProviderConfigKey
-		if accounts[key] == nil {
-			accounts[key] = &account{live: map[string]values{}, labelled: map[string][]*plannedCard{}}
-		}
-		return accounts[key]
-	}
 	before := plan.prior()
 	managed := maps.Clone(before.byID)
 	for _, c := range plan.Changes {
@@ -154,12 +148,19 @@ func checkUnmanaged(s *Statement, plan *Plan, violated func(string, ...any)) {
 		if c.Change.Importing != nil {
 			managed[c.Change.Importing.ID] = &stateResource{}
 		}
-		after, mine := valuesOf(c.Change.After, c.Change.AfterUnknown, c.Change.AfterSensitive), of(c.Address)
+		configured := plan.resource(c.Address)
+		mine := accounts[configured.ProviderConfigKey]
+		if mine == nil {
+			mine = &account{live: map[string]values{}, labelled: map[string][]*plannedCard{}}
+			accounts[configured.ProviderConfigKey] = mine
+		}
+		after := valuesOf(c.Change.After, c.Change.AfterUnknown, c.Change.AfterSensitive)
 		card := &plannedCard{c.Address, after, slices.Contains(c.Change.Actions, tfjson.ActionCreate)}
 		switch label, isKnown := after.known["label"].(string); {
 		case isKnown:
-			mine.labelled[canonical(label)] = append(mine.labelled[canonical(label)], card)
-		case card.isFree && isOfObjects(config.resource(c.Address).Expressions["label"]):
+			label = api.CanonicalLabel(label)
+			mine.labelled[label] = append(mine.labelled[label], card)
+		case card.isFree && isOfObjects(configured.Expressions["label"]):
 			violated("-no-unmanaged: %s: its label is known only during apply", c.Address)
 		case card.isFree:
 			mine.unlabelled = append(mine.unlabelled, card)
@@ -167,7 +168,7 @@ func checkUnmanaged(s *Statement, plan *Plan, violated func(string, ...any)) {
 	}
 	for _, list := range before.lists {
 		cards, isRead := list.AttributeValues["cards"].([]any)
-		mine := accounts[config.resource(list.Address).ProviderConfigKey]
+		mine := accounts[plan.resource(list.Address).ProviderConfigKey]
 		if mine == nil || !isRead || !isWhole(list) || isReadLater(list, plan) {
 			continue
 		}
@@ -183,7 +184,7 @@ func checkUnmanaged(s *Statement, plan *Plan, violated func(string, ...any)) {
 	byDefault := false
 	for _, key := range slices.Sorted(maps.Keys(accounts)) {
 		mine := accounts[key]
-		prefix, isKnown := config.labelPrefix(key)
+		prefix, isKnown := plan.labelPrefix(key)
 		switch {
 		case !mine.isRead:
 			violated("-no-unmanaged: the plan has not read all live cards of the account")
@@ -196,13 +197,13 @@ func checkUnmanaged(s *Statement, plan *Plan, violated func(string, ...any)) {
 		form := regexp.MustCompile("^" + regexp.QuoteMeta(prefix) + `\d{8}-[a-z2-7]{20}$`)
 		for _, id := range slices.Sorted(maps.Keys(mine.live)) {
 			label := mine.live[id].text("label")
-			alike := mine.labelled[canonical(label)]
+			alike := mine.labelled[api.CanonicalLabel(label)]
 			switch {
 			case label != "" && len(alike) > 0:
 				violated("-no-unmanaged: %s: the live card %s has its label, %q, and is not in this state", alike[0].address, id, alike[0].values.text("label"))
 			case form.MatchString(label):
 				violated("-no-unmanaged: the live card %s has a label that was generated, %q, and is not in this state", id, label)
-				byDefault = byDefault || prefix == defaultLabelPrefix
+				byDefault = byDefault || prefix == session.DefaultLabelPrefix
 			default:
 				continue
 			}
@@ -240,9 +241,8 @@ func importBlocks(twins []twin) string {
 	ids := map[string]map[string]string{} // by key as it is written, by resource
 	for _, card := range twins {
 		resource, key := card.address, ""
-		if keys := instanceKey.FindAllStringIndex(card.address, -1); len(keys) > 0 && keys[len(keys)-1][1] == len(card.address) {
-			at := keys[len(keys)-1][0]
-			resource, key = card.address[:at], card.address[at+1:len(card.address)-1]
+		if parts := keyedAddress.FindStringSubmatch(card.address); parts != nil {
+			resource, key = parts[1], parts[2]
 		}
 		if ids[resource] == nil {
 			order, ids[resource] = append(order, resource), map[string]string{}
@@ -290,46 +290,40 @@ func isReadLater(list *stateResource, plan *Plan) bool {
 	})
 }
 
-// canonical is the same for labels of which the service may have made one another.
-func canonical(label string) string { return strings.Join(strings.Fields(label), " ") }
-
-// defaultLabelPrefix is that of a provider that names none.
-const defaultLabelPrefix = "tf-"
-
-// configured finds resources of the configuration.
-type configured struct{ config *tfjson.Config }
-
 // labelPrefix is that of a provider configuration. Of an expression, a plan does not tell
 // what comes of it, and of a module's provider not always whose configuration it is.
-func (c configured) labelPrefix(provider string) (prefix string, isKnown bool) {
-	if c.config == nil {
+func (p *Plan) labelPrefix(provider string) (prefix string, isKnown bool) {
+	if p.Config == nil {
 		return "", false
 	}
-	its := c.config.ProviderConfigs[provider]
+	its := p.Config.ProviderConfigs[provider]
 	if its == nil {
-		for _, other := range c.config.ProviderConfigs {
+		for _, other := range p.Config.ProviderConfigs {
 			if other.Expressions["label_prefix"] != nil {
 				return "", false
 			}
 		}
-		return defaultLabelPrefix, true
+		return session.DefaultLabelPrefix, true
 	}
 	e := its.Expressions["label_prefix"]
 	if e == nil || e.ExpressionData == nil {
-		return defaultLabelPrefix, true
+		return session.DefaultLabelPrefix, true
 	}
 	prefix, isKnown = e.ConstantValue.(string)
 	return prefix, isKnown
 }
 
-var instanceKey = regexp.MustCompile(`\[(?:\d+|"(?:\\.|[^"\\])*")\]`)
+var (
+	instanceKey  = regexp.MustCompile(`\[(?:\d+|"(?:\\.|[^"\\])*")\]`)
+	keyedAddress = regexp.MustCompile(`^(.*)\[(\d+|"(?:\\.|[^"\\])*")\]$`)
+)
 
 // resource returns an empty one where there is none.
-func (c configured) resource(address string) tfjson.ConfigResource {
-	if c.config == nil {
+func (p *Plan) resource(address string) tfjson.ConfigResource {
+	if p.Config == nil {
 		return tfjson.ConfigResource{}
 	}
-	module := c.config.RootModule
+	module := p.Config.RootModule
 	rest := instanceKey.ReplaceAllString(address, "")
 	for module != nil && strings.HasPrefix(rest, "module.") {
 		var name string
