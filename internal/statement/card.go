@@ -82,7 +82,7 @@ func (r *reader) change(change *change) {
 	does := func(action tfjson.Action) bool { return slices.Contains(c.Actions, action) }
 	creates, deletes, forgets := does(tfjson.ActionCreate), does(tfjson.ActionDelete), does(tfjson.ActionForget)
 	before, after := valuesOf(c.Before, nil, c.BeforeSensitive), valuesOf(c.After, c.AfterUnknown, c.AfterSensitive)
-	if refreshed := r.prior.cards[this]; refreshed != nil {
+	if refreshed := r.prior.cards[this]; refreshed != nil && refreshed.AttributeValues != nil {
 		before.known = refreshed.AttributeValues
 	}
 	var needed []string
@@ -254,13 +254,8 @@ func (r *reader) action(a *invocation) {
 	}
 	card := &Card{Address: a.Address, Actions: []Action{word}, ID: config.text("card_id")}
 	card.key, _ = config.known["card_id"].(string)
-	card.holder = card.ID
-	if resource := r.prior.byID[card.key]; resource != nil {
-		card.holder = resource.Address
-	}
-	if resource := r.prior.byID[card.ID]; resource != nil {
-		card.after = resource.values()
-	}
+	card.holder = cmp.Or(r.prior.byID[card.key].Address, card.ID)
+	card.after = r.prior.byID[card.ID].values()
 	card.Label, card.Last4 = card.after.text("label"), card.after.text("last4")
 	amount := r.amount(config, "amount")
 	switch {

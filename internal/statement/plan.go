@@ -87,7 +87,7 @@ type stateResource struct {
 	Sensitive       any            `json:"sensitive_values"`
 }
 
-func (r *stateResource) values() values { return valuesOf(r.AttributeValues, nil, r.Sensitive) }
+func (r stateResource) values() values { return valuesOf(r.AttributeValues, nil, r.Sensitive) }
 
 // What is read, at most: bytes, and values of JSON, of which 10,000 cards have 1.3 million.
 const (
@@ -240,7 +240,7 @@ func unmarshalers() json.Options {
 // Terraform 1.11 has the refreshed balance nowhere else.
 type prior struct {
 	cards map[object]*stateResource
-	byID  map[string]*stateResource
+	byID  map[string]stateResource
 	lists []*stateResource // the data sources vcard_cards
 }
 
@@ -248,7 +248,7 @@ type prior struct {
 type object struct{ address, deposed string }
 
 func (p *Plan) prior() prior {
-	all := prior{cards: map[object]*stateResource{}, byID: map[string]*stateResource{}}
+	all := prior{cards: map[object]*stateResource{}, byID: map[string]stateResource{}}
 	all.add(p.Prior.Values.RootModule)
 	return all
 }
@@ -260,7 +260,7 @@ func (p *prior) add(module module) {
 		case r.isCard():
 			p.cards[object{r.Address, r.Deposed}] = r
 			if id, ok := r.AttributeValues["id"].(string); ok {
-				p.byID[id] = r
+				p.byID[id] = *r
 			}
 		case r.Mode == tfjson.DataResourceMode && r.Type == "vcard_cards":
 			p.lists = append(p.lists, r)

@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -146,7 +147,7 @@ func checkUnmanaged(s *Statement, plan *Plan, violated func(string, ...any)) {
 			continue
 		}
 		if c.Change.Importing != nil {
-			managed[c.Change.Importing.ID] = &stateResource{}
+			managed[c.Change.Importing.ID] = stateResource{}
 		}
 		configured := plan.resource(c.Address)
 		mine := accounts[configured.ProviderConfigKey]
@@ -175,7 +176,8 @@ func checkUnmanaged(s *Statement, plan *Plan, violated func(string, ...any)) {
 		mine.isRead = true
 		for _, card := range cards {
 			v := valuesOf(card, nil, nil)
-			if id := v.text("id"); managed[id] == nil {
+			id := v.text("id")
+			if _, isManaged := managed[id]; !isManaged {
 				mine.live[id] = v
 			}
 		}
@@ -320,24 +322,16 @@ var (
 
 // resource returns an empty one where there is none.
 func (p *Plan) resource(address string) tfjson.ConfigResource {
-	if p.Config == nil {
-		return tfjson.ConfigResource{}
-	}
-	module := p.Config.RootModule
+	module := cmp.Or(p.Config, &tfjson.Config{}).RootModule
 	rest := instanceKey.ReplaceAllString(address, "")
 	for module != nil && strings.HasPrefix(rest, "module.") {
 		var name string
 		name, rest, _ = strings.Cut(strings.TrimPrefix(rest, "module."), ".")
-		if module.ModuleCalls[name] == nil {
-			return tfjson.ConfigResource{}
-		}
-		module = module.ModuleCalls[name].Module
+		module = cmp.Or(module.ModuleCalls[name], &tfjson.ModuleCall{}).Module
 	}
-	if module != nil {
-		for _, resource := range module.Resources {
-			if resource != nil && resource.Address == rest {
-				return *resource
-			}
+	for _, resource := range cmp.Or(module, &tfjson.ConfigModule{}).Resources {
+		if resource != nil && resource.Address == rest {
+			return *resource
 		}
 	}
 	return tfjson.ConfigResource{}

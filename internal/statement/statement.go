@@ -2,7 +2,6 @@
 package statement
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 
@@ -89,9 +88,6 @@ type Card struct {
 }
 
 func (c Card) does(action Action) bool { return slices.Contains(c.Actions, action) }
-
-// identity tells cards apart. An action whose card is not known yet stands for one.
-func (c Card) identity() string { return cmp.Or(c.key, c.Address) }
 
 // paid is what the card gets from the wallet, in USD.
 func (c Card) paid() usd.Amount { return c.Sums.Loads + c.Sums.Funds + c.Sums.TopUps }

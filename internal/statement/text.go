@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -61,7 +62,7 @@ func (s *Statement) counts() string {
 		cards := map[string]bool{}
 		for _, card := range s.Cards {
 			if card.does(action) {
-				cards[card.identity()] = true
+				cards[cmp.Or(card.key, card.Address)] = true // an action whose card is not known yet stands for one
 			}
 		}
 		if len(cards) > 0 {
@@ -142,14 +143,12 @@ func printable(text string) string {
 func escaped(text string) string {
 	var b strings.Builder
 	for _, r := range text {
-		switch {
-		case r == '\n' || unicode.IsGraphic(r):
+		if r == '\n' || unicode.IsGraphic(r) {
 			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
 		}
 	}
 	return b.String()

@@ -4,7 +4,6 @@ package transaction
 import (
 	"context"
 	"fmt"
-	"iter"
 	"regexp"
 	"strings"
 	"time"
@@ -58,6 +57,13 @@ type merchant struct {
 	MCC  string `tfsdk:"mcc"`
 }
 
+const (
+	maxSums   = 50_000 // more than there are cards with purchases in a period
+	mostNamed = 5      // transactions in a warning
+)
+
+// fill lists the first transactions, up to max_results, and sums up all of them but those whose
+// amounts cannot be read, of which a warning tells.
 func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnostics) error {
 	if !tfkit.RequireCardID(path.Root("card_id"), m.CardID, diags) {
 		return nil
@@ -65,33 +71,17 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	filter := api.TransactionFilter{CardID: m.CardID.ValueString(), Type: api.TransactionType(m.Type.ValueString())}
 	filter.From, _, _ = span(m.From.ValueString()) // the zero time when it is not set
 	_, filter.To, _ = span(m.To.ValueString())
-	unread, first, err := m.read(s.Client.Transactions(ctx, filter))
-	if err == nil && unread > 0 {
-		diags.AddWarning(fmt.Sprintf("Transactions that are in no sum: %d", unread),
-			"The service shows transactions whose amounts are not what its document describes. They are listed without amount and fee, and summary and by_card leave them out:\n  - "+
-				strings.Join(first, "\n  - ")+"\n\nAsk the service's support about them, with their ids.")
-	}
-	return err
-}
-
-const (
-	maxSums   = 50_000 // more than there are cards with purchases in a period
-	mostNamed = 5      // transactions in a warning
-)
-
-// read lists the first transactions, up to max_results, and sums up all of them but those whose
-// amounts cannot be read: of these it returns how many there are, and what the first are like.
-func (m *model) read(found iter.Seq2[api.Transaction, error]) (unread int, first []string, err error) {
 	limit := int64(defaultMaxResults)
 	if !m.MaxResults.IsNull() {
 		limit, _ = m.MaxResults.ValueBigFloat().Int64()
 	}
-	count, sums := int64(0), 0
+	count, sums, unread := int64(0), 0, 0
+	var first []string // of what is unread
 	all, byCard := totals{}, map[string]totals{}
 	m.Transactions = []transaction{}
-	for t, err := range found {
+	for t, err := range s.Client.Transactions(ctx, filter) {
 		if err != nil {
-			return 0, nil, err
+			return err
 		}
 		if count++; count <= limit {
 			m.Transactions = append(m.Transactions, transactionFromAPI(t))
@@ -106,7 +96,7 @@ func (m *model) read(found iter.Seq2[api.Transaction, error]) (unread int, first
 			byCard[t.CardID] = totals{}
 		}
 		if sums += all.add(t) + byCard[t.CardID].add(t); sums > maxSums {
-			return 0, nil, fmt.Errorf("list transactions: they are of more than %d cards, currencies and types together; ask for a shorter period, or for one card_id", maxSums)
+			return fmt.Errorf("list transactions: they are of more than %d cards, currencies and types together; ask for a shorter period, or for one card_id", maxSums)
 		}
 	}
 	m.Truncated = types.BoolValue(count > limit)
@@ -114,7 +104,12 @@ func (m *model) read(found iter.Seq2[api.Transaction, error]) (unread int, first
 	for card, sums := range byCard {
 		m.ByCard[card] = sums.summaries()
 	}
-	return unread, first, nil
+	if unread > 0 {
+		diags.AddWarning(fmt.Sprintf("Transactions that are in no sum: %d", unread),
+			"The service shows transactions whose amounts are not what its document describes. They are listed without amount and fee, and summary and by_card leave them out:\n  - "+
+				strings.Join(first, "\n  - ")+"\n\nAsk the service's support about them, with their ids.")
+	}
+	return nil
 }
 
 func transactionFromAPI(t api.Transaction) transaction {
