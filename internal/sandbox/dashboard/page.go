@@ -27,7 +27,7 @@ type page struct {
 	Title string
 	In    string // the path of the page in the navigation that it belongs to; empty: it is there itself
 
-	html    string                   // its template
+	html    string                   // the file of its template
 	read    func(*view) (any, error) // returns the template's Data
 	actions []action                 // by forms with method="post" and a button with name="action"
 }
@@ -94,7 +94,7 @@ func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 			f.Problem, status = sentence(sent.refused.Message), sent.refused.Status
 		}
 	}
-	d.render(w, p.Path, status, f)
+	d.render(w, p.html, status, f)
 }
 
 // read calls use with what a page is made from, in one snapshot. It returns no frame
@@ -133,19 +133,19 @@ func pages() []*page {
 	audit := action{name: "audit", route: "GET " + server.Control + "/ledger"}
 	resend, follow := []action{redeliver()}, followUps()
 	return []*page{
-		{Path: "/{$}", Title: "Overview", html: overviewHTML, read: readOverview, actions: []action{showKey}},
-		{Path: "/cards", Title: "Cards", html: cardsHTML, read: readCards},
-		{Path: "/cards/{card_id}", Title: "Card", In: "/cards", html: cardHTML, read: readCard, actions: cardActions()},
-		{Path: "/transactions", Title: "Transactions", html: transactionsHTML, read: readTransactions},
-		{Path: "/transactions/{id}", Title: "Transaction", In: "/transactions", html: transactionHTML, read: readTransaction, actions: follow},
-		{Path: "/requests", Title: "Requests", html: requestsHTML, read: readRequests, actions: []action{forget}},
-		{Path: "/runs/{run}", Title: "Run", In: "/requests", html: runHTML, read: readRun},
-		{Path: "/3ds", Title: "3D Secure", html: challengesHTML, read: readChallenges, actions: challengeActions()},
-		{Path: "/deposits", Title: "Deposits", html: depositsHTML, read: readDeposits, actions: depositActions()},
-		{Path: "/webhooks", Title: "Webhooks", html: webhooksHTML, read: readWebhooks, actions: webhookActions()},
-		{Path: "/webhooks/{delivery_id}", Title: "Delivery", In: "/webhooks", html: deliveryHTML, read: readDelivery, actions: resend},
-		{Path: "/ledger", Title: "Ledger", html: ledgerHTML, read: readLedger, actions: []action{audit}},
-		{Path: "/world", Title: "World", html: worldHTML, read: readWorld, actions: worldActions()},
+		{Path: "/{$}", Title: "Overview", html: "overview.html", read: readOverview, actions: []action{showKey}},
+		{Path: "/cards", Title: "Cards", html: "cards.html", read: readCards},
+		{Path: "/cards/{card_id}", Title: "Card", In: "/cards", html: "card.html", read: readCard, actions: cardActions()},
+		{Path: "/transactions", Title: "Transactions", html: "transactions.html", read: readTransactions},
+		{Path: "/transactions/{id}", Title: "Transaction", In: "/transactions", html: "transaction.html", read: readTransaction, actions: follow},
+		{Path: "/requests", Title: "Requests", html: "requests.html", read: readRequests, actions: []action{forget}},
+		{Path: "/runs/{run}", Title: "Run", In: "/requests", html: "run.html", read: readRun},
+		{Path: "/3ds", Title: "3D Secure", html: "challenges.html", read: readChallenges, actions: challengeActions()},
+		{Path: "/deposits", Title: "Deposits", html: "deposits.html", read: readDeposits, actions: depositActions()},
+		{Path: "/webhooks", Title: "Webhooks", html: "webhooks.html", read: readWebhooks, actions: webhookActions()},
+		{Path: "/webhooks/{delivery_id}", Title: "Delivery", In: "/webhooks", html: "delivery.html", read: readDelivery, actions: resend},
+		{Path: "/ledger", Title: "Ledger", html: "ledger.html", read: readLedger, actions: []action{audit}},
+		{Path: "/world", Title: "World", html: "world.html", read: readWorld, actions: worldActions()},
 	}
 }
 

@@ -21,6 +21,7 @@ func functions() template.FuncMap {
 	return template.FuncMap{
 		"ago":       newMoment,
 		"category":  card.CategoryOf,
+		"asset":     assetPath,
 		"bar":       newBar,
 		"exact":     exact,
 		"in":        func(f *frame, it any) part { return part{f, it} },

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
@@ -116,15 +117,11 @@ type setting struct {
 
 // settings returns the changed ones first.
 func settings(action string, now, usual []behavior.Setting) (all []*setting) {
-	var same []*setting
 	for i, s := range now {
-		if one := (&setting{s, usual[i].Value(), action}); changed(one) > 0 {
-			all = append(all, one)
-		} else {
-			same = append(same, one)
-		}
+		all = append(all, &setting{s, usual[i].Value(), action})
 	}
-	return append(all, same...)
+	slices.SortStableFunc(all, func(a, b *setting) int { return changed(b) - changed(a) })
+	return all
 }
 
 // changed is how many settings are not as usual.
