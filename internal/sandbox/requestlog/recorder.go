@@ -66,7 +66,6 @@ type Recorder struct {
 	flushing sync.Mutex // keeps batches in order
 	mu       sync.Mutex
 	pending  []Entry
-	timer    *time.Timer // runs while pending is not empty
 	closed   bool
 }
 
@@ -82,16 +81,17 @@ func (r *Recorder) Record(e Entry) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.pending = append(r.pending, e)
-	r.schedule()
+	if r.pending = append(r.pending, e); len(r.pending) == 1 {
+		r.schedule()
+	}
 }
 
 // schedule has a batch written soon. The caller holds the lock.
 func (r *Recorder) schedule() {
-	if r.timer != nil || len(r.pending) == 0 || r.closed {
+	if r.closed {
 		return
 	}
-	r.timer = time.AfterFunc(flushDelay, func() {
+	time.AfterFunc(flushDelay, func() {
 		defer crash.End()
 		if err := r.Flush(context.Background()); err != nil {
 			r.logger.Warn("the request log could not be written, and will be later", "error", err)
@@ -106,10 +106,6 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	r.mu.Lock()
 	entries := r.pending
 	r.pending = nil
-	if r.timer != nil {
-		r.timer.Stop()
-		r.timer = nil
-	}
 	r.mu.Unlock()
 	if len(entries) == 0 {
 		return nil
@@ -118,9 +114,11 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	if err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		if len(r.pending) == 0 { // else a batch is due already
+			r.schedule()
+		}
 		r.pending = append(entries, r.pending...)
 		r.pending = r.pending[max(0, len(r.pending)-maxPending):]
-		r.schedule()
 	}
 	return err
 }

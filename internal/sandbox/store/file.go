@@ -167,7 +167,8 @@ func (db *DB) prepare(ctx context.Context) error {
 	if err != nil || db.path == memoryPath {
 		return err
 	}
-	if err := retryBusy(ctx, func() error { return check(ctx, db.writer) }); err != nil || found == db.version() {
+	err = db.run(ctx, transaction{db.writer, "BEGIN", context.WithoutCancel(ctx), openTimeout}, check)
+	if err != nil || found == db.version() {
 		return err
 	}
 	if leads, err := db.Lead(); err != nil || !leads {
@@ -211,13 +212,7 @@ func (db *DB) migrate(ctx context.Context, older bool) (found int32, err error) 
 }
 
 // check refuses a file that is damaged, before anybody believes a balance in it.
-func check(ctx context.Context, p *pool) error {
-	c, err := p.acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer p.release(c)
-	tx := &Tx{conn: c, ctx: context.WithoutCancel(ctx)}
+func check(tx *Tx) error {
 	found, err := Value[string](tx, `PRAGMA quick_check(1)`)
 	if err == nil && found != "ok" {
 		return errDamaged

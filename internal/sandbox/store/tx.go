@@ -111,26 +111,20 @@ func Values[T any](tx *Tx, query string, args ...any) ([]T, error) {
 // order; never nil. Slices and maps are JSON in the file.
 func List[T any](tx *Tx, query string, args ...any) ([]*T, error) {
 	all := []*T{}
-	err := tx.list(&all, query, args)
+	var places []any
+	err := tx.each(query, args, func() []any {
+		row := new(T)
+		all = append(all, row)
+		places = columns(places[:0], reflect.ValueOf(row).Elem())
+		return places
+	})
 	return all, err
 }
 
 // Page is List for a page of a query, and tells whether there is more.
 func Page[T any](tx *Tx, page wire.Page, query string, args ...any) (rows []*T, more bool, err error) {
-	rows = []*T{}
-	err = tx.list(&rows, query+` LIMIT ? OFFSET ?`, append(args, page.Size+1, page.Offset()))
+	rows, err = List[T](tx, query+` LIMIT ? OFFSET ?`, append(args, page.Size+1, page.Offset())...)
 	return rows[:min(len(rows), int(page.Size))], len(rows) > int(page.Size), err
-}
-
-func (tx *Tx) list(into any, query string, args []any) error {
-	all := reflect.ValueOf(into).Elem()
-	var places []any
-	return tx.each(query, args, func() []any {
-		row := reflect.New(all.Type().Elem().Elem())
-		all.Set(reflect.Append(all, row))
-		places = columns(places[:0], row.Elem())
-		return places
-	})
 }
 
 // columns appends where the columns of a row belong in a struct.
