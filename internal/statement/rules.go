@@ -10,8 +10,6 @@ import (
 
 	tfjson "github.com/hashicorp/terraform-json"
 
-	"github.com/vcard/terraform-provider-vcard/internal/api"
-	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -159,7 +157,7 @@ func checkUnmanaged(s *Statement, plan *Plan, violated func(string, ...any)) {
 		card := &plannedCard{c.Address, after, slices.Contains(c.Change.Actions, tfjson.ActionCreate)}
 		switch label, isKnown := after.known["label"].(string); {
 		case isKnown:
-			label = api.CanonicalLabel(label)
+			label = canonical(label)
 			mine.labelled[label] = append(mine.labelled[label], card)
 		case card.isFree && isOfObjects(configured.Expressions["label"]):
 			violated("-no-unmanaged: %s: its label is known only during apply", c.Address)
@@ -199,13 +197,13 @@ func checkUnmanaged(s *Statement, plan *Plan, violated func(string, ...any)) {
 		form := regexp.MustCompile("^" + regexp.QuoteMeta(prefix) + `\d{8}-[a-z2-7]{20}$`)
 		for _, id := range slices.Sorted(maps.Keys(mine.live)) {
 			label := mine.live[id].text("label")
-			alike := mine.labelled[api.CanonicalLabel(label)]
+			alike := mine.labelled[canonical(label)]
 			switch {
 			case label != "" && len(alike) > 0:
 				violated("-no-unmanaged: %s: the live card %s has its label, %q, and is not in this state", alike[0].address, id, alike[0].values.text("label"))
 			case form.MatchString(label):
 				violated("-no-unmanaged: the live card %s has a label that was generated, %q, and is not in this state", id, label)
-				byDefault = byDefault || prefix == session.DefaultLabelPrefix
+				byDefault = byDefault || prefix == defaultLabelPrefix
 			default:
 				continue
 			}
@@ -292,6 +290,12 @@ func isReadLater(list *stateResource, plan *Plan) bool {
 	})
 }
 
+// canonical is the same for labels of which the service may have made one another.
+func canonical(label string) string { return strings.Join(strings.Fields(label), " ") }
+
+// defaultLabelPrefix is that of a provider that names none.
+const defaultLabelPrefix = "tf-"
+
 // labelPrefix is that of a provider configuration. Of an expression, a plan does not tell
 // what comes of it, and of a module's provider not always whose configuration it is.
 func (p *Plan) labelPrefix(provider string) (prefix string, isKnown bool) {
@@ -305,11 +309,11 @@ func (p *Plan) labelPrefix(provider string) (prefix string, isKnown bool) {
 				return "", false
 			}
 		}
-		return session.DefaultLabelPrefix, true
+		return defaultLabelPrefix, true
 	}
 	e := its.Expressions["label_prefix"]
 	if e == nil || e.ExpressionData == nil {
-		return session.DefaultLabelPrefix, true
+		return defaultLabelPrefix, true
 	}
 	prefix, isKnown = e.ConstantValue.(string)
 	return prefix, isKnown
