@@ -86,7 +86,7 @@ func checkChange(change *change) error {
 	}
 	_, isBefore := c.Before.(map[string]any)
 	_, isAfter := c.After.(map[string]any)
-	isRight := false
+	var isRight bool
 	switch actions := join(c.Actions); actions {
 	case "no-op":
 		isRight = reflect.DeepEqual(c.Before, c.After) && isBefore == (c.Before != nil) // a deposed card may be gone
