@@ -184,10 +184,7 @@ func TestNewChecksAddressAndKey(t *testing.T) {
 func TestConfigAndClientDoNotShowTheKey(t *testing.T) {
 	t.Parallel()
 	config := api.Config{BaseURL: "https://cards.example.com/api/v1", APIKey: testKey}
-	client, err := api.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := sandboxtest.Must(api.New(config))
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
 		for _, value := range []any{config, &config, client, struct{ c *api.Client }{client}} {
 			if text := fmt.Sprintf(verb, value); strings.Contains(text, testKey) {

@@ -83,10 +83,7 @@ func newClient(t *testing.T, handler http.Handler, options ...func(*api.Config))
 	for _, option := range options {
 		option(&config)
 	}
-	client, err := api.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := sandboxtest.Must(api.New(config))
 	t.Cleanup(func() { isIdle(t, client, config.Clock) })
 	return client
 }
@@ -178,11 +175,7 @@ func said(t *testing.T, status int, body string, options ...func(*api.Config)) s
 
 // inError is the body of an error with a message.
 func inError(message string) string {
-	body, err := json.Marshal(map[string]string{"error": "x", "message": message})
-	if err != nil {
-		panic(err)
-	}
-	return string(body)
+	return string(sandboxtest.Must(json.Marshal(map[string]string{"error": "x", "message": message})))
 }
 
 // same compares in text what came with what was wanted, so that a failure shows which

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -40,6 +41,16 @@ func Held(c *Client) (held []string) {
 		}
 	}
 	return held
+}
+
+// parse parses the files of a folder, less its tests.
+func parse(set *token.FileSet, folder string) (files []*ast.File) {
+	for _, path := range sandboxtest.Must(filepath.Glob(filepath.Join(folder, "*.go"))) {
+		if !strings.HasSuffix(path, "_test.go") {
+			files = append(files, sandboxtest.Must(parser.ParseFile(set, path, nil, parser.ParseComments)))
+		}
+	}
+	return files
 }
 
 // However long a list is, a few ids of it are remembered.
@@ -134,14 +145,14 @@ func TestIdentify(t *testing.T) {
 		}
 	}
 	both := []CardListItem{clamped.CardListItem, like}
-	if best := wanted.bestMatches(both); len(best) != 1 || best[0].ID != "card_1" {
-		t.Errorf("the best are %+v", best)
-	}
-	if best := wanted.bestMatches([]CardListItem{cut.CardListItem, clamped.CardListItem}); len(best) != 1 || best[0].ID != "card_3" {
-		t.Errorf("the best are %+v", best)
-	}
-	if best := wanted.bestMatches([]CardListItem{charged.CardListItem, cut.CardListItem}); len(best) != 1 || best[0].ID != "card_6" {
-		t.Errorf("the best are %+v", best)
+	for best, of := range map[string][]CardListItem{
+		"card_1": both,
+		"card_3": {cut.CardListItem, clamped.CardListItem},
+		"card_6": {charged.CardListItem, cut.CardListItem},
+	} {
+		if got := wanted.bestMatches(of); len(got) != 1 || got[0].ID != best {
+			t.Errorf("the best are %+v, want %s", got, best)
+		}
 	}
 	if best := unique.bestMatches([]CardListItem{charged.CardListItem, like}); len(best) != 2 {
 		t.Errorf("of a label of its own the best are %+v", best)
@@ -161,20 +172,9 @@ func TestIdentify(t *testing.T) {
 func TestNoPlainTextIsRead(t *testing.T) {
 	t.Parallel()
 	set := token.NewFileSet()
-	paths, _ := filepath.Glob("*.go")
-	below, _ := filepath.Glob("transport/*.go")
-	paths = append(paths, below...)
 	isSafe, isText, checked := map[string]bool{"Secret": true}, map[string]bool{"string": true, "any": true}, 0
-	var files []*ast.File
-	for _, path := range paths {
-		file, err := parser.ParseFile(set, path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(path, "_test.go") {
-			continue
-		}
-		files = append(files, file)
+	files := append(parse(set, "."), parse(set, "transport")...)
+	for _, file := range files {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.FuncDecl:
@@ -244,18 +244,9 @@ func usesThoseAfter(t *testing.T, folder string) {
 	nameOf := func(at token.Pos) string {
 		return strings.TrimSuffix(filepath.Base(set.Position(at).Filename), ".go")
 	}
-	var files []*ast.File
-	order, here := []string{"doc"}, []string{}
-	paths, _ := filepath.Glob(filepath.Join(folder, "*.go"))
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files, here = append(files, file), append(here, nameOf(file.Pos()))
+	files, order, here := parse(set, folder), []string{"doc"}, []string{}
+	for _, file := range files {
+		here = append(here, nameOf(file.Pos()))
 		for line := range strings.Lines(file.Doc.Text()) {
 			if strings.HasPrefix(line, "\t") {
 				order = append(order, strings.Fields(line)...)

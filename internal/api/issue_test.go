@@ -15,6 +15,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -143,7 +144,8 @@ func TestIssueCardAndAnothersResponse(t *testing.T) {
 				} else if _, err := client.IssueCard(t.Context(), request("ads")); err != nil {
 					t.Fatal(err)
 				}
-				service.faults = []fault{{commit: commit, response: issuedAs(t, service.cards[0])}}
+				issued := sandboxtest.Must(json.Marshal(service.cards[0]))
+				service.faults = []fault{{commit: commit, response: "201 " + string(issued)}}
 				label := map[bool]string{true: "ads", false: "software"}[other == "of before, alike"]
 				want, cards := "adopted card_2", 2
 				if commit == never {
@@ -157,15 +159,6 @@ func TestIssueCardAndAnothersResponse(t *testing.T) {
 			}
 		}
 	}
-}
-
-func issuedAs(t *testing.T, card any) string {
-	t.Helper()
-	body, err := json.Marshal(card)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "201 " + string(body)
 }
 
 // Only a new card of this label, this load and this limit is taken, where that is

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -247,18 +246,12 @@ func TestPasswordOfAProxyIsHidden(t *testing.T) {
 				proxy := sandboxtest.RawService(t, func(to net.Conn, r *http.Request) {
 					header := r.Header.Get("Proxy-Authorization")
 					_, encoded, _ := strings.Cut(header, " ")
-					pair, err := base64.StdEncoding.DecodeString(encoded)
-					if err != nil {
-						t.Error(err)
-					}
+					pair := sandboxtest.Must(base64.StdEncoding.DecodeString(encoded))
 					echoes = []string{header, encoded, string(pair), password, url.UserPassword("me", password).String()}
 					_, _ = to.Write([]byte(strings.ReplaceAll(says, "ECHO", echoes[asked%len(echoes)])))
 					_ = to.Close()
 				})
-				address, err := url.Parse(proxy)
-				if err != nil {
-					t.Fatal(err)
-				}
+				address := sandboxtest.Must(url.Parse(proxy))
 				address.User = url.UserPassword("me", password)
 				client := newClient(t, nil, onlyOneTry, func(c *api.Config) {
 					c.BaseURL, c.APIKey, c.Transport = base, "sk_live_sandbox_0123", &http.Transport{Proxy: http.ProxyURL(address)}
@@ -282,8 +275,7 @@ func TestPasswordOfAProxyIsHidden(t *testing.T) {
 // The key goes to the service and to nobody whom the service points at.
 func TestKeyIsNotCarriedAlong(t *testing.T) {
 	t.Parallel()
-	var visited sync.Map
-	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { visited.Store(r.URL.String(), r.Header) }))
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was visited", r.URL) }))
 	t.Cleanup(other.Close)
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		service := steps(respond(status, "", "Location", other.URL+"/api/v1/cards/card_1"))
@@ -300,10 +292,6 @@ func TestKeyIsNotCarriedAlong(t *testing.T) {
 			}
 		}
 	}
-	visited.Range(func(key, _ any) bool {
-		t.Errorf("%v was visited", key)
-		return true
-	})
 }
 
 func TestRequestsSayWhatTheyHaveTo(t *testing.T) {

@@ -196,10 +196,7 @@ func TestIDsOfTheServiceAreChecked(t *testing.T) {
 				".", "..", "card 1", "../card_1", "kärte", "card_1; rm -rf ~", "card_$(id)", "card_`id`", "card_${file(\"x\")}", "card_%{if true}",
 				"card_1\"\n}", "card_1\n", "card_1|sh", "card_\u202e1", strings.Repeat("x", 300), "id_" + testKey, "whsec_1", "0000 1234 1234 1234",
 			} {
-				quoted, err := json.Marshal(value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				quoted := sandboxtest.Must(json.Marshal(value))
 				var said string
 				client := newClient(t, respond(200, fmt.Sprintf(test.body, quoted)), onlyOneTry)
 				switch test.call {
@@ -338,10 +335,7 @@ func TestSpelledSecretsAreHidden(t *testing.T) {
 			for _, form := range forms {
 				spellings++
 				text := fmt.Sprintf(form, name, secret)
-				quoted, err := json.Marshal(text)
-				if err != nil {
-					t.Fatal(err)
-				}
+				quoted := sandboxtest.Must(json.Marshal(text))
 				for _, body := range []string{`{"error":"invalid_request","message":` + string(quoted) + `}`, text, `{"error":"x","message":[` + string(quoted) + `]}`, `{"error":` + string(quoted) + `}`} {
 					said := said(t, 400, body)
 					rest := strings.TrimPrefix(said, "read card card_1: GET /cards/card_1 answered 400")
@@ -382,16 +376,8 @@ func TestMessagesMayRepeatTheRequest(t *testing.T) {
 		`categories: "any" is none; there are travel, government`: `categories: "any" is none; there are travel, government`,
 		"the wallet holds 149.00 USD, less than the 1000.00 USD":  "the wallet holds [redacted] USD, less than the [redacted] USD",
 	} {
-		client := newClient(t, nil, onlyOneTry, func(c *api.Config) {
-			c.Transport = sandboxtest.Direct(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Method == http.MethodGet {
-					respond(200, `{"data":[],"total":0}`)(w, r)
-					return
-				}
-				respond(400, inError(message))(w, r)
-			}))
-		})
-		_, err := client.IssueCard(t.Context(), api.IssueCardRequest{
+		service := steps(respond(200, `{"data":[],"total":0}`), respond(400, inError(message)))
+		_, err := newClient(t, service, onlyOneTry).IssueCard(t.Context(), api.IssueCardRequest{
 			BinID: "bin_411111", Amount: 75*usd.Dollar + 25*usd.Cent, Label: label, Metadata: map[string]string{"for": "campaign_with_a_name_of_35_letters"},
 		})
 		if err == nil || !strings.HasSuffix(err.Error(), "400 x: "+want) {

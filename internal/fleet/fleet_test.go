@@ -20,6 +20,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/fleet"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -162,19 +163,25 @@ func (s *source) WalkCards(ctx context.Context, filter api.CardFilter, visit fun
 // each: the card's own where there is no other.
 func read(t *testing.T, f *fleet.Fleet, cards []api.CardListItem, readers int, remembered ...func(api.CardListItem) api.CardStatus) {
 	t.Helper()
+	sideBySide(cards, readers, func(card api.CardListItem) {
+		time.Sleep(time.Millisecond) // what Terraform takes for a card, at least
+		last := card.Status
+		for _, of := range remembered {
+			last = of(card)
+		}
+		if got, err := f.Read(t.Context(), card.ID, last); err != nil || got.CardListItem != card {
+			t.Errorf("got %+v, %v; want %+v", got, err, card)
+		}
+	})
+}
+
+// sideBySide has so many readers share the cards.
+func sideBySide(cards []api.CardListItem, readers int, visit func(api.CardListItem)) {
 	var wg sync.WaitGroup
 	for reader := range readers {
 		wg.Go(func() {
 			for i := reader; i < len(cards); i += readers {
-				time.Sleep(time.Millisecond) // what Terraform takes for a card, at least
-				last := cards[i].Status
-				for _, of := range remembered {
-					last = of(cards[i])
-				}
-				got, err := f.Read(t.Context(), cards[i].ID, last)
-				if err != nil || got.CardListItem != cards[i] {
-					t.Errorf("got %+v, %v; want %+v", got, err, cards[i])
-				}
+				visit(cards[i])
 			}
 		})
 	}
@@ -327,17 +334,11 @@ func TestReadOfCardsThatNoListHas(t *testing.T) {
 				}
 				f := fleet.New(s)
 				var missing atomic.Int32
-				var wg sync.WaitGroup
-				for reader := range readers {
-					wg.Go(func() {
-						for i := reader; i < len(asked); i += readers {
-							if _, err := f.Read(t.Context(), asked[i].ID, api.StatusActive); transport.IsNotFound(err) {
-								missing.Add(1)
-							}
-						}
-					})
-				}
-				wg.Wait()
+				sideBySide(asked, readers, func(card api.CardListItem) {
+					if _, err := f.Read(t.Context(), card.ID, api.StatusActive); transport.IsNotFound(err) {
+						missing.Add(1)
+					}
+				})
 				alone := 0 // what a single reader asks for first has no company
 				if readers == 1 {
 					alone = 2
@@ -394,11 +395,7 @@ func TestPanicBesideARead(t *testing.T) {
 
 func balanceOf(t *testing.T, f *fleet.Fleet, card api.CardListItem) usd.Amount {
 	t.Helper()
-	got, err := f.Read(t.Context(), card.ID, card.Status)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got.Balance
+	return sandboxtest.Must(f.Read(t.Context(), card.ID, card.Status)).Balance
 }
 
 // The CLI comes to the last of 10,000 cards minutes after the first. Pages that are in

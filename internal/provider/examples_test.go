@@ -25,7 +25,10 @@ func TestExamples(t *testing.T) {
 			t.Parallel()
 			top, below, _ := strings.Cut(folder, "/")
 			e := newExample(t, readFiles(t, folder, "*.tf"), "./"+below)
-			copyExample(t, e.w, filepath.Join(examples, top), e.folder)
+			if err := os.CopyFS(e.w.Dir, os.DirFS(filepath.Join(examples, top))); err != nil {
+				t.Fatal(err)
+			}
+			e.must("get")
 			e.lives(t)
 		})
 	}
@@ -134,15 +137,6 @@ func newExample(t *testing.T, config, folder string) example {
 		e.w.Env = append(e.w.Env, "TF_VAR_card_id="+e.s.Issue("200", `"label":"search"`))
 	}
 	return e
-}
-
-// copyExample copies an example, and gets the modules of a folder in it.
-func copyExample(t *testing.T, w *acctest.Workspace, from, folder string) {
-	t.Helper()
-	if err := os.CopyFS(w.Dir, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
-	w.Must("-chdir="+folder, "get", "-no-color")
 }
 
 func (e example) has(pattern string) bool {

@@ -120,10 +120,7 @@ func TestNoSecretRests(t *testing.T) {
 	acctest.Needs(t, "1.11.0", "1.11.0") // write-only attributes
 	w := acctest.NewWorkspace(t).Built()
 	folder := t.TempDir() // of the sandbox's log; whoever has its file has its secrets
-	log, err := os.Create(filepath.Join(folder, "sandbox.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := sandboxtest.Must(os.Create(filepath.Join(folder, "sandbox.log")))
 	t.Cleanup(func() { _ = log.Close() })
 	service := sandboxtest.StartProcess(t, log, "--data", filepath.Join(t.TempDir(), "sandbox.db"))
 	const custom, planted, wrong = "custom-secret-5d1f0c", "planted-secret-77aa01", "sk_live_sandbox_wrong_but_secret_0815"
@@ -314,10 +311,7 @@ func TestShownTextHoldsNoSecret(t *testing.T) {
 				}
 			}))
 			t.Cleanup(service.Close)
-			log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			log := sandboxtest.Must(os.Create(filepath.Join(t.TempDir(), "log")))
 			p := acctest.Configure(t, acctest.Object{"base_url": service.URL + "/api/v1", "api_key": rawKey, "max_retries": 0}).
 				With(tfsdklogtest.RootLogger(tflogtest.RootLogger(t.Context(), log), log))
 			_, read := p.ReadDataSource("vcard_card", acctest.Object{"id": "card_1"})
@@ -467,14 +461,7 @@ func TestForeignText(t *testing.T) {
 	}
 	acctest.Needs(t, "1.10.0", "1.11.0") // ephemeral resources
 	document, _ := openapi.Contract()
-	spec, err := openapi3.NewLoader().LoadFromData(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	router, err := legacy.NewRouter(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	router := sandboxtest.Must(legacy.NewRouter(sandboxtest.Must(openapi3.NewLoader().LoadFromData(document))))
 	for _, kind := range []string{"texts", "words", "times", "ids", "errors"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

@@ -34,11 +34,7 @@ func against(t *testing.T, respond http.HandlerFunc) *session.Session {
 	t.Helper()
 	server := httptest.NewServer(respond)
 	t.Cleanup(server.Close)
-	client, err := api.New(api.Config{BaseURL: server.URL + "/api/v1", APIKey: "sk_live_1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return session.New(client)
+	return session.New(sandboxtest.Must(api.New(api.Config{BaseURL: server.URL + "/api/v1", APIKey: "sk_live_1"})))
 }
 
 // Whoever waits for what another asked for ends with a context of its own, and is not
