@@ -279,9 +279,7 @@ func TestNothingIsSentAgainBehindTheClient(t *testing.T) {
 		good := respond(200, cardBody) // leaves a connection to be used again
 		service := steps(good, fails, respond(200, strings.Replace(cardBody, "active", "frozen", 1)))
 		client := newClient(t, service, brief)
-		if _, err := client.GetCard(t.Context(), "card_1"); err != nil {
-			t.Fatal(name, err)
-		}
+		must(t, client, "read")
 		state, err := client.FreezeCard(t.Context(), "card_1")
 		got := service.requests()
 		same(t, name, []any{err, state.Status, len(got), got[len(got)-1].Method}, "[<nil> frozen 3 GET]")

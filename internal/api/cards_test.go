@@ -2,10 +2,10 @@ package api_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // movingService lists cards that come and go, and counts the requests.
@@ -45,29 +46,21 @@ func (s *movingService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.lists++
 	page := r.URL.Query().Get("page")
 	s.hook(page)
-	if s.onePage {
-		r.URL.RawQuery = "page=1"
-	}
-	all := make([]any, len(s.cards))
-	for i, card := range s.cards {
-		all[i] = card
-	}
-	missing := 0
-	if slices.Contains(s.short, page) {
-		missing = 3
-	}
 	if page == s.refused {
-		respond(404, `{"error":"not_found","message":"no such page"}`)(w, r)
+		notFound(w, r)
 		return
 	}
-	written := httptest.NewRecorder()
-	writePage(written, r, all, s.cap, missing, true)
-	body := written.Body.String()
-	if s.total != "" {
-		total := strings.ReplaceAll(s.total, "PAGE", strconv.Itoa(strings.Count(body, `"id"`)))
-		body = strings.Replace(body, fmt.Sprintf(`"total":%d`, len(all)), `"total":`+total, 1)
+	number, _ := strconv.Atoi(page)
+	if s.onePage {
+		number = 1
 	}
-	respond(200, body)(w, r)
+	shown := s.cards[min((number-1)*s.cap, len(s.cards)):min(number*s.cap, len(s.cards))]
+	if slices.Contains(s.short, page) {
+		shown = shown[3:]
+	}
+	total := strings.ReplaceAll(cmp.Or(s.total, strconv.Itoa(len(s.cards))), "PAGE", strconv.Itoa(len(shown)))
+	data := sandboxtest.Must(json.Marshal(shown))
+	_, _ = fmt.Fprintf(w, `{"data":%s,"page":%d,"per_page":%d,"total":%s}`, data, number, s.cap, total)
 }
 
 // walk returns the ids of the cards that a client reads.
@@ -213,9 +206,7 @@ func newSlowService(t *testing.T, hides time.Duration) (*fakeService, *api.Clien
 	service := newFakeService()
 	service.hides = hides
 	client := service.client(t, onlyOneTry)
-	if err := try(t.Context(), client, "issue"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, client, "issue")
 	return service, client
 }
 
@@ -267,9 +258,7 @@ func TestNewCardIsListed(t *testing.T) {
 			t.Errorf("%+v lists %q, want %q", filter, ids, want)
 		}
 	}
-	if err := try(t.Context(), client, "terminate"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, client, "terminate")
 	before := service.clock.total()
 	if ids := listed(t, client, api.CardFilter{Status: api.StatusActive}); len(ids) > 0 || service.clock.total() > before {
 		t.Errorf("%q are listed after %s, though the card is terminated", ids, service.clock.total()-before)
@@ -283,7 +272,7 @@ func TestNewCardThatCannotBeReadIsListed(t *testing.T) {
 	other := service.add(api.CardListItem{BinID: "bin_1"}).CardListItem
 	strange := service.add(api.CardListItem{BinID: "BIN_1", Status: "strange"}).CardListItem
 	service.hooks["/cards"] = func(w http.ResponseWriter, r *http.Request) { // whatever is asked for
-		writePage(w, r, []any{other, strange}, 0, 0, true)
+		writePage(w, r, []any{other, strange}, 0, true)
 	}
 	frozen := *service.cards[0]
 	frozen.Status = api.StatusFrozen
@@ -308,7 +297,7 @@ func TestNewCardThatCannotBeReadIsListed(t *testing.T) {
 		service.clock.now = service.cards[0].shown // the wait for it has not used up its time
 	}
 	service.hooks["/cards"] = func(w http.ResponseWriter, r *http.Request) {
-		writePage(w, r, []any{other, service.cards[0].CardListItem}, 0, 0, true)
+		writePage(w, r, []any{other, service.cards[0].CardListItem}, 0, true)
 	}
 	service.hooks["/cards/card_1"] = nil
 	if ids := listed(t, client, active); !slices.Equal(ids, []string{"card_1", "card_2"}) {
@@ -319,12 +308,10 @@ func TestNewCardThatCannotBeReadIsListed(t *testing.T) {
 func TestListOfNewCardsEndsEarly(t *testing.T) {
 	t.Parallel()
 	service, client := newSlowService(t, 0)
-	if err := try(t.Context(), client, "issue"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, client, "issue")
 	service.reads = nil
 	service.hooks["/cards"] = func(w http.ResponseWriter, r *http.Request) {
-		writePage(w, r, []any{service.cards[1].CardListItem}, 0, 0, true)
+		writePage(w, r, []any{service.cards[1].CardListItem}, 0, true)
 	}
 	for card, err := range client.Cards(t.Context(), api.CardFilter{}) {
 		if err != nil || card.ID != "card_2" {
@@ -354,9 +341,7 @@ func TestStaleStatusIsReadAgain(t *testing.T) {
 	changes := func(call string) {
 		t.Helper()
 		service.lag(card, 6*time.Second)
-		if err := try(t.Context(), client, call); err != nil {
-			t.Fatal(err)
-		}
+		must(t, client, call)
 	}
 	changes("freeze")
 	reads(api.StatusFrozen, 6*time.Second)

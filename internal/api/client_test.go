@@ -181,19 +181,6 @@ func TestNewChecksAddressAndKey(t *testing.T) {
 	}
 }
 
-func TestConfigAndClientDoNotShowTheKey(t *testing.T) {
-	t.Parallel()
-	config := api.Config{BaseURL: "https://cards.example.com/api/v1", APIKey: testKey}
-	client := sandboxtest.Must(api.New(config))
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
-		for _, value := range []any{config, &config, client, struct{ c *api.Client }{client}} {
-			if text := fmt.Sprintf(verb, value); strings.Contains(text, testKey) {
-				t.Errorf("%s shows the key: %.60s…", verb, text)
-			}
-		}
-	}
-}
-
 func TestReadsAreRepeated(t *testing.T) {
 	t.Parallel()
 	good := respond(200, cardBody)

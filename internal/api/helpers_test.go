@@ -166,6 +166,16 @@ func try(ctx context.Context, c *api.Client, name string) (err error) {
 	return err
 }
 
+// must makes calls of the client that have to succeed.
+func must(t *testing.T, c *api.Client, calls ...string) {
+	t.Helper()
+	for _, call := range calls {
+		if err := try(t.Context(), c, call); err != nil {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+}
+
 // said is the error of a read that is answered like this.
 func said(t *testing.T, status int, body string, options ...func(*api.Config)) string {
 	t.Helper()

@@ -52,9 +52,7 @@ func TestRefusedAccountIsAskedOnce(t *testing.T) {
 		// It is not remembered for long.
 		service.then(respond(200, catalogue))
 		_ = clock.Wait(t.Context(), 31*time.Second)
-		if err := try(t.Context(), client, "bins"); err != nil {
-			t.Errorf("%s: after a while: %v", body, err)
-		}
+		must(t, client, "bins")
 	}
 }
 
@@ -133,9 +131,7 @@ func TestFailuresBesideAnswersAreNoOutage(t *testing.T) {
 	service.add(api.CardListItem{BinID: "bin_1"})
 	client := service.client(t, onlyOneTry)
 	service.hooks["/bins"] = func(w http.ResponseWriter, _ *http.Request) {
-		if err := try(t.Context(), client, "read"); err != nil {
-			t.Error(err)
-		}
+		must(t, client, "read")
 		w.WriteHeader(http.StatusInternalServerError)
 	}
 	for range 3 {
@@ -168,9 +164,7 @@ func TestResponsesThatMayBeAnotherServers(t *testing.T) {
 			service := steps(respond(200, catalogue))
 			client := newClient(t, service)
 			if spoken {
-				if err := try(t.Context(), client, "bins"); err != nil {
-					t.Fatal(err)
-				}
+				must(t, client, "bins")
 			}
 			service.then(respond(test.status, body))
 			for range 3 {
@@ -231,7 +225,5 @@ func TestInterruptedFirstCallIsNoOutage(t *testing.T) {
 	if err := try(ctx, client, "bins"); !errors.Is(err, context.Canceled) || errors.As(err, new(*transport.OutageError)) {
 		t.Errorf("interrupted: %v", err)
 	}
-	if err := try(t.Context(), client, "bins"); err != nil {
-		t.Errorf("the next call: %v", err)
-	}
+	must(t, client, "bins")
 }

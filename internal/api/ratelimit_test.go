@@ -100,9 +100,7 @@ func sideBySide(t *testing.T, client *api.Client, call string, times, n int) {
 	for range n {
 		wg.Go(func() {
 			for range work {
-				if err := try(t.Context(), client, call); err != nil {
-					t.Error(err)
-				}
+				must(t, client, call)
 			}
 		})
 	}
@@ -159,8 +157,8 @@ func TestLimitsLeaveASecond(t *testing.T) {
 	for window, limits := range map[time.Duration]ratelimit.Limits{time.Minute: {RequestsPerMinute: 1}, time.Hour: {RequestsPerHour: 1}} {
 		clock := newFakeClock()
 		client := newClient(t, respond(200, cardBody), on(clock), func(c *api.Config) { c.Limits = limits })
-		if err := errors.Join(try(t.Context(), client, "read"), try(t.Context(), client, "read")); err != nil || clock.total() != window+time.Second {
-			t.Errorf("%v, waited %s of %s", err, clock.total(), window)
+		if must(t, client, "read", "read"); clock.total() != window+time.Second {
+			t.Errorf("waited %s of %s", clock.total(), window)
 		}
 	}
 }
@@ -266,9 +264,7 @@ func TestPauseOutlastsTheRequestsBeforeIt(t *testing.T) {
 			respond(200, cardBody)(w, r)
 		}, respond(200, cardBody))
 		client := newClient(t, nil, inMemory(service))
-		if err := try(t.Context(), client, "read"); err != nil { // else one call goes ahead of the others
-			t.Fatal(err)
-		}
+		must(t, client, "read") // else one call goes ahead of the others
 		var wg sync.WaitGroup
 		wg.Go(func() { sideBySide(t, client, "read", 2, 2) }) // one is refused, and one is slow
 		time.Sleep(3 * time.Second)

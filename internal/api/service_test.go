@@ -316,7 +316,7 @@ func (b *fakeService) get(w http.ResponseWriter, r *http.Request, path string) {
 		if b.oldestFirst {
 			slices.Reverse(found)
 		}
-		writePage(w, r, found, 0, 0, true)
+		writePage(w, r, found, 0, true)
 	case path == "/transactions":
 		for _, transaction := range slices.Backward(b.history) {
 			if selects("card_id", fmt.Sprint(transaction["card_id"])) {
@@ -326,7 +326,7 @@ func (b *fakeService) get(w http.ResponseWriter, r *http.Request, path string) {
 		if b.repeats {
 			r.URL.RawQuery = ""
 		}
-		writePage(w, r, found, b.perPage, 0, false)
+		writePage(w, r, found, b.perPage, false)
 	case path == "/wallet/balance":
 		write(w, 200, map[string]any{"balance": b.wallet, "currency": "USDT"})
 	case b.card(path) == nil:
@@ -418,13 +418,13 @@ func write(w http.ResponseWriter, status int, value any) {
 }
 
 // writePage writes the page that is asked for, of so many entries where the service
-// has its own idea, less those that it leaves out afterwards.
-func writePage(w http.ResponseWriter, r *http.Request, all []any, size, less int, total bool) {
+// has its own idea.
+func writePage(w http.ResponseWriter, r *http.Request, all []any, size int, total bool) {
 	number, _ := strconv.Atoi(r.URL.Query().Get("page"))
 	asked, _ := strconv.Atoi(r.URL.Query().Get("per_page"))
 	size = cmp.Or(size, asked, 25)
 	low := min((max(number, 1)-1)*size, len(all))
-	body := map[string]any{"data": all[min(low+less, len(all)):min(low+size, len(all))], "page": number}
+	body := map[string]any{"data": all[low:min(low+size, len(all))], "page": number}
 	if total {
 		body["per_page"], body["total"] = size, len(all)
 	}

@@ -377,7 +377,8 @@ func TestMessagesMayRepeatTheRequest(t *testing.T) {
 		"the wallet holds 149.00 USD, less than the 1000.00 USD":  "the wallet holds [redacted] USD, less than the [redacted] USD",
 	} {
 		service := steps(respond(200, `{"data":[],"total":0}`), respond(400, inError(message)))
-		_, err := newClient(t, service, onlyOneTry).IssueCard(t.Context(), api.IssueCardRequest{
+		client := newClient(t, nil, onlyOneTry, func(c *api.Config) { c.Transport = sandboxtest.Direct(service) })
+		_, err := client.IssueCard(t.Context(), api.IssueCardRequest{
 			BinID: "bin_411111", Amount: 75*usd.Dollar + 25*usd.Cent, Label: label, Metadata: map[string]string{"for": "campaign_with_a_name_of_35_letters"},
 		})
 		if err == nil || !strings.HasSuffix(err.Error(), "400 x: "+want) {

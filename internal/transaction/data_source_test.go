@@ -214,9 +214,10 @@ func TestScripts(t *testing.T) {
 	acctest.Scripts(t, "testdata/script")
 }
 
-// history serves this many transactions in pages of a thousand, in two
-// currencies and with a type that is not documented. It calls asked before each.
-func history(t testing.TB, count int, asked func()) string {
+// history configures the provider with a service of this many transactions in pages of a
+// thousand, of so many cards, in two currencies and with a type that is not documented.
+// It calls asked before each page.
+func history(t *testing.T, count, cards int, asked func()) *acctest.Protocol {
 	t.Helper()
 	const perPage = 1000
 	types := []string{"authorization", "settlement", "refund", "decline", "chargeback"}
@@ -231,13 +232,13 @@ func history(t testing.TB, count int, asked func()) string {
 				_, _ = fmt.Fprint(out, ",")
 			}
 			_, _ = fmt.Fprintf(out, `{"id":"txn_%024d","card_id":"card_%024d","type":%q,"amount":%d.%02d,"currency":%q,"fee":0.%02d,"merchant":{"name":"Merchant \u20ac %d","mcc":"7311"},"created_at":"2026-03-01T00:00:%02d.%03dZ"}`,
-				count-i, i%50, types[i%len(types)], i%997, i%100, []string{"USD", "EUR"}[i%2], i%3, i%200, 59-i*59/count, i%1000)
+				count-i, i%cards, types[i%len(types)], i%997, i%100, []string{"USD", "EUR"}[i%2], i%3, i%200, 59-i*59/count, i%1000)
 		}
 		_, _ = fmt.Fprintf(out, `],"page":%d}`, page)
 		_ = out.Flush()
 	}))
 	t.Cleanup(service.Close)
-	return service.URL + "/api/v1"
+	return acctest.Configure(t, acctest.Object{"api_key": "sk_live_test", "base_url": service.URL + "/api/v1"})
 }
 
 // TestMemory sums up a hundred thousand transactions, of which a thousand are listed.
@@ -245,11 +246,11 @@ func TestMemory(t *testing.T) { //nolint:paralleltest // it measures the memory 
 	const transactions, limit = 100_000, 25
 	var mu sync.Mutex // pages are read side by side
 	var peak uint64   // of the heap, less its garbage
-	p := acctest.Configure(t, acctest.Object{"api_key": "sk_live_test", "base_url": history(t, transactions, func() {
+	p := history(t, transactions, 50, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		peak = max(peak, heap())
-	})})
+	})
 	before := heap()
 	read, diags := p.ReadDataSource(typeName, acctest.Object{})
 	diags.Must(t)
@@ -267,17 +268,7 @@ func TestMemory(t *testing.T) { //nolint:paralleltest // it measures the memory 
 // What is kept for each card has an end, though the list of transactions need not.
 func TestTransactionsOfTooManyCards(t *testing.T) {
 	t.Parallel()
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var rows []string
-		for i := range 10_000 {
-			id := r.URL.Query().Get("page") + "_" + strconv.Itoa(i)
-			rows = append(rows, fmt.Sprintf(`{"id":"txn_%s","card_id":"card_%[1]s","type":"settlement","amount":1}`, id))
-		}
-		_, _ = fmt.Fprintf(w, `{"data":[%s]}`, strings.Join(rows, ","))
-	}))
-	t.Cleanup(service.Close)
-	p := acctest.Configure(t, acctest.Object{"api_key": "sk_live_test", "base_url": service.URL + "/api/v1"})
-	_, diags := p.ReadDataSource(typeName, acctest.Object{})
+	_, diags := history(t, 60_000, 60_000, func() {}).ReadDataSource(typeName, acctest.Object{})
 	sandboxtest.Says(t, "the error", diags.Errors(), "more than 50000 cards, currencies and types", "shorter period")
 }
 
