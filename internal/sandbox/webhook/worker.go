@@ -61,7 +61,7 @@ func StartWorker(o WorkerOptions) *Worker {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &Worker{
 		db: o.DB, logger: o.Logger, sender: newSender(o),
-		results: make(chan result), stop: make(chan struct{}), stopped: make(chan struct{}), cancel: cancel,
+		results: make(chan result, maxInFlight), stop: make(chan struct{}), stopped: make(chan struct{}), cancel: cancel,
 		inFlight: map[string]string{},
 	}
 	go w.run(ctx)
@@ -96,7 +96,9 @@ func (w *Worker) run(ctx context.Context) {
 
 // poll records the results so far and sends what is due, unless another worker does.
 func (w *Worker) poll(ctx context.Context) {
-	w.completeReady()
+	for len(w.results) > 0 { // all that are there, for one transaction
+		w.complete(<-w.results)
+	}
 	due, err := w.work(ctx)
 	if err != nil {
 		for _, d := range due {
@@ -139,18 +141,6 @@ func (w *Worker) work(ctx context.Context) (due []*delivery, err error) {
 		return err
 	})
 	return due, err
-}
-
-// completeReady completes all results that are there, for one transaction.
-func (w *Worker) completeReady() {
-	for {
-		select {
-		case r := <-w.results:
-			w.complete(r)
-		default:
-			return
-		}
-	}
 }
 
 func (w *Worker) complete(r result) {

@@ -24,8 +24,26 @@ import (
 // Fields reads the members of a JSON object. The first mistake is kept, and
 // later reads return zero values: read all, then ask Done.
 type Fields struct {
+	mistake
+
 	values map[string]json.RawMessage
-	err    error
+}
+
+// mistake is the first of a reader.
+type mistake struct{ err error }
+
+// Refuse keeps err as the mistake, unless there was one before.
+func (m *mistake) Refuse(err *Error) {
+	if m.err == nil {
+		m.err = err
+	}
+}
+
+// oneOf refuses a word that is not one of a few.
+func (m *mistake) oneOf(name, word string, words []string) {
+	if !slices.Contains(words, word) {
+		m.Refuse(Invalid("%s must be one of %s", name, strings.Join(words, ", ")))
+	}
 }
 
 // Done returns the first mistake, or names a member that was not read.
@@ -34,13 +52,6 @@ func (f *Fields) Done() error {
 		f.err = Invalid("unknown field %.64q", slices.Sorted(maps.Keys(f.values))[0])
 	}
 	return f.err
-}
-
-// Refuse keeps err as the mistake, unless there was one before.
-func (f *Fields) Refuse(err *Error) {
-	if f.err == nil {
-		f.err = err
-	}
 }
 
 // pop removes a member. It is nil when it is absent, as null is, and after a mistake.
@@ -183,9 +194,8 @@ func (f *Fields) Object(name string, read func(*Fields)) {
 		return
 	}
 	read(&members)
-	var mistake *Error
-	if err := members.Done(); errors.As(err, &mistake) {
-		f.Refuse(Invalid("%s: %s", name, mistake.Message))
+	if refused, ok := errors.AsType[*Error](members.Done()); ok {
+		f.Refuse(Invalid("%s: %s", name, refused.Message))
 	}
 }
 
@@ -231,9 +241,7 @@ func (f *Fields) OptionalChoice(name, fallback string, words ...string) string {
 
 func (f *Fields) choice(name string, raw json.RawMessage, words []string) string {
 	word := f.text(name, raw)
-	if !slices.Contains(words, word) {
-		f.Refuse(Invalid("%s must be one of %s", name, strings.Join(words, ", ")))
-	}
+	f.oneOf(name, word, words)
 	return word
 }
 
@@ -287,7 +295,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request) Body {
 // Fields returns a reader of the body, which is a JSON object or nothing.
 func (b Body) Fields(contentType string) *Fields {
 	if b.Err != nil {
-		return &Fields{err: b.Err}
+		return &Fields{mistake: mistake{b.Err}}
 	}
 	if len(bytes.TrimSpace(b.Raw)) == 0 {
 		return &Fields{}
@@ -295,14 +303,14 @@ func (b Body) Fields(contentType string) *Fields {
 	media, params, err := mime.ParseMediaType(contentType)
 	charset := params["charset"]
 	if err != nil || media != "application/json" || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
-		return &Fields{err: Invalid("a request with a body needs Content-Type: application/json")}
+		return &Fields{mistake: mistake{Invalid("a request with a body needs Content-Type: application/json")}}
 	}
 	if err := checkStrict(b.Raw); err != nil {
-		return &Fields{err: err}
+		return &Fields{mistake: mistake{err}}
 	}
 	f := &Fields{}
 	if err := json.Unmarshal(b.Raw, &f.values); err != nil || f.values == nil {
-		return &Fields{err: Invalid("the body must be a JSON object")}
+		return &Fields{mistake: mistake{Invalid("the body must be a JSON object")}}
 	}
 	return f
 }

@@ -3,7 +3,6 @@ package wire
 import (
 	"math"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,15 +11,16 @@ import (
 // Query reads a query string. The first mistake is kept: read all, then ask
 // Done. Parameters that nobody asks for are ignored.
 type Query struct {
+	mistake
+
 	values url.Values
-	err    error
 }
 
 // ReadQuery returns a reader of a query string.
 func ReadQuery(raw string) *Query {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return &Query{err: Invalid("the query string is malformed")}
+		return &Query{mistake: mistake{Invalid("the query string is malformed")}}
 	}
 	return &Query{values: values}
 }
@@ -34,13 +34,7 @@ func (q *Query) Skip(name string) { delete(q.values, name) }
 // Unknown refuses a parameter.
 func (q *Query) Unknown(name string) {
 	if len(q.values[name]) > 0 {
-		q.refuse(Invalid("unknown parameter %s", name))
-	}
-}
-
-func (q *Query) refuse(err *Error) {
-	if q.err == nil {
-		q.err = err
+		q.Refuse(Invalid("unknown parameter %s", name))
 	}
 }
 
@@ -52,19 +46,19 @@ func (q *Query) Text(name string) string {
 		return ""
 	case 1:
 		if values[0] == "" {
-			q.refuse(Invalid("%s must not be empty", name))
+			q.Refuse(Invalid("%s must not be empty", name))
 		}
 		return strings.ToValidUTF8(values[0], "\uFFFD")
 	}
-	q.refuse(Invalid("%s is there %d times", name, len(values)))
+	q.Refuse(Invalid("%s is there %d times", name, len(values)))
 	return ""
 }
 
 // Choice reads a parameter that is one of a few words, "" when it is absent.
 func (q *Query) Choice(name string, words ...string) string {
 	text := q.Text(name)
-	if text != "" && !slices.Contains(words, text) {
-		q.refuse(Invalid("%s must be one of %s", name, strings.Join(words, ", ")))
+	if text != "" {
+		q.oneOf(name, text, words)
 	}
 	return text
 }
@@ -110,9 +104,9 @@ func (q *Query) integer(name string, fallback, maximum int64) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 || n > maximum {
 		if maximum == math.MaxInt64 {
-			q.refuse(Invalid("%s must be an integer of at least 1", name))
+			q.Refuse(Invalid("%s must be an integer of at least 1", name))
 		}
-		q.refuse(Invalid("%s must be an integer from 1 to %d", name, maximum))
+		q.Refuse(Invalid("%s must be an integer from 1 to %d", name, maximum))
 		return fallback
 	}
 	return n
@@ -128,7 +122,7 @@ func (q *Query) Period(lasting time.Duration) (from, to time.Time) {
 		to = to.Add(lasting)
 	}
 	if !from.IsZero() && !to.IsZero() && from.After(to) {
-		q.refuse(Invalid("from is after to"))
+		q.Refuse(Invalid("from is after to"))
 	}
 	return from, to
 }
@@ -136,7 +130,7 @@ func (q *Query) Period(lasting time.Duration) (from, to time.Time) {
 // Date refuses a parameter that is a time.
 func (q *Query) Date(name string) {
 	if text := q.Text(name); len(text) > len(time.DateOnly) {
-		q.refuse(Invalid("%s must be a date (2006-01-02)", name))
+		q.Refuse(Invalid("%s must be a date (2006-01-02)", name))
 	}
 }
 
@@ -150,7 +144,7 @@ func (q *Query) instant(name string) (at time.Time, isDate bool) {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		q.refuse(Invalid("%s must be a date (2006-01-02) or a time with a zone (2006-01-02T15:04:05Z)", name))
+		q.Refuse(Invalid("%s must be a date (2006-01-02) or a time with a zone (2006-01-02T15:04:05Z)", name))
 	}
 	return at, false
 }
