@@ -234,39 +234,37 @@ func (onlyOurs) Import(string) (*types.Package, error) { return nil, errors.ErrU
 func TestFilesUseThoseAfterThem(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{".", "transport"} {
-		usesThoseAfter(t, folder)
-	}
-}
-
-func usesThoseAfter(t *testing.T, folder string) {
-	t.Helper()
-	set := token.NewFileSet()
-	nameOf := func(at token.Pos) string {
-		return strings.TrimSuffix(filepath.Base(set.Position(at).Filename), ".go")
-	}
-	files, order, here := parse(set, folder), []string{"doc"}, []string{}
-	for _, file := range files {
-		here = append(here, nameOf(file.Pos()))
-		for line := range strings.Lines(file.Doc.Text()) {
-			if strings.HasPrefix(line, "\t") {
-				order = append(order, strings.Fields(line)...)
+		t.Run(folder, func(t *testing.T) {
+			t.Parallel()
+			set := token.NewFileSet()
+			nameOf := func(at token.Pos) string {
+				return strings.TrimSuffix(filepath.Base(set.Position(at).Filename), ".go")
 			}
-		}
-	}
-	if sorted := slices.Sorted(slices.Values(order)); !slices.Equal(sorted, here) {
-		t.Fatalf("the order names %q, the package has %q", sorted, here)
-	}
-	used := types.Info{Uses: map[*ast.Ident]types.Object{}}
-	pkg, _ := (&types.Config{Importer: onlyOurs{}, Error: func(error) {}}).Check("api", set, files, &used)
-	against := map[string]bool{}
-	for where, what := range used.Uses {
-		_, isMethod := what.(*types.Func)
-		user, declared := nameOf(where.Pos()), nameOf(what.Pos())
-		if (isMethod || what.Parent() == pkg.Scope()) && what.Pkg() == pkg && slices.Index(order, user) > slices.Index(order, declared) {
-			against[fmt.Sprintf("%s uses %s of %s", user, what.Name(), declared)] = true
-		}
-	}
-	if len(against) > 10 {
-		t.Errorf("%d uses run against the order: %v", len(against), against)
+			files, order, here := parse(set, folder), []string{"doc"}, []string{}
+			for _, file := range files {
+				here = append(here, nameOf(file.Pos()))
+				for line := range strings.Lines(file.Doc.Text()) {
+					if strings.HasPrefix(line, "\t") {
+						order = append(order, strings.Fields(line)...)
+					}
+				}
+			}
+			if sorted := slices.Sorted(slices.Values(order)); !slices.Equal(sorted, here) {
+				t.Fatalf("the order names %q, the package has %q", sorted, here)
+			}
+			used := types.Info{Uses: map[*ast.Ident]types.Object{}}
+			pkg, _ := (&types.Config{Importer: onlyOurs{}, Error: func(error) {}}).Check("api", set, files, &used)
+			against := map[string]bool{}
+			for where, what := range used.Uses {
+				_, isMethod := what.(*types.Func)
+				user, declared := nameOf(where.Pos()), nameOf(what.Pos())
+				if (isMethod || what.Parent() == pkg.Scope()) && what.Pkg() == pkg && slices.Index(order, user) > slices.Index(order, declared) {
+					against[fmt.Sprintf("%s uses %s of %s", user, what.Name(), declared)] = true
+				}
+			}
+			if len(against) > 10 {
+				t.Errorf("%d uses run against the order: %v", len(against), against)
+			}
+		})
 	}
 }

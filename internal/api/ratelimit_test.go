@@ -1,9 +1,9 @@
 package api_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"net/http"
 	"path"
 	"strings"
@@ -29,10 +29,11 @@ type limitedService struct {
 }
 
 // newLimitedService has the documented limits, but for those that are given.
-func newLimitedService(latency time.Duration, other map[string]int) *limitedService {
-	sizes := map[string]int{"minute": 1000, "hour": 10_000, "creates": 50, "details": 30}
-	maps.Copy(sizes, other)
-	return &limitedService{latency: latency, seen: map[string][]time.Time{}, sizes: sizes}
+func newLimitedService(latency time.Duration, other ratelimit.Limits) *limitedService {
+	return &limitedService{latency: latency, seen: map[string][]time.Time{}, sizes: map[string]int{
+		"minute": cmp.Or(other.RequestsPerMinute, 1000), "hour": cmp.Or(other.RequestsPerHour, 10_000),
+		"creates": cmp.Or(other.CreatesPerMinute, 50), "details": cmp.Or(other.DetailsPerMinute, 30),
+	}}
 }
 
 func (s *limitedService) resize(window string, size int) {
@@ -134,12 +135,7 @@ func TestLimitsAreKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				service := newLimitedService(100*time.Millisecond, nil)
-				for window, limit := range map[string]int{"minute": test.limits.RequestsPerMinute, "hour": test.limits.RequestsPerHour, "creates": test.limits.CreatesPerMinute, "details": test.limits.DetailsPerMinute} {
-					if limit > 0 {
-						service.sizes[window] = limit
-					}
-				}
+				service := newLimitedService(100*time.Millisecond, test.limits)
 				began := time.Now()
 				sideBySide(t, newClient(t, nil, inMemory(service), func(c *api.Config) { c.Limits = test.limits }), test.call, test.calls, 40)
 				if took := time.Since(began); service.refused > 0 || service.accepted < test.calls || took > test.most {
@@ -167,7 +163,7 @@ func TestLimitsLeaveASecond(t *testing.T) {
 func TestWaitingForLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := newClient(t, nil, inMemory(newLimitedService(0, nil)), func(c *api.Config) { c.Limits.RequestsPerMinute = 32 })
+		client := newClient(t, nil, inMemory(newLimitedService(0, ratelimit.Limits{})), func(c *api.Config) { c.Limits.RequestsPerMinute = 32 })
 		var wg sync.WaitGroup
 		wg.Go(func() { sideBySide(t, client, "details", 31, 31) })
 		synctest.Wait()
@@ -192,7 +188,7 @@ func TestWaitingForLimits(t *testing.T) {
 func TestRefusalsForPacePauseEveryCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		service := newLimitedService(10*time.Millisecond, map[string]int{"minute": 20})
+		service := newLimitedService(10*time.Millisecond, ratelimit.Limits{RequestsPerMinute: 20})
 		began := time.Now()
 		sideBySide(t, newClient(t, nil, inMemory(service), onlyOneTry), "read", 60, 60)
 		if took := time.Since(began); took > 6*time.Minute || service.accepted != 60 || service.refused > 150 {
@@ -239,15 +235,8 @@ func TestRefusalsForPaceEndWithTheOperation(t *testing.T) {
 // A create that was lost, and is then held up past its time, is given up at once.
 func TestPauseOfCreatesEndsALostOne(t *testing.T) {
 	t.Parallel()
-	service := newFakeService(lostForGood, works)
-	client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost && len(service.keys()) > 0 {
-			respond(429, `{"error":"rate_limited","message":""}`, "Retry-After", "7200")(w, r)
-			return
-		}
-		service.ServeHTTP(w, r)
-	}), on(service.clock))
-	if err := try(t.Context(), client, "issue"); kindOf(err) != "unknown" || service.clock.total() > 2*time.Minute {
+	service := newFakeService(lostForGood, fault{commit: never, response: "429", pause: "7200", stays: true})
+	if err := try(t.Context(), service.client(t), "issue"); kindOf(err) != "unknown" || service.clock.total() > 2*time.Minute {
 		t.Errorf("%v after %s", err, service.clock.total())
 	}
 }
@@ -292,7 +281,8 @@ func TestRefusalOfCreatesOrDetailsPausesNothingElse(t *testing.T) {
 		{"read", "minute", "details", true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			service := newLimitedService(0, map[string]int{test.window: 0})
+			service := newLimitedService(0, ratelimit.Limits{})
+			service.resize(test.window, 0)
 			client := newClient(t, nil, inMemory(service))
 			var wg sync.WaitGroup
 			wg.Go(func() { sideBySide(t, client, test.refused, 1, 1) })

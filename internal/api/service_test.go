@@ -30,6 +30,7 @@ type fault struct {
 	// response is "", "drop", "reset", "truncate", or a status, which a code may
 	// follow, or a body.
 	response string
+	pause    string // of Retry-After
 	stays    bool   // so it goes on
 	before   func() // runs first
 }
@@ -206,16 +207,13 @@ func (b *fakeService) keys() []string {
 
 // commitLate lets effects happen whose time has come.
 func (b *fakeService) commitLate() {
-	waiting := b.late[:0]
-	for _, effect := range b.late {
-		switch {
-		case effect.due.After(b.clock.Now()):
-			waiting = append(waiting, effect)
-		default:
+	b.late = slices.DeleteFunc(b.late, func(effect lateEffect) bool {
+		isDue := !effect.due.After(b.clock.Now())
+		if isDue {
 			b.once(effect.key, effect.run)
 		}
-	}
-	b.late = waiting
+		return isDue
+	})
 }
 
 // once runs an effect unless its key has been answered and keys are honoured.
@@ -299,7 +297,7 @@ func (f fault) responds(own http.HandlerFunc) http.HandlerFunc {
 		code := map[int]string{http.StatusConflict: "request_in_progress", http.StatusNotFound: "not_found"}[status]
 		body = fmt.Sprintf(`{"error":%q,"message":"as the test wants it"}`, cmp.Or(body, code, "planned"))
 	}
-	return respond(status, body, "Location", "/elsewhere")
+	return respond(status, body, "Location", "/elsewhere", "Retry-After", f.pause)
 }
 
 func (b *fakeService) get(w http.ResponseWriter, r *http.Request, path string) {

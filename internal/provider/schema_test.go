@@ -146,7 +146,25 @@ func TestGuideHasEveryTitle(t *testing.T) {
 			}
 		}
 	}
-	code := readCode(t)
+	code := &code{titles: map[string]token.Position{}, files: token.NewFileSet()}
+	err := fs.WalkDir(os.DirFS(".."), ".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == "sandbox" || entry.Name() == "tools"):
+			return fs.SkipDir
+		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(code.files, filepath.Join("..", path), nil, parser.SkipObjectResolution)
+		if err == nil {
+			ast.Inspect(file, code.read)
+		}
+		return err
+	})
+	if err != nil || len(code.titles) == 0 {
+		t.Fatalf("%d titles: %v", len(code.titles), err)
+	}
 	for title, where := range code.titles {
 		if !quoted[title] {
 			t.Errorf("%s: the guide lacks %q", where, title)
@@ -166,30 +184,6 @@ type code struct {
 	titles   map[string]token.Position // with … for what a title is completed with
 	literals strings.Builder           // in lower case, since a title may begin with a part of them
 	files    *token.FileSet
-}
-
-func readCode(t *testing.T) *code {
-	t.Helper()
-	c := &code{titles: map[string]token.Position{}, files: token.NewFileSet()}
-	err := fs.WalkDir(os.DirFS(".."), ".", func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && (entry.Name() == "sandbox" || entry.Name() == "tools"):
-			return fs.SkipDir
-		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
-			return nil
-		}
-		file, err := parser.ParseFile(c.files, filepath.Join("..", path), nil, parser.SkipObjectResolution)
-		if err == nil {
-			ast.Inspect(file, c.read)
-		}
-		return err
-	})
-	if err != nil || len(c.titles) == 0 {
-		t.Fatalf("%d titles: %v", len(c.titles), err)
-	}
-	return c
 }
 
 // titleAt is which argument of a call is the title of a diagnostic.
