@@ -76,11 +76,7 @@ func (l *cardListResource) List(ctx context.Context, req list.ListRequest, strea
 		stream.Results = list.ListResultsStreamDiagnostics(diags)
 		return
 	}
-	stream.Results = l.results(ctx, req, query)
-}
-
-func (l *cardListResource) results(ctx context.Context, req list.ListRequest, query cardQuery) iter.Seq[list.ListResult] {
-	return func(push func(list.ListResult) bool) {
+	stream.Results = func(push func(list.ListResult) bool) {
 		var batch []api.CardListItem
 		var refused tfkit.Refused
 		flush := func() bool { // false where nothing more is wanted

@@ -60,6 +60,10 @@ type merchant struct {
 const (
 	maxSums   = 50_000 // more than there are cards with purchases in a period
 	mostNamed = 5      // transactions in a warning
+
+	defaultMaxResults = 1_000
+	// highestMaxResults bounds memory: an entry takes some kilobytes of Terraform and the provider.
+	highestMaxResults = 10_000
 )
 
 // fill lists the first transactions, up to max_results, and sums up all of them but those whose
@@ -122,12 +126,6 @@ func transactionFromAPI(t api.Transaction) transaction {
 	}
 	return shown
 }
-
-const (
-	defaultMaxResults = 1_000
-	// highestMaxResults bounds memory: an entry takes some kilobytes of Terraform and the provider.
-	highestMaxResults = 10_000
-)
 
 // transactionTypes are the types of API §2.2.
 func transactionTypes() []string {
