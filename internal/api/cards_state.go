@@ -30,8 +30,7 @@ type Termination struct {
 	LostResponse      bool `json:"-"` // and the outcome found out
 }
 
-// FreezeCard suspends all transactions of a card. A card that is frozen already
-// is a success.
+// FreezeCard suspends all transactions of a card. A card that is frozen already is a success.
 func (c *Client) FreezeCard(ctx context.Context, id string) (CardState, error) {
 	return c.setFrozen(ctx, id, StatusFrozen, nil)
 }

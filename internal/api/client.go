@@ -46,8 +46,7 @@ func New(config Config) (*Client, error) {
 	return c, nil
 }
 
-// exclusive is the weight of a lock that excludes every other; shared lets others
-// who share in.
+// exclusive is the weight of a lock that excludes every other; shared lets others who share in.
 const (
 	exclusive int64 = 1 << 30
 	shared    int64 = 1

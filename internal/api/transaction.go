@@ -59,8 +59,7 @@ type Merchant struct {
 	MCC  transport.Word `json:"mcc"` // merchant category code
 }
 
-// TransactionFilter selects transactions; empty fields select all. From and To
-// are inclusive.
+// TransactionFilter selects transactions; empty fields select all. From and To are inclusive.
 type TransactionFilter struct {
 	CardID string
 	Type   TransactionType

@@ -79,10 +79,9 @@ type transactionReader struct {
 	ending int    // pages that end with it, since the front was seen to move
 }
 
-// isEnd reports whether a page that brought nothing, of this first and last one, is
-// past the end of the list: there some services repeat the first page or the last one.
-// While the front holds still no other page does. Any further one repeats what has
-// moved onto it.
+// isEnd reports whether a page that brought nothing, of this first and last one, is past the
+// end of the list: there some services repeat the first page or the last one. While the front
+// holds still no other page does. Any further one repeats what has moved onto it.
 func (r *transactionReader) isEnd(ctx context.Context, ends [2]string) (bool, error) {
 	if ends[1] == r.oldest {
 		r.ending++
@@ -198,10 +197,9 @@ func (c *Client) transactionPages(filter TransactionFilter) *transactionPages {
 	return &transactionPages{client: c, filter: filter, form: int(c.transactionForm.Load())}
 }
 
-// transactionForm is a way to ask for transactions. The document shows no
-// per_page, and dates for the ends of a period without saying whether a date
-// includes its day; so full pages and times come first, and what a service
-// refuses with a 400 is left out.
+// transactionForm is a way to ask for transactions. The document shows no per_page, and dates
+// for the ends of a period without saying whether a date includes its day; so full pages and
+// times come first, and what a service refuses with a 400 is left out.
 type transactionForm struct{ perPage, times bool }
 
 func transactionForms() []transactionForm {

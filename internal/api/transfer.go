@@ -134,8 +134,7 @@ type assessment struct {
 	status CardStatus
 }
 
-// letCommit gives a request that was sent a moment ago, perhaps by another
-// process, its time.
+// letCommit gives a request that was sent a moment ago, perhaps by another process, its time.
 func (c Mover) letCommit(ctx context.Context, p reconcile.Pending) error {
 	if left := transport.CommitWait - c.ServiceTime().Sub(p.SentAt); left > 0 {
 		return c.clock.Wait(ctx, min(left, transport.CommitWait))
@@ -387,8 +386,7 @@ type Transfer struct {
 	LostResponse  bool         // and the outcome found out
 }
 
-// PendingError says that nothing was sent, because another movement on the card is
-// undecided.
+// PendingError says that nothing was sent, because another movement on the card is undecided.
 type PendingError struct {
 	Movement Movement
 	Pending  reconcile.Pending

@@ -85,8 +85,7 @@ func TestScripts(t *testing.T) {
 	acctest.Scripts(t, "testdata/script")
 }
 
-// What a run finds of the money that others have moved, with both settings of
-// idempotency_keys.
+// What a run finds of the money that others have moved, with both settings of idempotency_keys.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	for _, keys := range []string{"honoured", "unknown"} {

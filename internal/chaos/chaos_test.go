@@ -88,9 +88,8 @@ type scenario struct {
 
 	mu      sync.Mutex
 	history []string // what was said, all in all
-	// abandoned are the written labels of cards that users took out of the
-	// configuration before a run had issued them to the end: no later plan issues
-	// them, and so none looks for them.
+	// abandoned are the written labels of cards that users took out of the configuration before
+	// a run had issued them to the end: no later plan issues them, and so none looks for them.
 	abandoned sync.Map
 }
 
@@ -133,8 +132,7 @@ func (w *scenario) run(mutating int) {
 	}
 }
 
-// step changes the configuration, lets the card be used, and applies, perhaps
-// not to the end.
+// step changes the configuration, lets the card be used, and applies, perhaps not to the end.
 func (p *pipeline) step() {
 	p.restore()
 	for range 1 + p.r.IntN(3) {
@@ -217,9 +215,8 @@ func (p *pipeline) use(c *card) {
 	}
 }
 
-// merchant is another one for each purchase where nothing may be left unclear:
-// which of several authorizations at one merchant a settlement of another amount
-// ends is told nowhere.
+// merchant is another one for each purchase where nothing may be left unclear: which of several
+// authorizations at one merchant a settlement of another amount ends is told nowhere.
 func (p *pipeline) merchant() string {
 	if !p.scenario.profile.strict || p.scenario.profile.told == "honoured" {
 		return "Big Ads"
@@ -301,9 +298,8 @@ func (w *scenario) probe(p *pipeline) {
 	w.finish(p)
 }
 
-// takesBack does what the provider advises: for what cannot be decided, and for
-// what a user who changed their mind has made of the configuration. It reports
-// whether there was such advice.
+// takesBack does what the provider advises: for what cannot be decided, and for what a user who
+// changed their mind has made of the configuration. It reports whether there was such advice.
 func (p *pipeline) takesBack() (advised bool) {
 	for _, c := range p.cards {
 		if len(c.said) == 0 || c.config == nil {
@@ -409,8 +405,7 @@ func (w *scenario) departs(c *card, format string, args ...any) {
 	w.named++
 }
 
-// namesMoney tells whether a text says that money may have moved otherwise than
-// the state says.
+// namesMoney tells whether a text says that money may have moved otherwise than the state says.
 func namesMoney(text string) bool {
 	return slices.ContainsFunc([]string{
 		"is not known whether", "undecided", "Already applied", "may have been made already", "as before the last movement", "without Terraform",

@@ -171,8 +171,7 @@ func (c *commandLine) live() {
 	c.audit()
 }
 
-// change changes what cards are to hold and to be, perhaps after runs that came to
-// a bad end.
+// change changes what cards are to hold and to be, perhaps after runs that came to a bad end.
 func (c *commandLine) change(midway bool) {
 	now := c.instances()
 	for _, n := range slices.Sorted(maps.Keys(c.cards)) {

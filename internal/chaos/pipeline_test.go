@@ -34,9 +34,8 @@ type card struct {
 	config acctest.Object // nil: to be terminated
 	state  acctest.Card
 	open   bool // the configuration is not applied yet
-	// unsure says that a run with a change of it did not end well, and loose that
-	// something happened then which no promise covers: what is not as the state says
-	// has to be named.
+	// unsure says that a run with a change of it did not end well, and loose that something
+	// happened then which no promise covers: what is not as the state says has to be named.
 	unsure, loose bool
 	// foreign says that money moved which no record has taken in, by an action or a run that
 	// was cut off: it may hide a killed movement.
@@ -74,8 +73,7 @@ func (p *pipeline) note(c *card, diagnostics acctest.Diagnostics) {
 	}
 }
 
-// begin starts a run, which is killed at a mutating request of that number; 0
-// for never.
+// begin starts a run, which is killed at a mutating request of that number; 0 for never.
 func (p *pipeline) begin(killAt int) *run {
 	p.runs++
 	started := &run{name: fmt.Sprintf("%s-%d", p.name, p.runs), killAt: killAt, interrupt: func() {}, kill: func() {}}

@@ -1,13 +1,11 @@
-// Package contract holds the wire contract of the card service, openapi.yaml,
-// and checks in tests that service and client keep it: [Handler] watches what
-// passes between them.
+// Package contract holds the wire contract of the card service, openapi.yaml, and checks in
+// tests that service and client keep it: [Handler] watches what passes between them.
 //
-// An exchange under /api/v1, or one of the control calls below /_sandbox, breaks its document when its request is not a
-// documented one (path, method, query, headers, body), or when its response has
-// another status, content type, set of fields or form than documented. Each
-// break fails the test and names the method, the path and the rule. Values are
-// never printed, since bodies carry card numbers, one-time codes and signing
-// secrets.
+// An exchange under /api/v1, or one of the control calls below /_sandbox, breaks its document
+// when its request is not a documented one (path, method, query, headers, body), or when its
+// response has another status, content type, set of fields or form than documented. Each break
+// fails the test and names the method, the path and the rule. Values are never printed, since
+// bodies carry card numbers, one-time codes and signing secrets.
 package contract
 
 import (
@@ -30,9 +28,8 @@ func RequestsOnly() Option {
 	return func(c *checker) { c.requestsOnly = true }
 }
 
-// TolerateBadRequests allows a request that breaks the contract if its response
-// is a 4xx or never comes. Accepting it stays a break. It is for tests that
-// send bad requests on purpose.
+// TolerateBadRequests allows a request that breaks the contract if its response is a 4xx or
+// never comes. Accepting it stays a break. It is for tests that send bad requests on purpose.
 func TolerateBadRequests() Option {
 	return func(c *checker) { c.badRequests = true }
 }

@@ -28,8 +28,7 @@ func Catch(err *error) {
 	}
 }
 
-// End is deferred where nobody could be told of an error, and ends the program as a
-// panic does.
+// End is deferred where nobody could be told of an error, and ends the program as a panic does.
 func End() {
 	if reason := recover(); reason != nil {
 		_, _ = fmt.Fprintln(os.Stderr, New(reason))

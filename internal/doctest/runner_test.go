@@ -157,8 +157,7 @@ func (r Runner) runs(b Block) bool {
 // LeavesOut reports whether there is not what the block needs.
 func (r Runner) LeavesOut(b Block) bool { return b.Needs != "" && !has(b.Needs) }
 
-// Missing returns the programs that a page cannot be run without, and that are
-// not there.
+// Missing returns the programs that a page cannot be run without, and that are not there.
 func (r Runner) Missing(p Page) []string {
 	var missing []string
 	for _, program := range []string{"curl", "jq", "openssl"} {

@@ -32,8 +32,7 @@ type Card struct {
 	AsOf time.Time
 }
 
-// Fleet is the cards of an account as its lists show them. It is safe for
-// concurrent use.
+// Fleet is the cards of an account as its lists show them. It is safe for concurrent use.
 type Fleet struct {
 	source Source
 	clock  ratelimit.Clock

@@ -137,8 +137,7 @@ func (l *listing) fetchMore(ctx context.Context) bool {
 	return true
 }
 
-// readWhole reads all that is missing, by pages side by side, unless they cannot be
-// relied on.
+// readWhole reads all that is missing, by pages side by side, unless they cannot be relied on.
 func (l *listing) readWhole(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {

@@ -118,8 +118,7 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	return e
 }
 
-// unreadable says what may have moved money in a direction since an anchor and
-// cannot be read.
+// unreadable says what may have moved money in a direction since an anchor and cannot be read.
 func unreadable(a *Anchor, s Snapshot, events []placedEvent, up bool) string {
 	if s.Unclear != "" {
 		return s.Unclear

@@ -310,9 +310,8 @@ func (s *shop) happen(times int) {
 	}
 }
 
-// What settlements alone did, whichever authorizations they ended, is never called a
-// movement: not even one of what their likeliest reading leaves over. What they
-// cannot have done is.
+// What settlements alone did, whichever authorizations they ended, is never called a movement:
+// not even one of what their likeliest reading leaves over. What they cannot have done is.
 func TestSettlementsAreNoMovement(t *testing.T) {
 	t.Parallel()
 	const much = 1_000_000 * dollar

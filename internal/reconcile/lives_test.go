@@ -136,8 +136,7 @@ type life struct {
 	undecided int // runs that found a movement pending
 	// biased says that it raises often, tops up always, and is killed often.
 	biased bool
-	// round says that sums are those that people like, so that purchases may hide a
-	// movement.
+	// round says that sums are those that people like, so that purchases may hide a movement.
 	round bool
 	wired bool // it reads the card by HTTP and JSON
 

@@ -40,8 +40,7 @@ type Record struct {
 	TopUps  TopUps
 }
 
-// Pending is a movement that was sent, and of which it is not known whether it
-// took effect.
+// Pending is a movement that was sent, and of which it is not known whether it took effect.
 type Pending struct {
 	Purpose  Purpose
 	Delta    usd.Amount

@@ -67,9 +67,8 @@ func (s Snapshot) reading() string {
 	return fmt.Sprintf("%s %d %x", s.Balance, s.At.Unix(), s.Anchor().Known)
 }
 
-// Anchor is what a card is known to have held, and which of its events are in
-// that. What it and the events since do not explain is money that came or went
-// by another hand.
+// Anchor is what a card is known to have held, and which of its events are in that. What it and
+// the events since do not explain is money that came or went by another hand.
 type Anchor struct {
 	Balance usd.Amount // as read before the last movement, and that movement
 	At      time.Time  // of the reading, to the second

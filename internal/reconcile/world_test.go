@@ -98,9 +98,8 @@ func (l *life) change() {
 	}
 }
 
-// purchase is one at some merchant. Where nothing may be left unclear, each has a
-// merchant of its own: which of several authorizations a settlement of another amount
-// ends is told nowhere.
+// purchase is one at some merchant. Where nothing may be left unclear, each has a merchant of
+// its own: which of several authorizations a settlement of another amount ends is told nowhere.
 func (l *life) purchase() {
 	c, amount := l.card, l.sum(25)
 	if asMuch := l.target - l.amount; asMuch > 0 && l.strict && l.chance(40) {

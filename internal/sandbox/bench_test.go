@@ -121,8 +121,7 @@ func parallel(target float64, do func()) func(*testing.B) {
 	}
 }
 
-// visitor logs in to the dashboard by the link in a log, and returns what looks at a
-// page.
+// visitor logs in to the dashboard by the link in a log, and returns what looks at a page.
 func visitor(b *testing.B, log string) func(*testing.B, string) {
 	b.Helper()
 	jar := sandboxtest.Must(cookiejar.New(nil))

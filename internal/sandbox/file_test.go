@@ -126,8 +126,7 @@ func TestAForeignLock(t *testing.T) {
 
 func TestMain(m *testing.M) { sandboxtest.Run(m) }
 
-// keptRow is a row of the guide's table: what is kept, in which form, and who reads
-// it besides.
+// keptRow is a row of the guide's table: what is kept, in which form, and who reads it besides.
 var keptRow = regexp.MustCompile(`(?m)^\| ([^|]+) \| (plain|hashed|not kept)[^|]* \| ([^|]+) \|$`)
 
 // The guide says of everything that a sandbox is told, or makes up, whether it is

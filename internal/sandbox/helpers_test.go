@@ -120,8 +120,7 @@ func (s *service) authorize(card, amount string, more ...string) sandboxtest.Res
 	return s.Authorize(card, amount, adsMCC, more...)
 }
 
-// authorized fails the test unless the card is accepted, and returns the
-// transaction's id.
+// authorized fails the test unless the card is accepted, and returns the transaction's id.
 func (s *service) authorized(card, amount string, more ...string) string {
 	s.T.Helper()
 	a := s.authorize(card, amount, more...)

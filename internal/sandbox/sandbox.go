@@ -66,9 +66,8 @@ type Sandbox struct {
 	hurry    func() // ends the delays of faults
 }
 
-// Open opens the service in a file, or begins one, and delivers its events
-// until Close. The error says what is wrong with the path or the options, and
-// never holds a key.
+// Open opens the service in a file, or begins one, and delivers its events until Close. The
+// error says what is wrong with the path or the options, and never holds a key.
 func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if o.InitialBalance < 0 {
 		return nil, errors.New("the sandbox's initial balance must not be negative")

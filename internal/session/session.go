@@ -99,9 +99,8 @@ func (s *Session) Bins(ctx context.Context) ([]api.Bin, error) {
 	return s.bins.get(ctx, s.Client.Bins)
 }
 
-// fetchedOnce is a value that is fetched when it is first needed. Callers that
-// come meanwhile wait for the same value, errors included; after an error the
-// next one fetches again.
+// fetchedOnce is a value that is fetched when it is first needed. Callers that come meanwhile
+// wait for the same value, errors included; after an error the next one fetches again.
 type fetchedOnce[T any] struct {
 	fetching singleflight.Group
 	value    atomic.Pointer[T]

@@ -357,8 +357,7 @@ Cards: 1 new, 1 replaced, 1 with other settings.
 	}
 }
 
-// A comment on a pull request holds what anybody wrote into labels and keys,
-// and has an end.
+// A comment on a pull request holds what anybody wrote into labels and keys, and has an end.
 func TestMarkdown(t *testing.T) {
 	t.Parallel()
 	var changes []string

@@ -60,8 +60,7 @@ func cardID(fits func(string) bool) validator.String {
 	})
 }
 
-// ImportID returns the id that an import block or command names, by itself or
-// in an identity.
+// ImportID returns the id that an import block or command names, by itself or in an identity.
 func ImportID(ctx context.Context, req resource.ImportStateRequest, diags *diag.Diagnostics) string {
 	if req.ID != "" || req.Identity == nil {
 		return req.ID

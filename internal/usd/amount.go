@@ -12,8 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Amount is a sum of US dollars in whole cents. Add, subtract and compare it
-// like any integer.
+// Amount is a sum of US dollars in whole cents. Add, subtract and compare it like any integer.
 type Amount int64
 
 // Cent and Dollar are the units to build constants from, as in 50*Dollar.

@@ -21,8 +21,7 @@ import (
 
 // What Terraform's private state says of an endpoint.
 const (
-	// importedKey marks one that was imported and whose configuration has not been
-	// adopted yet.
+	// importedKey marks one that was imported and whose configuration has not been adopted yet.
 	importedKey = "imported"
 	// warnedKey marks one of which the plan has said that it stays registered.
 	warnedKey = "warned"
@@ -88,8 +87,7 @@ func (r *webhookResource) Read(ctx context.Context, req resource.ReadRequest, re
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), id)...)
 }
 
-// Update adopts the configuration of an imported endpoint: every other
-// change replaces.
+// Update adopts the configuration of an imported endpoint: every other change replaces.
 func (r *webhookResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)

@@ -41,8 +41,7 @@ const (
 // differently or whose window ends on its own second.
 const clockSlack = time.Second
 
-// Limiter holds callers back so that no window is ever exceeded. It is safe for
-// concurrent use.
+// Limiter holds callers back so that no window is ever exceeded. It is safe for concurrent use.
 type Limiter struct {
 	clock Clock
 

@@ -68,8 +68,7 @@ func (l *Limiter) Accepted(b Budget, sent time.Time) {
 	}
 }
 
-// PausedUntil is when the pause of b ends; a time that has passed when there is
-// none.
+// PausedUntil is when the pause of b ends; a time that has passed when there is none.
 func (l *Limiter) PausedUntil(b Budget) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

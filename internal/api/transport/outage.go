@@ -13,11 +13,10 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
-// OutageError is a failure that every other call of the client would meet as
-// well: the key is refused, the account is not ready, or the service is not there; or,
-// where an endpoint fails by itself, every other call of that. Once that is certain,
-// those calls fail with it at once for a while, except those that find out about a
-// change that is under way.
+// OutageError is a failure that every other call of the client would meet as well: the key is
+// refused, the account is not ready, or the service is not there; or, where an endpoint fails
+// by itself, every other call of that. Once that is certain, those calls fail with it at once
+// for a while, except those that find out about a change that is under way.
 type OutageError struct {
 	Kind  OutageKind
 	Cause error // the failure that was met first
@@ -51,8 +50,7 @@ func (e *OutageError) Error() string {
 
 func (e *OutageError) Unwrap() error { return e.Err }
 
-// IsFirstReport reports true once for all errors of the same outage, to the first
-// who asks.
+// IsFirstReport reports true once for all errors of the same outage, to the first who asks.
 func (e *OutageError) IsFirstReport() bool { return !e.reported.Swap(true) }
 
 type outage struct {

@@ -47,8 +47,7 @@ func (c *Client) Read(ctx context.Context, x *Call) error {
 	return f.err
 }
 
-// readPatiently retries; a 429 does not count as a retry, nor does what is not shown
-// yet.
+// readPatiently retries; a 429 does not count as a retry, nor does what is not shown yet.
 func (c *Client) readPatiently(ctx context.Context, x *Call) *failure {
 	deadline := c.clock.Now().Add(min(c.Deadline(ctx).Sub(c.clock.Now()), LongestTrying))
 	for number, retries := 1, 0; ; number++ {

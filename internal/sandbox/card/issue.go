@@ -126,9 +126,8 @@ func (c *Card) insert(call *server.Call) (err error) {
 	return err
 }
 
-// bin is a range of card numbers, as the API shows it, its support of two mobile
-// wallets, whose fields have no certain names, and its maximum, which the API
-// does not show.
+// bin is a range of card numbers, as the API shows it, its support of two mobile wallets, whose
+// fields have no certain names, and its maximum, which the API does not show.
 type bin struct {
 	ID         string     `json:"id"`
 	Network    string     `json:"network"`

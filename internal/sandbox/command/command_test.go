@@ -234,8 +234,7 @@ func TestMainCutsSlowCallersOff(t *testing.T) {
 	r.Post("/cards", strings.Repeat(" ", 2<<20)).OK(400)
 }
 
-// Who listens to the network delivers to public addresses alone, unless told
-// otherwise.
+// Who listens to the network delivers to public addresses alone, unless told otherwise.
 func TestPrivateWebhooks(t *testing.T) {
 	t.Parallel()
 	inbox := sandboxtest.NewReceiver(t, nil)

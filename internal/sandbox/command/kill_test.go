@@ -262,9 +262,8 @@ func (c *client) record(ch change, a sandboxtest.Response) {
 	c.done = append(c.done, ch)
 }
 
-// resolve finds the card as it was before the change that was cut off, or as it
-// is after it, and sends it again with the same key: it is replayed just when
-// it had been committed.
+// resolve finds the card as it was before the change that was cut off, or as it is after it,
+// and sends it again with the same key: it is replayed just when it had been committed.
 func (c *client) resolve(server *sandboxtest.Process) {
 	ch, t := *c.unknown, server.T
 	t.Helper()

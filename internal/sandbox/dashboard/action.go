@@ -21,15 +21,13 @@ import (
 type action struct {
 	name  string // the value of the button
 	route string // of the call
-	// texts and numbers are the names of the call's fields, with spaces between
-	// them. The form has them, or the page's path. Those that the route's path
-	// names are its parameters.
+	// texts and numbers are the names of the call's fields, with spaces between them. The form
+	// has them, or the page's path. Those that the route's path names are its parameters.
 	texts, numbers string
 	// body is for a call with other fields than texts and numbers can say.
 	body func(form) map[string]any
-	// done says what was done, in which $name is a field of the response, and report does
-	// where that takes more. With neither the page shows the response itself, once, by
-	// view.response.
+	// done says what was done, in which $name is a field of the response, and report does where
+	// that takes more. With neither the page shows the response itself, once, by view.response.
 	done   string
 	report func(wire.Response) notice
 	// row names the field that is the id of the row to come back to.

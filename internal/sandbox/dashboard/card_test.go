@@ -290,9 +290,8 @@ func TestAFormIsDoneOnce(t *testing.T) {
 	sandboxtest.Equal(t, "accounts", s.Get("/_sandbox/accounts").OK(200).Text("total"), "2")
 }
 
-// What was done is said on the page that follows, once, and not to one that only looks
-// for news; to who only sees the response to a second press, too, on the very part of
-// the page.
+// What was done is said on the page that follows, once, and not to one that only looks for
+// news; to who only sees the response to a second press, too, on the very part of the page.
 func TestNoticeIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	_, b, path, buy := purchase(t)

@@ -180,9 +180,8 @@ type wall struct{ passed atomic.Int64 }
 func (w *wall) now() time.Time           { return day(1).Add(time.Duration(w.passed.Load())) }
 func (w *wall) advance(by time.Duration) { w.passed.Add(int64(by)) }
 
-// Everybody who installs the provider downloads the page, and few look at it. Other
-// packages bring what it is made with, as gRPC does html/template; what is measured
-// here is the rest.
+// Everybody who installs the provider downloads the page, and few look at it. Other packages
+// bring what it is made with, as gRPC does html/template; what is measured here is the rest.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

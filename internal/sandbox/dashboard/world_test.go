@@ -15,8 +15,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// The clock, the limits and the quirks are set as they are shown, and keep what was
-// refused.
+// The clock, the limits and the quirks are set as they are shown, and keep what was refused.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	s, b := start(t, sandboxtest.Stopped(day(1)))
@@ -304,8 +303,7 @@ func TestAccounts(t *testing.T) {
 	}
 }
 
-// A log-in, its link and its pages end with the time, with another log-in, and with
-// the button.
+// A log-in, its link and its pages end with the time, with another log-in, and with the button.
 func TestLogInsEnd(t *testing.T) {
 	t.Parallel()
 	clock := new(wall)

@@ -281,8 +281,7 @@ func (p *player) deliveries() (all []object) {
 	return all
 }
 
-// reviewEvents compares what arrived at each endpoint with what should have
-// happened, in order.
+// reviewEvents compares what arrived at each endpoint with what should have happened, in order.
 func (p *player) reviewEvents() {
 	arrived := map[string]sandboxtest.Event{}
 	for _, e := range p.receiver.Events() {

@@ -79,9 +79,8 @@ func (p *player) judge(r sandboxtest.Response, path string, want response) {
 	}
 }
 
-// fault sets a fault for a call, makes the call, and sees it fail. It tells
-// whether the call has had its effect, so that the next one only repeats the
-// response.
+// fault sets a fault for a call, makes the call, and sees it fail. It tells whether the call
+// has had its effect, so that the next one only repeats the response.
 func (p *player) fault(method, path, body, key string, want response) (done bool) {
 	when := "before"
 	if p.rng.IntN(2) == 0 && p.quirks["idempotency"] != "ignored" {

@@ -57,8 +57,7 @@ func (a *account) terminated() response {
 	return unknown()
 }
 
-// unusable tells how calls for money and details should end when the card's
-// state forbids them.
+// unusable tells how calls for money and details should end when the card's state forbids them.
 func (a *account) unusable(c *card) (response, bool) {
 	switch {
 	case c.status == "terminated":

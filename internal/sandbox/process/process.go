@@ -23,9 +23,8 @@ type Process struct {
 	command *exec.Cmd
 }
 
-// Start runs the program's sandbox on a free port, with further flags, and
-// returns when it has said where it listens. The log goes to stderr. The end of
-// the context interrupts it.
+// Start runs the program's sandbox on a free port, with further flags, and returns when it has
+// said where it listens. The log goes to stderr. The end of the context interrupts it.
 func Start(ctx context.Context, program string, stderr io.Writer, flags ...string) (*Process, error) {
 	command := exec.CommandContext(ctx, program, append([]string{"sandbox", "--listen=127.0.0.1:0"}, flags...)...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }

@@ -1,6 +1,5 @@
-// Package sandboxtest runs a sandbox for a test, as net/http/httptest runs a
-// server, with a client and a receiver of webhooks. Only tests and their kits
-// import it.
+// Package sandboxtest runs a sandbox for a test, as net/http/httptest runs a server, with a
+// client and a receiver of webhooks. Only tests and their kits import it.
 package sandboxtest
 
 import (
@@ -41,8 +40,7 @@ func Stopped(at time.Time) func(*Options) {
 	return func(o *Options) { o.Clock = func() time.Time { return at } }
 }
 
-// StartingAt is an option: a clock that runs on from a time, whatever day the
-// tests run on.
+// StartingAt is an option: a clock that runs on from a time, whatever day the tests run on.
 func StartingAt(at time.Time) func(*Options) {
 	begun := time.Now()
 	return func(o *Options) { o.Clock = func() time.Time { return at.Add(time.Since(begun)) } }
@@ -218,8 +216,7 @@ func File(t testing.TB, path ...string) string {
 	return string(Must(os.ReadFile(filepath.Join(path...)))) //nolint:gosec // the test names it
 }
 
-// Process is a sandbox in a process of its own, and a client with its first
-// account's key.
+// Process is a sandbox in a process of its own, and a client with its first account's key.
 type Process struct {
 	*Client
 	*process.Process

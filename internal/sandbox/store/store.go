@@ -150,9 +150,8 @@ func retryBusy(ctx context.Context, try func() error) error {
 	}
 }
 
-// Lead tells whether this is the one, of all that have the file open, that does what
-// is to be done once. Whoever asks next becomes it when that one has closed the
-// file, or was killed.
+// Lead tells whether this is the one, of all that have the file open, that does what is to be
+// done once. Whoever asks next becomes it when that one has closed the file, or was killed.
 func (db *DB) Lead() (bool, error) {
 	if db.path == memoryPath {
 		return true, nil
@@ -232,9 +231,8 @@ func (db *DB) ReadLong(ctx context.Context, f func(*Tx) error) error {
 	return db.run(ctx, transaction{db.long, "BEGIN", ctx, longTimeout}, f)
 }
 
-// Write runs f alone among all writers of the file and commits what it did;
-// when f fails, nothing happened. The context ends the wait for the turn, not
-// the transaction.
+// Write runs f alone among all writers of the file and commits what it did; when f fails,
+// nothing happened. The context ends the wait for the turn, not the transaction.
 func (db *DB) Write(ctx context.Context, f func(*Tx) error) error {
 	return db.run(ctx, transaction{db.writer, "BEGIN IMMEDIATE", context.WithoutCancel(ctx), busyTimeout}, f)
 }

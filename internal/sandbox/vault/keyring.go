@@ -54,9 +54,8 @@ func (k *Keyring) APIKey(accountID string) string {
 	return KeyPrefix + hex.EncodeToString(k.bytes("api key", accountID)[:20])
 }
 
-// DepositAddress returns an account's address for a currency, such as
-// "sandbox-btc-…" and 32 hexadecimal digits. It is plainly no real address:
-// nobody can send coins to it.
+// DepositAddress returns an account's address for a currency, such as "sandbox-btc-…" and 32
+// hexadecimal digits. It is plainly no real address: nobody can send coins to it.
 func (k *Keyring) DepositAddress(accountID, currency string) string {
 	return "sandbox-" + currency + "-" + hex.EncodeToString(k.bytes("deposit address", accountID+"/"+currency)[:16])
 }

@@ -15,9 +15,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Value is an amount in USD, null or unknown. Two values are semantically
-// equal when their cents agree, so the noise of computed numbers is no change. The
-// zero value is null.
+// Value is an amount in USD, null or unknown. Two values are semantically equal when their
+// cents agree, so the noise of computed numbers is no change. The zero value is null.
 type Value struct {
 	basetypes.NumberValue
 	amount usd.Amount // of the number, zero for null, unknown and what is no amount
