@@ -56,6 +56,7 @@ func TestCardsConfigurationTakesItOver(t *testing.T) {
 	frozen := s.Issue("50", `"label":"paused"`)
 	s.Freeze(frozen)
 	config += b.get("/cards/"+frozen).snippet("resource ") + b.get("/cards/"+frozen).snippet("import ")
+	sandboxtest.Equal(t, "labels", strings.Count(config, "\n  label "), 4)
 	w.Write("main.tf", config)
 	if out := w.Must("apply", "-auto-approve", "-no-color"); !strings.Contains(out, "5 imported, 0 added, 0 changed, 0 destroyed") && !strings.Contains(out, "5 imported, 0 added, 5 changed, 0 destroyed") {
 		t.Errorf("it says %s", out)
