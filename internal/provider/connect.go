@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -36,7 +37,7 @@ The environment variable VCARD_SANDBOX names a sandbox file as well.`
 
 // connect makes the client that a known configuration and these settings lead to. The
 // embedded service is nil where an account is used.
-func (c config) connect(ctx context.Context, sandboxPath string, settings api.Config) (*api.Client, *embeddedSandbox, diag.Diagnostics) {
+func (c config) connect(ctx context.Context, sandboxPath string, settings api.Config) (*api.Client, *sandbox.Sandbox, diag.Diagnostics) {
 	diags := diag.Diagnostics{}
 	diags.Append(c.check(sandboxPath))
 	c.tune(ctx, &settings, &diags)
@@ -47,7 +48,7 @@ func (c config) connect(ctx context.Context, sandboxPath string, settings api.Co
 	if diags.HasError() {
 		return nil, nil, diags
 	}
-	var service *embeddedSandbox
+	var service *sandbox.Sandbox
 	if sandboxPath != "" {
 		service = c.openSandbox(ctx, sandboxPath, embedded.InitialBalance, &settings, &diags)
 	} else {
@@ -202,7 +203,7 @@ func isOwnFile(file string) bool {
 	return len(extension) > 1 && strings.TrimSpace(file) == file && !strings.HasPrefix(extension, ".tf")
 }
 
-func (c config) openSandbox(ctx context.Context, file string, balance types.String, settings *api.Config, diags *diag.Diagnostics) *embeddedSandbox {
+func (c config) openSandbox(ctx context.Context, file string, balance types.String, settings *api.Config, diags *diag.Diagnostics) *sandbox.Sandbox {
 	options := sandbox.Options{Path: file, InitialBalance: sandbox.DefaultInitialBalance}
 	if !balance.IsNull() {
 		amount, err := readAmount(balance.ValueString())
@@ -213,14 +214,13 @@ func (c config) openSandbox(ctx context.Context, file string, balance types.Stri
 		options.InitialBalance = amount
 	}
 	// The file stays open until the provider's process ends, longer than this call.
-	opened, err := sandbox.Open(context.WithoutCancel(ctx), options)
+	service, err := sandbox.Open(context.WithoutCancel(ctx), options)
 	if err != nil {
 		diags.AddAttributeError(path.Root("sandbox").AtName("path"), "The sandbox cannot be opened", sentence(err))
 		return nil
 	}
-	service := embed(opened)
 	settings.BaseURL, settings.APIKey = "http://localhost/api/v1", transport.Secret(service.APIKey())
-	settings.Transport = service.transport
+	settings.Transport = sandbox.Direct(service.Handler())
 	settings.KeysHonoured = settings.KeysHonoured || c.IdempotencyKeys.IsNull()
 	return service
 }
@@ -228,4 +228,31 @@ func (c config) openSandbox(ctx context.Context, file string, balance types.Stri
 func sentence(err error) string {
 	text := err.Error()
 	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
+}
+
+// sandboxes are the embedded services that configurations have opened. They stay
+// open until the provider ends: resources are served long after Configure.
+type sandboxes struct {
+	mu   sync.Mutex
+	open []*sandbox.Sandbox
+}
+
+func (s *sandboxes) keep(service *sandbox.Sandbox) {
+	if service == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = append(s.open, service)
+}
+
+func (s *sandboxes) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, service := range s.open {
+		errs = append(errs, service.Close())
+	}
+	s.open = nil
+	return errors.Join(errs...)
 }

@@ -107,6 +107,7 @@ func TestFaultDelays(t *testing.T) {
 		synctest.Wait()
 		sandboxtest.Equal(t, "the card, before the delay", s.Get(card).Text("balance"), "50.00")
 		<-answered
+		time.Sleep(2 * time.Second)
 		sandboxtest.Equal(t, "the card, after the delay", s.Get(card).Text("balance"), "55.00")
 		go fund(t.Context())
 		synctest.Wait()

@@ -3,7 +3,6 @@
 package sandboxtest
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,7 +14,6 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
@@ -105,32 +103,7 @@ func Start(t testing.TB, options ...func(*Options)) *Server {
 func (s *Server) Close() { s.stop() }
 
 // Direct carries requests to a handler, without a network.
-func Direct(handler http.Handler) http.RoundTripper { return direct{handler} }
-
-type direct struct{ handler http.Handler }
-
-// RoundTrip ends as a server would where the handler cuts its response off.
-func (d direct) RoundTrip(request *http.Request) (response *http.Response, err error) {
-	recorder := httptest.NewRecorder()
-	defer func() {
-		thrown := recover()
-		if thrown == nil {
-			return
-		}
-		cut, _ := thrown.(error)
-		switch {
-		case !errors.Is(cut, http.ErrAbortHandler):
-			panic(thrown)
-		case recorder.Body.Len() == 0:
-			response, err = nil, io.EOF
-		default:
-			response = recorder.Result()
-			response.Body = io.NopCloser(io.MultiReader(response.Body, iotest.ErrReader(io.ErrUnexpectedEOF)))
-		}
-	}()
-	d.handler.ServeHTTP(recorder, request)
-	return recorder.Result(), nil
-}
+func Direct(handler http.Handler) http.RoundTripper { return sandbox.Direct(handler) }
 
 // compatibleQuirks are alternatives which a client that keeps the document has to
 // take without its user noticing, all at once. Not among them are those that do
