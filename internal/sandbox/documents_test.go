@@ -60,7 +60,7 @@ func TestDocumentsHaveEveryCall(t *testing.T) {
 	t.Parallel()
 	var served, documented []string
 	for _, route := range slices.Concat(card.Routes(), transaction.Routes(), wallets.Routes(), threeds.Routes(), webhook.Routes(false),
-		control.Routes(nil, nil, nil), seed.Routes()) {
+		control.Routes(nil), seed.Routes()) {
 		served = append(served, route.Method+" "+strings.TrimSuffix(route.Path, "{$}"))
 	}
 	for prefix, of := range map[string]func() ([]byte, error){server.API: openapi.Contract, server.Control: openapi.Control} {

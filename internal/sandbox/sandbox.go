@@ -92,16 +92,15 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	counters := behavior.NewCounters()
 	s := &Sandbox{db: db, recorder: requestlog.New(db, o.Logger), wall: o.Clock}
 	if err := db.Begin(ctx, func(tx *store.Tx) error { return s.begin(tx, o) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the sandbox file %s: %w", o.Path, err), db.Close())
 	}
 	stopping := make(chan struct{})
 	s.hurry = sync.OnceFunc(func() { close(stopping) })
-	s.server = &server.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Counters: counters, Logger: o.Logger, Stopping: stopping}
+	s.server = &server.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Counters: behavior.NewCounters(), Logger: o.Logger, Stopping: stopping}
 	nouns := slices.Concat(card.Routes(), transaction.Routes(), wallet.Routes(), threeds.Routes(), webhook.Routes(o.PlainWebhooks))
-	s.handler = s.server.Handler(slices.Concat(nouns, control.Routes(s.recorder, counters, nouns), seed.Routes()))
+	s.handler = s.server.Handler(slices.Concat(nouns, control.Routes(s.recorder), seed.Routes()))
 	if o.Seed != nil {
 		if err := s.beginWorld(ctx, o.Seed); err != nil {
 			return nil, errors.Join(err, s.recorder.Close(), db.Close())

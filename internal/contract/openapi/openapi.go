@@ -5,6 +5,8 @@ package openapi
 import (
 	_ "embed" // for the documents
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -42,34 +44,24 @@ func JSON(document func() ([]byte, error)) func() ([]byte, error) {
 type call struct {
 	Method  string `json:"method"`
 	Path    string `json:"path"`
-	Summary string `json:"summary"`
+	Summary any    `json:"summary"`
 }
 
 // Calls lists the control calls in JSON, by their paths.
 func Calls() ([]byte, error) {
 	var document struct {
-		Paths yaml.Node `yaml:"paths"`
+		Paths map[string]map[string]any `yaml:"paths"`
 	}
 	if err := yaml.Unmarshal(control, &document); err != nil {
 		return nil, err
 	}
-	list := struct {
-		Data []call `json:"data"`
-	}{}
-	for i := 0; i < len(document.Paths.Content); i += 2 {
-		operations := document.Paths.Content[i+1].Content
-		for j := 0; j < len(operations); j += 2 {
-			var described struct {
-				Summary string `yaml:"summary"`
+	var calls []call
+	for _, path := range slices.Sorted(maps.Keys(document.Paths)) {
+		for _, method := range slices.Sorted(maps.Keys(document.Paths[path])) {
+			if operation, ok := document.Paths[path][method].(map[string]any); ok { // not the parameters
+				calls = append(calls, call{strings.ToUpper(method), "/_sandbox" + path, operation["summary"]})
 			}
-			if operations[j].Value == "parameters" {
-				continue
-			}
-			if err := operations[j+1].Decode(&described); err != nil {
-				return nil, err
-			}
-			list.Data = append(list.Data, call{strings.ToUpper(operations[j].Value), "/_sandbox" + document.Paths.Content[i].Value, described.Summary})
 		}
 	}
-	return json.Marshal(list)
+	return json.Marshal(map[string][]call{"data": calls})
 }

@@ -42,16 +42,9 @@ func (a Account) First() bool { return a.PublicID == firstPublicID }
 
 // ByKey returns the account that an API key opens; its ID is 0 when there is none.
 func ByKey(tx *store.Tx, key string) (a Account, err error) {
-	hash := vault.HashAPIKey(key)
-	if a, err = one(tx, `WHERE key_hash = ?`, hash); err != nil || a.ID != 0 {
-		return a, err
-	}
-	var keyID, id int64
-	if found, err := tx.Get([]any{&keyID, &id}, `SELECT id, account_id FROM api_keys WHERE key_hash = ?`, hash); err != nil || !found {
-		return Account{}, err
-	}
-	a, err = ByID(tx, id)
-	a.KeyID = keyID
+	_, err = tx.Get([]any{&a.ID, &a.PublicID, &a.State, &a.KeyID}, `
+		SELECT id, public_id, state, 0 FROM accounts WHERE key_hash = ?1 UNION ALL
+		SELECT a.id, a.public_id, a.state, k.id FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key_hash = ?1 LIMIT 1`, vault.HashAPIKey(key))
 	return a, err
 }
 

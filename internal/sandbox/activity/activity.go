@@ -114,7 +114,7 @@ type ChallengeFilter struct{ CardText, Status string }
 
 // OfChallenges returns a page of the challenges that a filter picks, newest first.
 func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) ([]*Record, bool, error) {
-	where := card.Filter{Text: f.CardText}.Where(accountID).And(f.Status != "", challengeStatus+` = ?`, f.Status)
+	where := card.Filter{Text: f.CardText}.Where(accountID).And(f.Status != "", threeds.Status+` = ?`, f.Status)
 	return store.Page[Record](tx, page, challenges+where.SQL+` ORDER BY h.id DESC`, slices.Concat(clock(tx), where.Args)...)
 }
 
@@ -151,9 +151,8 @@ const (
 		       '', c.public_id, c.label, c.last4, 0, 0, '', '', '',
 		       COALESCE((SELECT ` + requestlog.RunKey + ` FROM request_log r JOIN runs u ON u.id = r.run_id WHERE r.status_change = s.id), ''), '', NULL, 0, 0, ''
 		FROM status_changes s JOIN cards c ON c.id = s.card_id `
-	challengeStatus = `CASE WHEN h.status = 'pending' AND h.expires_at <= ?1 THEN 'expired' ELSE h.status END`
-	challenges      = `
-		SELECT h.expires_at - ?2, 2, h.id, 'challenge', h.public_id, c.public_id, c.label, c.last4, h.amount, 0, h.merchant, '', ` + challengeStatus + `, '', '', NULL, 0, 0, ''
+	challenges = `
+		SELECT h.expires_at - ?2, 2, h.id, 'challenge', h.public_id, c.public_id, c.label, c.last4, h.amount, 0, h.merchant, '', ` + threeds.Status + `, '', '', NULL, 0, 0, ''
 		FROM challenges h JOIN cards c ON c.id = h.card_id `
 	deposits = `
 		SELECT d.created_at, 0, d.id, 'deposit-pending', d.public_id, '', '', '', d.amount, 0, UPPER(d.currency), '', '', '', '', NULL, 0, 0, ''

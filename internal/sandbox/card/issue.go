@@ -1,8 +1,6 @@
 package card
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -129,13 +127,13 @@ func (c *Card) insert(call *server.Call) (err error) {
 // bin is a range of card numbers, as the API shows it, its support of two mobile wallets, whose
 // fields have no certain names, and its maximum, which the API does not show.
 type bin struct {
-	ID         string     `json:"id"`
-	Network    string     `json:"network"`
-	Category   string     `json:"category"`
-	ThreeDS    bool       `json:"3ds"`
-	WalletAPay bool       `json:"-"`
-	WalletBPay bool       `json:"-"`
-	Maximum    usd.Amount `json:"-"` // of a card's monthly spending limit
+	ID         string
+	Network    string
+	Category   string
+	ThreeDS    bool
+	WalletAPay bool
+	WalletBPay bool
+	Maximum    usd.Amount // of a card's monthly spending limit
 }
 
 // bins returns the catalogue of the nine BINs. Cards of all of them are enrolled in 3DS.
@@ -163,27 +161,14 @@ func binByID(id string) (bin, bool) {
 }
 
 func listBINs(c *server.Call) (wire.Response, error) {
-	catalogue := bins()
-	shown := make([]binView, len(catalogue))
-	for i, b := range catalogue {
-		shown[i] = binView{b, c.Quirks.WalletFields}
+	var shown []map[string]any
+	wallets := c.Quirks.WalletFields
+	for _, b := range bins() {
+		shown = append(shown, map[string]any{
+			"id": b.ID, "network": b.Network, "category": b.Category, "3ds": b.ThreeDS, wallets[0]: b.WalletAPay, wallets[1]: b.WalletBPay,
+		})
 	}
 	return wire.OK(map[string]any{"data": shown, "total": len(shown)}), nil
-}
-
-type binView struct {
-	bin
-
-	walletFields [2]string
-}
-
-// MarshalJSON adds the wallet fields.
-func (v binView) MarshalJSON() ([]byte, error) {
-	base, err := json.Marshal(v.bin)
-	if err != nil {
-		return nil, err
-	}
-	return fmt.Appendf(base[:len(base)-1], `,%q:%t,%q:%t}`, v.walletFields[0], v.WalletAPay, v.walletFields[1], v.WalletBPay), nil
 }
 
 const otherCategory = "other"

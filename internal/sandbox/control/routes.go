@@ -7,21 +7,14 @@ import (
 	"net/http"
 
 	"github.com/vcard/terraform-provider-vcard/internal/contract/openapi"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// shared is what calls need of the process beside their transaction.
-type shared struct {
-	counters *behavior.Counters
-	api      []server.Route
-}
-
 // Routes are the control calls. Faults are for those of the API.
-func Routes(recorder *requestlog.Recorder, counters *behavior.Counters, api []server.Route) []server.Route {
+func Routes(recorder *requestlog.Recorder) []server.Route {
 	const (
 		accounts = server.Control + "/accounts"
 		clock    = server.Control + "/clock"
@@ -30,9 +23,8 @@ func Routes(recorder *requestlog.Recorder, counters *behavior.Counters, api []se
 		quirks   = server.Control + "/quirks"
 		requests = server.Control + "/requests"
 	)
-	s := &shared{counters, api}
 	return []server.Route{
-		{Method: http.MethodGet, Path: clock, Handle: readClock},
+		{Method: http.MethodGet, Path: clock, Handle: now},
 		{Method: http.MethodPost, Path: clock, Handle: forAll(moveClock)},
 		{Method: http.MethodGet, Path: accounts, Handle: listAccounts},
 		{Method: http.MethodPost, Path: accounts, Handle: createAccount},
@@ -47,17 +39,17 @@ func Routes(recorder *requestlog.Recorder, counters *behavior.Counters, api []se
 		{Method: http.MethodGet, Path: server.Control + "/control.json", Handle: serve(openapi.JSON(openapi.Control), ""), Public: true},
 		{Method: http.MethodGet, Path: limits, Handle: readLimits},
 		{Method: http.MethodPut, Path: limits, Handle: forAll(replaceLimits)},
-		{Method: http.MethodGet, Path: limits + "/used", Handle: s.readUsed},
+		{Method: http.MethodGet, Path: limits + "/used", Handle: readUsed},
 		{Method: http.MethodGet, Path: quirks, Handle: readQuirks},
 		{Method: http.MethodPut, Path: quirks, Handle: forAll(replaceQuirks)},
 		{Method: http.MethodGet, Path: faults, Handle: listFaults},
-		{Method: http.MethodPost, Path: faults, Handle: forAll(s.addFault)},
+		{Method: http.MethodPost, Path: faults, Handle: forAll(addFault)},
 		{Method: http.MethodDelete, Path: faults, Handle: forAll(clearFaults)},
 		{Method: http.MethodDelete, Path: faults + "/{id}", Handle: forAll(server.NoFields(removeFault))},
 		{Method: http.MethodGet, Path: requests, Handle: listRequests, Before: recorder.Flush},
 		{Method: http.MethodDelete, Path: requests, Handle: forgetRequests, Before: recorder.Flush},
 		{Method: http.MethodPost, Path: server.Control + "/simulate", Handle: forAll(simulate)},
-		{Method: http.MethodPost, Path: server.Control + "/reset", Handle: server.NoFields(s.reset), Before: recorder.Flush},
+		{Method: http.MethodPost, Path: server.Control + "/reset", Handle: server.NoFields(reset), Before: recorder.Flush},
 	}
 }
 

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -65,7 +66,7 @@ func FirstOnly(c *server.Call, what string) error {
 }
 
 // reset leaves the first account alone, as it was at the start and with the same key.
-func (s *shared) reset(c *server.Call) (wire.Response, error) {
+func reset(c *server.Call) (wire.Response, error) {
 	if err := FirstOnly(c, "resets it, for every account is removed"); err != nil {
 		return wire.Response{}, err
 	}
@@ -75,7 +76,7 @@ func (s *shared) reset(c *server.Call) (wire.Response, error) {
 	if err := account.ResetFirst(c.Tx); err != nil {
 		return wire.Response{}, err
 	}
-	s.counters.Forget()
+	c.Counters.Forget()
 	return now(c)
 }
 
@@ -99,8 +100,6 @@ func empty(tx *store.Tx) error {
 
 // LatestYear keeps every date that is worked out from the clock in four digits.
 const LatestYear = 9000
-
-func readClock(c *server.Call) (wire.Response, error) { return now(c) }
 
 // moveClock advances the time of the whole file. Time never goes back.
 func moveClock(c *server.Call) (wire.Response, error) {
@@ -178,8 +177,8 @@ func readLimits(c *server.Call) (wire.Response, error) {
 }
 
 // readUsed shows how many calls of the account are in the window of each limit.
-func (s *shared) readUsed(c *server.Call) (wire.Response, error) {
-	return wire.OK(s.counters.Used(c.Account.CountedBy(), c.Tx.Now())), nil
+func readUsed(c *server.Call) (wire.Response, error) {
+	return wire.OK(c.Counters.Used(c.Account.CountedBy(), c.Tx.Now())), nil
 }
 
 // replaceLimits sets all limits; one that is left out is as documented.
@@ -224,7 +223,7 @@ func removeFault(c *server.Call) (wire.Response, error) {
 }
 
 // addFault sets a fault for calls that one of the API's routes takes.
-func (s *shared) addFault(c *server.Call) (wire.Response, error) {
+func addFault(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	f := behavior.Fault{
 		Method:  fields.Choice("method", http.MethodGet, http.MethodPost, http.MethodDelete, behavior.Any),
@@ -234,7 +233,7 @@ func (s *shared) addFault(c *server.Call) (wire.Response, error) {
 		DelayMS: fields.Integer("delay_ms", 0, 0, maxDelay),
 		Then:    readThen(fields),
 	}
-	checkPath(fields, &f, s.api)
+	checkPath(fields, &f, slices.Collect(maps.Values(c.Routes)))
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
 	}
@@ -275,7 +274,7 @@ func readThen(fields *wire.Fields) (then behavior.Then) {
 var faultPath = regexp.MustCompile(`^(\*|(/(\*|[\w.~-]+))+)$`)
 
 // checkPath refuses one that no call would ever match.
-func checkPath(fields *wire.Fields, f *behavior.Fault, api []server.Route) {
+func checkPath(fields *wire.Fields, f *behavior.Fault, routes []server.Route) {
 	if !faultPath.MatchString(f.Path) || strings.HasPrefix(f.Path, server.API) || strings.HasPrefix(f.Path, server.Control) {
 		fields.Refuse(wire.Invalid("path is what follows %s, with * for a segment, as in /cards/*/fund, or * for all", server.API))
 		return
@@ -287,7 +286,7 @@ func checkPath(fields *wire.Fields, f *behavior.Fault, api []server.Route) {
 				return pattern == segment || pattern == behavior.Any && segment != "" || strings.HasPrefix(segment, "{")
 			}))
 	}
-	if !slices.ContainsFunc(api, meets) {
+	if !slices.ContainsFunc(routes, meets) {
 		fields.Refuse(wire.Invalid("no call of the API is %s %s", f.Method, f.Path))
 	}
 }

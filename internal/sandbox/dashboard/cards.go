@@ -213,18 +213,8 @@ func metadata(all map[string]json.RawMessage) string {
 	return "{ " + strings.Join(pairs, ", ") + " }"
 }
 
-// quote writes a text as HCL does, in which templates begin with ${ and %{.
+// quote writes a text as HCL does: as JSON, but for two escapes, and in which templates begin with ${ and %{.
 func quote(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteString(`\` + string(r))
-		case r < ' ' || r == 0x7f || r == 0x2028 || r == 0x2029:
-			_, _ = fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return `"` + strings.NewReplacer("${", "$${", "%{", "%%{").Replace(b.String()) + `"`
+	inHCL := strings.NewReplacer(`\\`, `\\`, `\b`, `\u0008`, `\f`, `\u000c`, "\x7f", `\u007f`, "${", "$${", "%{", "%%{")
+	return inHCL.Replace(strings.TrimSpace(string(wire.Encode(text))))
 }

@@ -171,10 +171,11 @@ const maxForm = 64 << 10
 func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 	_, loggedIn := d.sessions.account(cookie(r))
 	token := r.URL.Query().Get("token")
+	looksAhead := r.Header.Get("Sec-Purpose") + r.Header.Get("Purpose") + r.Header.Get("X-Purpose") // of browsers before anybody has opened the page
 	switch {
 	case token == "" && loggedIn:
 		http.Redirect(w, r, "/", http.StatusSeeOther)
-	case token == "" || r.Method != http.MethodGet || looksAhead(r.Header):
+	case token == "" || r.Method != http.MethodGet || looksAhead != "":
 		d.askForKey(w, r, http.StatusOK, "")
 	case !d.useLink(token):
 		d.askForKey(w, r, http.StatusForbidden, "This link was used before, or is too old. Log in with the API key.")
@@ -193,11 +194,6 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Refresh", "0; url=/")
 		d.render(w, "welcome", http.StatusOK, &frame{Title: "Welcome"})
 	}
-}
-
-// looksAhead tells whether nobody has opened the page yet, by what the browsers call it.
-func looksAhead(h http.Header) bool {
-	return h.Get("Sec-Purpose")+h.Get("Purpose")+h.Get("X-Purpose") != ""
 }
 
 // begin logs in to an account, and out of the one before.

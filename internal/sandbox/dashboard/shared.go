@@ -19,25 +19,27 @@ import (
 // functions are those of the templates, most of which make what a shared template takes.
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"ago":       newMoment,
-		"category":  card.CategoryOf,
-		"asset":     assetPath,
-		"bar":       newBar,
-		"exact":     exact,
-		"in":        func(f *frame, it any) part { return part{f, it} },
-		"label":     label,
-		"list":      func(values ...string) []string { return values },
-		"selection": newSelection,
-		"clock":     clock,
-		"count":     func(n any) string { return grouped(fmt.Sprint(n)) },
-		"copy":      func(what string, text any) copyable { return copyable{what, fmt.Sprint(text)} },
-		"follow":    newFollowUp,
-		"signed":    signed,
-		"subject":   subject,
-		"took":      took,
-		"usd":       func(a usd.Amount) string { return grouped(a.String()) },
-		"month":     func(m string) string { t, _ := time.Parse("2006-01", m); return t.Format("January") }, // of our own making
-		"words":     words,
+		"ago":      newMoment,
+		"category": card.CategoryOf,
+		"asset":    assetPath,
+		"bar":      newBar,
+		"exact":    exact,
+		"in":       func(f *frame, it any) part { return part{f, it} },
+		"label":    label,
+		"list":     func(values ...string) []string { return values },
+		"selection": func(f *frame, action, name, first string, values []string) *choices { // a field of an action's form
+			return &choices{Name: name, Chosen: f.Value(action, name, first), Values: values}
+		},
+		"clock":   clock,
+		"count":   func(n any) string { return grouped(fmt.Sprint(n)) },
+		"copy":    func(what string, text any) copyable { return copyable{what, fmt.Sprint(text)} },
+		"follow":  newFollowUp,
+		"signed":  signed,
+		"subject": subject,
+		"took":    took,
+		"usd":     func(a usd.Amount) string { return grouped(a.String()) },
+		"month":   func(m string) string { t, _ := time.Parse("2006-01", m); return t.Format("January") }, // of our own making
+		"words":   words,
 	}
 }
 
@@ -165,11 +167,6 @@ type choices struct {
 	Chosen            string
 	Values            []string
 	Texts             map[string]string // of values that do not speak for themselves
-}
-
-// newSelection is a field of an action's form.
-func newSelection(f *frame, action, name, first string, values []string) *choices {
-	return &choices{Name: name, Chosen: f.Value(action, name, first), Values: values}
 }
 
 // list is what a list has beside its rows: a filter and a page.

@@ -104,21 +104,14 @@ func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...
 
 // post returns a refusal.
 func (l Leg) post(tx *store.Tx, accountID, entry int64) error {
-	var (
-		id      int64
-		balance usd.Amount
-		found   bool
-		err     error
-	)
+	condition, which := `kind = ?`, any(l.kind)
 	if l.kind == Card {
-		found, err = tx.Get([]any{&id, &balance},
-			`UPDATE ledger_accounts SET balance = balance + ? WHERE id = ? AND account_id = ? RETURNING id, balance`,
-			l.amount, l.cardID, accountID)
-	} else {
-		found, err = tx.Get([]any{&id, &balance},
-			`UPDATE ledger_accounts SET balance = balance + ? WHERE account_id = ? AND kind = ? RETURNING id, balance`,
-			l.amount, accountID, l.kind)
+		condition, which = `id = ?`, l.cardID
 	}
+	var id int64
+	var balance usd.Amount
+	found, err := tx.Get([]any{&id, &balance}, `
+		UPDATE ledger_accounts SET balance = balance + ? WHERE account_id = ? AND `+condition+` RETURNING id, balance`, l.amount, accountID, which)
 	switch {
 	case err != nil:
 		return err

@@ -42,7 +42,7 @@ func (o Operation) request(ctx context.Context) *http.Request {
 // it, and decodes the response, unless into is nil. An error leaves undone what the
 // operation has not begun alone.
 func (c *Call) Do(by account.Account, o Operation, into any) error {
-	route, found := c.routes[o.Route]
+	route, found := c.Routes[o.Route]
 	if !found {
 		return unknownPath()
 	}
@@ -59,7 +59,7 @@ func (c *Call) Do(by account.Account, o Operation, into any) error {
 // limits of requests are for clients, and so is the request log; a limit of the
 // operation's own holds. The error says to a person why nothing was done.
 func (s *Server) Do(ctx context.Context, by account.Account, o Operation) (res wire.Response, refused *wire.Error) {
-	route, found := s.routes[o.Route]
+	route, found := s.Routes[o.Route]
 	if !found {
 		return wire.Response{}, unknownPath()
 	}

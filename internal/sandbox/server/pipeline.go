@@ -147,7 +147,7 @@ func (s *Server) transact(
 		read = s.DB.Write
 	}
 	err = read(ctx, func(tx *store.Tx) (err error) {
-		res, err = handle(&Call{Tx: tx, Keys: s.Keys, Account: x.account, Quirks: x.quirks, request: x.request, body: x.body, routes: s.routes})
+		res, err = handle(&Call{Server: s, Tx: tx, Account: x.account, Quirks: x.quirks, request: x.request, body: x.body})
 		return err
 	})
 	return res, err

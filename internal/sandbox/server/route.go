@@ -53,14 +53,13 @@ func NoFields(handle func(*Call) (wire.Response, error)) func(*Call) (wire.Respo
 // Call is an authenticated request in its transaction: a snapshot for GET,
 // else a write that is committed with the response, and undone by an error.
 type Call struct {
+	*Server
+
 	Tx      *store.Tx
-	Keys    *vault.Keyring
 	Account account.Account
 	Quirks  behavior.Quirks
-
 	request *http.Request
 	body    wire.Body
-	routes  map[string]Route
 }
 
 // PathValue returns a path parameter.
@@ -82,18 +81,17 @@ type Server struct {
 	Recorder *requestlog.Recorder
 	Counters *behavior.Counters
 	Logger   *slog.Logger
-	Stopping <-chan struct{} // ends the delays of faults
-
-	routes   map[string]Route // by their methods and paths
+	Stopping <-chan struct{}  // ends the delays of faults
+	Routes   map[string]Route // by their methods and paths; Handler fills it
 	inFlight sync.Map         // the calls with an idempotency key that have no response yet
 }
 
 // Handler returns the handler of the routes.
 func (s *Server) Handler(routes []Route) http.Handler {
 	mux := http.NewServeMux()
-	s.routes = make(map[string]Route, len(routes))
+	s.Routes = make(map[string]Route, len(routes))
 	for _, route := range routes {
-		s.routes[route.Method+" "+route.Path] = route
+		s.Routes[route.Method+" "+route.Path] = route
 		mux.HandleFunc(route.Method+" "+route.Path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route) })
 	}
 	serveUnknown := func(w http.ResponseWriter, r *http.Request) {
@@ -150,7 +148,7 @@ func (s *Server) unknown(mux *http.ServeMux, r *http.Request) *wire.Error {
 func (s *Server) alike(path string) (meant string) {
 	asked, found := strings.CutPrefix(path, Control+"/")
 	best := 1
-	for key, route := range s.routes {
+	for key, route := range s.Routes {
 		name, control := strings.CutPrefix(route.Path, Control+"/")
 		same := 0
 		for same < min(len(name), len(asked)) && name[same] == asked[same] {

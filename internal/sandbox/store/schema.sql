@@ -212,6 +212,8 @@ CREATE TABLE deliveries (
   state        TEXT    NOT NULL DEFAULT 'pending',
   due_at       INTEGER                      -- null: delivered, or failed for good
 );
+CREATE TRIGGER forget_event AFTER DELETE ON deliveries WHEN NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = OLD.event_id)
+BEGIN DELETE FROM events WHERE id = OLD.event_id; END;
 CREATE INDEX deliveries_by_due ON deliveries (webhook_id, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX deliveries_by_event ON deliveries (event_id);
 CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, state, id);

@@ -259,10 +259,12 @@ func (db *DB) run(ctx context.Context, t transaction, f func(*Tx) error) error {
 	defer t.pool.release(c)
 	tx := &Tx{conn: c, ctx: t.ctx}
 	timed := func(tx *Tx) error {
-		tx.wall = db.wall()
-		if err := tx.readNow(); err != nil {
+		offset, err := Value[int64](tx, `SELECT clock_offset_ms FROM service`) // there is none before the first transaction
+		if err != nil {
 			return err
 		}
+		tx.wall = db.wall()
+		tx.SetNow(time.UnixMilli(tx.wall.UnixMilli() + offset))
 		return f(tx)
 	}
 	if err := retryBusy(turn, func() error { return tx.run(t.begin, timed) }); isFull(err) {

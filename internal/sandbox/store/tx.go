@@ -209,13 +209,6 @@ func (tx *Tx) Now() time.Time { return tx.now }
 // SetNow has the rest of the transaction happen at a time.
 func (tx *Tx) SetNow(t time.Time) { tx.now = t.UTC().Truncate(time.Millisecond) }
 
-// readNow reads the clock. The file has none before its first transaction.
-func (tx *Tx) readNow() error {
-	offset, err := Value[int64](tx, `SELECT clock_offset_ms FROM service`)
-	tx.now = time.UnixMilli(tx.wall.UnixMilli() + offset).UTC()
-	return err
-}
-
 // SetRandom has the ids of the rest of the transaction follow from a number.
 func (tx *Tx) SetRandom(seed uint64) {
 	var key [32]byte

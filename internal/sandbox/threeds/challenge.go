@@ -47,10 +47,12 @@ func Routes() []server.Route {
 	}
 }
 
+// Status selects that of a challenge h at a time, the first parameter.
+const Status = `CASE WHEN h.status = 'pending' AND h.expires_at <= ?1 THEN 'expired' ELSE h.status END`
+
 // columns selects the fields of a Challenge, but for its code.
 const columns = `
-	SELECT h.public_id, k.public_id, h.merchant, h.amount, NULL,
-	       CASE WHEN h.status = 'pending' AND h.expires_at <= ? THEN 'expired' ELSE h.status END, h.expires_at
+	SELECT h.public_id, k.public_id, h.merchant, h.amount, NULL, ` + Status + `, h.expires_at
 	FROM challenges h JOIN cards k ON k.id = h.card_id `
 
 // list shows the challenges of one status, the newest first, or of all, where the
@@ -64,16 +66,8 @@ func list(c *server.Call) (wire.Response, error) {
 	if err := query.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	now := c.Tx.Now()
-	stored := status
-	if status == Expired { // on the other side of now
-		stored = Pending
-	}
-	where := store.NewWhere(`h.account_id = ?`, c.Account.ID).
-		And(!all, `h.status = ?`, stored).
-		And(!all && status == Pending, `h.expires_at > ?`, now.UnixMilli()).
-		And(!all && status == Expired, `h.expires_at <= ?`, now.UnixMilli())
-	data, err := store.List[Challenge](c.Tx, columns+where.SQL+` ORDER BY h.expires_at DESC, h.id DESC`, append([]any{now.UnixMilli()}, where.Args...)...)
+	data, err := store.List[Challenge](c.Tx, columns+`WHERE h.account_id = ?2 AND (?3 OR `+Status+` = ?4) ORDER BY h.expires_at DESC, h.id DESC`,
+		c.Tx.Now().UnixMilli(), c.Account.ID, all, status)
 	for _, ch := range data {
 		if !all || ch.Status == Pending {
 			ch.OTP = new(c.Keys.OTP(ch.ID))

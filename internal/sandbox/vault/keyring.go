@@ -76,11 +76,6 @@ func SeededToken(prefix string, random io.Reader) string {
 	return prefix + "0" + token("", random)[1:]
 }
 
-func isSeeded(id string) bool {
-	_, token, found := strings.Cut(id, "_")
-	return found && strings.HasPrefix(token, "0")
-}
-
 func token(prefix string, from io.Reader) string {
 	const alphabet = "abcdefghijkmnpqrstuvwxyz23456789" // 32 characters: no bias
 	random := make([]byte, 24)
@@ -107,7 +102,7 @@ func (k *Keyring) OTP(challengeID string) string { return k.digits("otp", challe
 // digits returns n derived decimal digits. 32 bytes make their bias nothing. Those
 // of a seeded world are the same under every master key.
 func (k *Keyring) digits(purpose, id string, n int) string {
-	if isSeeded(id) {
+	if _, token, _ := strings.Cut(id, "_"); strings.HasPrefix(token, "0") {
 		k = &Keyring{}
 	}
 	text := new(big.Int).SetBytes(k.bytes(purpose, id)).Text(10)

@@ -166,11 +166,6 @@ func remove(c *server.Call) (wire.Response, error) {
 	if err == nil && !found {
 		err = wire.NotFound("webhook", id)
 	}
-	if err != nil {
-		return wire.Response{}, err
-	}
-	err = c.Tx.Exec(`DELETE FROM events WHERE account_id = ? AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = events.id)`,
-		c.Account.ID)
 	return wire.OK(map[string]any{"id": id}), err
 }
 

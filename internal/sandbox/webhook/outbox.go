@@ -191,17 +191,8 @@ func (w *Worker) prune(tx *store.Tx) error {
 
 // forget removes some of the oldest deliveries of those to keep, and returns how many.
 func forget(tx *store.Tx, account int64, condition string, keep int64) (int, error) {
-	type old struct{ Delivery, Event int64 }
-	all, err := store.List[old](tx, `
-		SELECT d.id, d.event_id FROM events e JOIN deliveries d ON d.event_id = e.id
-		WHERE e.account_id = ? `+condition+` ORDER BY e.id DESC, d.id DESC LIMIT ? OFFSET ?`, account, pruneSize, keep)
-	for _, o := range all {
-		if err == nil {
-			err = tx.Exec(`DELETE FROM deliveries WHERE id = ?`, o.Delivery)
-		}
-		if err == nil {
-			err = tx.Exec(`DELETE FROM events WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = ?1)`, o.Event)
-		}
-	}
-	return len(all), err
+	forgotten, err := store.Values[int64](tx, `
+		DELETE FROM deliveries WHERE id IN (SELECT d.id FROM events e JOIN deliveries d ON d.event_id = e.id
+		WHERE e.account_id = ? `+condition+` ORDER BY e.id DESC, d.id DESC LIMIT ? OFFSET ?) RETURNING id`, account, pruneSize, keep)
+	return len(forgotten), err
 }

@@ -79,21 +79,12 @@ func (p Page) Offset() int64 {
 
 // Page reads page and per_page.
 func (q *Query) Page() Page {
-	const maxSize, defaultSize = 100, 25
-	return q.page(defaultSize, maxSize)
+	return Page{Number: q.integer("page", 1, math.MaxInt64), Size: q.integer("per_page", 25, 100)}
 }
 
 // LargePage is Page for lists that no API has.
 func (q *Query) LargePage() Page {
-	const size = 1000
-	return q.page(size, size)
-}
-
-func (q *Query) page(defaultSize, maxSize int64) Page {
-	return Page{
-		Number: q.integer("page", 1, math.MaxInt64),
-		Size:   q.integer("per_page", defaultSize, maxSize),
-	}
+	return Page{Number: q.integer("page", 1, math.MaxInt64), Size: q.integer("per_page", 1000, 1000)}
 }
 
 func (q *Query) integer(name string, fallback, maximum int64) int64 {
