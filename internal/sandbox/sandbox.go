@@ -56,7 +56,8 @@ var keyForm = regexp.MustCompile(`^` + vault.KeyPrefix + `[\w-]{16,200}$`)
 type Sandbox struct {
 	db       *store.DB
 	keys     *vault.Keyring
-	apiKey   string
+	first    account.Account
+	apiKey   string // of the first account
 	recorder *requestlog.Recorder
 	worker   *webhook.Worker
 	server   *server.Server
@@ -127,14 +128,14 @@ func (s *Sandbox) begin(tx *store.Tx, o Options) (err error) {
 		return err
 	}
 	if !found {
-		s.apiKey, err = account.CreateFirst(tx, s.keys, o.APIKey, o.InitialBalance)
+		if err := account.CreateFirst(tx, s.keys, o.APIKey, o.InitialBalance); err != nil {
+			return err
+		}
+	}
+	if s.first, err = account.First(tx); err != nil {
 		return err
 	}
-	first, err := account.First(tx)
-	if err != nil {
-		return err
-	}
-	s.apiKey, err = account.Key(tx, s.keys, first.PublicID)
+	s.apiKey, err = account.Key(tx, s.keys, s.first.PublicID)
 	if err == nil && o.APIKey != "" && o.APIKey != s.apiKey {
 		return errors.New("it was begun with another API key; leave the key out, or choose another path")
 	}
@@ -142,15 +143,7 @@ func (s *Sandbox) begin(tx *store.Tx, o Options) (err error) {
 }
 
 func (s *Sandbox) beginWorld(ctx context.Context, world []byte) error {
-	var first account.Account
-	err := s.db.Read(ctx, func(tx *store.Tx) (err error) {
-		first, err = account.First(tx)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	response, refused := s.server.Do(ctx, first, server.Operation{Route: http.MethodPost + " " + seed.Path, Body: world})
+	response, refused := s.server.Do(ctx, s.first, server.Operation{Route: http.MethodPost + " " + seed.Path, Body: world})
 	if refused != nil {
 		return fmt.Errorf("the world cannot be seeded: %s", refused.Message)
 	}
@@ -174,7 +167,7 @@ func (s *Sandbox) Handler() http.Handler { return s.handler }
 // Handler at the others. The address is where it will be served, as in
 // http://127.0.0.1:8420; names are other names of the machine there.
 func (s *Sandbox) Dashboard(address string, names ...string) (*dashboard.Dashboard, error) {
-	return dashboard.New(dashboard.Options{Server: s.server, Next: s.handler, Address: address, Names: names, Now: s.wall})
+	return dashboard.New(dashboard.Options{Server: s.server, First: s.first.ID, Next: s.handler, Address: address, Names: names, Now: s.wall})
 }
 
 // APIKey returns the first account's key, the same at each opening of a file.

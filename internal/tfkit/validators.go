@@ -92,11 +92,8 @@ func OneOf[Word ~string](words ...Word) validator.String {
 	})
 }
 
-// WholeNumber wants a number without a fraction. An Int64 attribute would call
-// 1000 / 3 a bug in the provider.
-func WholeNumber() validator.Number { return WholeNumberBetween(math.MinInt64, math.MaxInt64) }
-
-// WholeNumberBetween wants a number without a fraction within bounds, both included.
+// WholeNumberBetween wants a number without a fraction within bounds, both included. An Int64
+// attribute would call 1000 / 3 a bug in the provider.
 func WholeNumberBetween(least, most int64) validator.Number {
 	want := "a whole number"
 	if most != math.MaxInt64 {

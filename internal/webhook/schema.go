@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -51,7 +52,7 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 					"Needs `secret_wo_version` and excludes `secret`. A change is not noticed by itself; raise `secret_wo_version` with it. Needs Terraform 1.11 or OpenTofu 1.11.",
 			},
 			"secret_wo_version": schema.NumberAttribute{
-				Optional: true, Validators: []validator.Number{tfkit.WholeNumber()},
+				Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(math.MinInt64, math.MaxInt64)},
 				MarkdownDescription: "Version of `secret_wo`, any whole number; change it whenever `secret_wo` changes. Needs `secret_wo`. " +
 					"Taken out together with `secret_wo`, the new endpoint signs with `secret`, or with a generated secret when that is not set." + replaces,
 			},

@@ -153,8 +153,9 @@ func Deposited(tx *store.Tx, accountID int64) error {
 const firstPublicID = "acct_first"
 
 // CreateFirst adds the account that a file begins with, ready to be used.
-func CreateFirst(tx *store.Tx, keys *vault.Keyring, chosenKey string, balance usd.Amount) (key string, err error) {
-	return Create(tx, keys, New{PublicID: firstPublicID, State: Ready, Key: chosenKey, Balance: balance})
+func CreateFirst(tx *store.Tx, keys *vault.Keyring, chosenKey string, balance usd.Amount) error {
+	_, err := Create(tx, keys, New{PublicID: firstPublicID, State: Ready, Key: chosenKey, Balance: balance})
+	return err
 }
 
 // ResetFirst removes every other account, and gives the first one the balance that its

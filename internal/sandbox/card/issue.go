@@ -112,7 +112,7 @@ func (c *Card) insert(call *server.Call) (err error) {
 	c.Last4 = pan[len(pan)-4:]
 	c.CreatedAt = wire.Time{Time: now}
 	c.ExpiresAt = time.Date(now.Year()+validYears, now.Month()+1, 0, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
-	if c.LedgerAccountID, err = ledger.OpenCard(call.Tx, call.Account.ID); err != nil {
+	if c.LedgerAccountID, err = ledger.Open(call.Tx, call.Account.ID, ledger.Card); err != nil {
 		return err
 	}
 	c.ID, err = call.Tx.Insert(`

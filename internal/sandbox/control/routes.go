@@ -4,6 +4,7 @@ package control
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/vcard/terraform-provider-vcard/internal/contract/openapi"
@@ -103,7 +104,7 @@ func listRequests(c *server.Call) (wire.Response, error) {
 		entries, total, err := requestlog.List(c.Tx, c.Account.ID, page)
 		data = make([]requestView, len(entries))
 		for i, e := range entries {
-			data[i] = requestView{Entry: e, DurationMS: json.Number(requestlog.Milliseconds(e.Duration))}
+			data[i] = requestView{Entry: e, DurationMS: json.Number(fmt.Sprintf("%.3f", e.Duration.Seconds()*1000))}
 			if e.IdempotencyKey != "" {
 				data[i].IdempotencyKey = &e.IdempotencyKey
 			}

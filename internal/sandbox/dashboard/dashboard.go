@@ -32,6 +32,7 @@ import (
 // Options says what the dashboard is of.
 type Options struct {
 	Server  *server.Server
+	First   int64            // the account that Link logs in to
 	Next    http.Handler     // of the API and the control calls
 	Address string           // where both are served, as in http://127.0.0.1:8420
 	Names   []string         // of the machine, beside localhost and its addresses

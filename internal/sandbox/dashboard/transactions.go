@@ -98,7 +98,7 @@ func readTransaction(v *view) (any, error) {
 }
 
 type ledgerData struct {
-	Accounts []ledger.Line
+	Accounts []*ledger.Line
 	Audit    *ledger.Report // only in response to the press that asks for it
 	Journal  []*ledger.Entry
 }

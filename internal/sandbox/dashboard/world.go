@@ -25,7 +25,7 @@ func worldActions() []action {
 		{name: "set-quirks", route: quirks, body: quirkFields, done: "The quirks are set."},
 		{name: "restore-quirks", route: quirks, done: "The quirks are as usual."},
 		{name: "add-fault", route: "POST " + faults, texts: "method path when", numbers: "times delay_ms", body: faultResponse, done: "The fault is set."},
-		{name: "preset", route: "POST " + faults, body: presetFault, done: "The fault is set."},
+		{name: "preset", route: "POST " + faults, body: func(f form) map[string]any { return presets()[f.text("preset")] }, done: "The fault is set."},
 		{name: "simulate", route: "POST " + server.Control + "/simulate", numbers: "days purchases_per_day declines seed", body: merchantNames, done: "$purchases purchases were made on $cards cards, of which $declined were declined; the clock has moved."},
 		{name: "remove-fault", route: "DELETE " + faults + "/{id}", texts: "id", done: "The fault is removed."},
 		{name: "remove-faults", route: "DELETE " + faults, done: "All faults are removed."},
@@ -90,9 +90,6 @@ func presets() map[string]map[string]any {
 	}
 }
 
-// presetFault is a preset; an unknown one has no fields, which the call refuses.
-func presetFault(f form) map[string]any { return presets()[f.text("preset")] }
-
 // merchantNames are the names between commas.
 func merchantNames(f form) map[string]any {
 	var names []string
@@ -101,10 +98,7 @@ func merchantNames(f form) map[string]any {
 			names = append(names, name)
 		}
 	}
-	if names == nil {
-		return map[string]any{}
-	}
-	return map[string]any{"merchants": names}
+	return map[string]any{"merchants": names} // null counts as absent
 }
 
 // setting is a limit or a quirk of the file in a form.

@@ -78,17 +78,14 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries [
 }
 
 // Summary returns an account's ledger accounts, the wallet first, and all cards as one, the last.
-func Summary(tx *store.Tx, accountID int64) (lines []Line, err error) {
-	onCards := Line{Name: string(Card)}
-	for _, kind := range kinds() {
-		balance, err := Balance(tx, accountID, kind)
-		if err != nil {
-			return nil, err
-		}
-		lines = append(lines, Line{string(kind), balance})
-		onCards.Balance -= balance // since every entry adds up to zero
+func Summary(tx *store.Tx, accountID int64) ([]*Line, error) {
+	lines, err := store.List[Line](tx, `SELECT l.kind, l.balance FROM json_each(?) k CROSS JOIN ledger_accounts l
+		WHERE l.account_id = ? AND l.kind = k.value ORDER BY k.key`, string(wire.Encode(kinds())), accountID)
+	onCards := &Line{Name: string(Card)}
+	for _, line := range lines {
+		onCards.Balance -= line.Balance // since every entry adds up to zero
 	}
-	return append(lines, onCards), nil
+	return append(lines, onCards), err
 }
 
 // DailyBalance is what a card held at the end of a day.

@@ -31,17 +31,15 @@ func (k Kind) mayOwe() bool { return k == Deposits || k == Loss }
 // OpenAccounts makes the ledger accounts of a new account.
 func OpenAccounts(tx *store.Tx, accountID int64) error {
 	for _, kind := range kinds() {
-		if _, err := open(tx, accountID, kind); err != nil {
+		if _, err := Open(tx, accountID, kind); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// OpenCard makes the ledger account of a new card and returns its id.
-func OpenCard(tx *store.Tx, accountID int64) (int64, error) { return open(tx, accountID, Card) }
-
-func open(tx *store.Tx, accountID int64, kind Kind) (int64, error) {
+// Open makes a ledger account and returns its id.
+func Open(tx *store.Tx, accountID int64, kind Kind) (int64, error) {
 	return tx.Insert(`INSERT INTO ledger_accounts (account_id, kind) VALUES (?, ?)`, accountID, kind)
 }
 
@@ -60,7 +58,7 @@ type Leg struct {
 // On is a leg on the one ledger account of a kind; a negative amount debits it.
 func On(kind Kind, amount usd.Amount) Leg { return Leg{kind: kind, amount: amount} }
 
-// OnCard is a leg on the ledger account that OpenCard made.
+// OnCard is a leg on the ledger account that Open made.
 func OnCard(ledgerAccountID int64, amount usd.Amount) Leg {
 	return Leg{kind: Card, cardID: ledgerAccountID, amount: amount}
 }

@@ -2,7 +2,6 @@ package requestlog
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"strconv"
 	"time"
@@ -72,11 +71,6 @@ func Forget(tx *store.Tx, accountID int64) error {
 		return err
 	}
 	return tx.Exec(`DELETE FROM runs WHERE account_id = ?`, accountID)
-}
-
-// Milliseconds is a duration as a decimal number.
-func Milliseconds(d time.Duration) string {
-	return fmt.Sprintf("%d.%03d", d.Milliseconds(), d.Microseconds()%1000)
 }
 
 // Run is what one process of a client has asked for, such as a plan or an apply.

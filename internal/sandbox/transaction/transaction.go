@@ -116,11 +116,7 @@ func record(tx *store.Tx, accountID int64, n New) (Transaction, error) {
 // addToPurchase counts a transaction among what its purchase has come to, and among that
 // of the day on which the purchase was made, of its card and of all.
 func addToPurchase(tx *store.Tx, accountID, row int64, n New) error {
-	var (
-		of         Sums // what the transaction adds to them
-		made       int64
-		authorized usd.Amount
-	)
+	var of Sums // what the transaction adds to them
 	state := map[Type]State{Authorization: Authorized, Settlement: Settled, Refund: Refunded, Decline: Declined}[n.Type]
 	switch n.Type {
 	case Authorization:
@@ -132,6 +128,8 @@ func addToPurchase(tx *store.Tx, accountID, row int64, n New) error {
 	case Decline:
 		of.Count, of.Declines = 1, 1
 	}
+	var made int64
+	var authorized usd.Amount
 	_, err := tx.Get([]any{&made, &authorized}, `
 		UPDATE transactions SET state = ?, settled = settled + ?, refunded = refunded + ?, fees = fees + ?
 		WHERE id = COALESCE((SELECT parent_id FROM transactions WHERE id = ?5), ?5, ?6) RETURNING created_at, amount`,
