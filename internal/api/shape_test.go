@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -384,5 +385,25 @@ func TestMessagesMayRepeatTheRequest(t *testing.T) {
 		if err == nil || !strings.HasSuffix(err.Error(), "400 x: "+want) {
 			t.Errorf("%s: %v, want %s", message, err, want)
 		}
+	}
+}
+
+// A card that came of a lost response is not taken where its id is none.
+func TestNewCardWithoutAnID(t *testing.T) {
+	t.Parallel()
+	var posted atomic.Bool
+	err := try(t.Context(), newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		list := `{"data":[],"total":0}`
+		if posted.Load() {
+			list = `{"data":[{"id":"card 1","bin_id":"bin_1","label":"ads","status":"active","balance":50,"spending_limit":1}],"total":1}`
+		}
+		if r.Method == http.MethodPost {
+			posted.Store(true)
+			drop(w, r)
+		}
+		respond(200, list)(w, r)
+	})), "issue")
+	if _, isOpen := errors.AsType[*transport.UndecidedError](err); !isOpen || !strings.Contains(err.Error(), "is not an id") {
+		t.Errorf("it ends in %v", err)
 	}
 }

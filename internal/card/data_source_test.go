@@ -203,6 +203,10 @@ func TestListIsNeverCutShort(t *testing.T) {
 	s.Fault(fault("GET", "/cards/"+ids["other bin"], "before", 0, object{"status": 404, "body": `{"error": "not_found", "message": "there is none"}`}))
 	got, problem = labelled(t, s.Protocol(nil), ids, object{}, 100, true)
 	sandboxtest.Says(t, "a card that fails", problem, ids["other bin"], "404 (not_found)")
+	const noID = `{"data": [{"id": "card 1", "bin_id": "b", "status": "frozen", "balance": 1, "spending_limit": 1}], "total": 1}`
+	s.Fault(fault("GET", "/cards", "before", 0, object{"status": 200, "body": noID}))
+	_, diags := s.Protocol(nil).List("vcard_card", object{"status": "frozen"}, 100, false)
+	sandboxtest.Says(t, "a card without an id", diags.Warnings(), "Left out for their ids: 1 cards", "(no id, ")
 	if !slices.Equal(got, []string{"newest"}) {
 		t.Errorf("before the error come %v", got)
 	}

@@ -514,6 +514,9 @@ func TestInterruptedPagesAreAskedForAgain(t *testing.T) {
 			wg.Go(func() { _, _ = f.Read(ctx, card.ID, card.Status) })
 		}
 		wg.Wait()
+		if cards, err := f.Labelled(ctx, "ads"); err == nil {
+			t.Errorf("a read that was given up shows %v", cards)
+		}
 		stopped := s.calls()
 		if time.Sleep(10 * time.Minute); s.calls() != stopped {
 			t.Errorf("%d requests are made for nobody", s.calls()-stopped)

@@ -55,7 +55,7 @@ func (c config) connect(ctx context.Context, sandboxPath string, settings api.Co
 		c.addressService(&settings, &diags)
 	}
 	if diags.HasError() {
-		return nil, service, diags
+		return nil, nil, diags
 	}
 	client, err := api.New(settings)
 	if err != nil {
