@@ -220,7 +220,7 @@ func TestTimeline(t *testing.T) {
 		return row + "</td>"
 	}
 	b.get("/cards/"+card).has("150.00 settled, 0.00 held; 1 declined", day("2026-03-01", `&amp;q=`+card+`">2026-03-01</a>`, "100.00", "0.00", "0.00", "0", "400.00"),
-		day("2026-03-03", `&amp;q=`+card+`">2026-03-03</a>`, "50.00", "0.00", "0.00", "1", "350.00"), `<span class="max">100.00</span><span class="half">50.00</span>`,
+		day("2026-03-03", `&amp;q=`+card+`">2026-03-03</a>`, "50.00", "0.00", "0.00", "1", "350.00"), `<span class="max">100.00</span><span class="half">50.00</span>`, `class="plot declines"`,
 		`y="0" width="8" height="100"/></a>`, `y="50" width="8" height="50"/></a>`, `points="275,20 285,20 295,30"`, "2026-03-03: 50.00 settled, 0.00 refunded, 0.00 held, 1 declined, balance 350.00")
 	b.get("/?days=7").has("175.00 settled, 0.00 held; 1 declined", day("2026-03-03", `">2026-03-03</a>`, "75.00", "0.00", "0.00", "1"), `viewBox="0 0 70 100"`,
 		`href="?days=90"`, `href="?days=7" aria-current="true"`).lacks(`class="plot balance"`)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 const script = `<script>alert(1)</script>`
@@ -18,10 +19,10 @@ const script = `<script>alert(1)</script>`
 // Lists say what is in them, newest first, and what a filter picks.
 func TestLists(t *testing.T) {
 	t.Parallel()
-	s, b := start(t, sandboxtest.Stopped(day(1)))
+	s, b := start(t, sandboxtest.Stopped(day(1)), func(o *sandboxtest.Options) { o.InitialBalance = 12_345_678 * usd.Dollar })
 	b.get("/transactions").has("There is no transaction yet", "buy something")
 	b.get("/3ds").has("No challenge is pending", "start 3D Secure")
-	b.get("/ledger").has("opening balance", "10,000.00", "-10,000.00", "No money has moved yet")
+	b.get("/ledger").has("opening balance", "12,345,678.00", "-12,345,678.00", "No money has moved yet")
 	alpha := s.Issue("1200", `"label":"Alpha"`)
 	s.Issue("300", `"label":"beta"`)
 	gamma := s.Post("/cards", map[string]any{"bin_id": sandboxtest.BIN, "amount": 500, "label": script + "gamma"}).OK(201).Text("id")
