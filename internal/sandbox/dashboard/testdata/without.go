@@ -9,6 +9,7 @@ import (
 
 type Options struct {
 	Server  *server.Server
+	First   int64
 	Next    http.Handler
 	Address string
 	Names   []string
