@@ -374,7 +374,7 @@ func TestMarkdown(t *testing.T) {
 	if len(got) > 60_000 || strings.Contains(got, "<b>") {
 		t.Errorf("is %d bytes long, or holds markup", len(got))
 	}
-	if _, got, _ = state(t, planWith(changes[0]), "-format", "markdown"); !strings.Contains(got, "\n| USD | action | card | details |\n") {
+	if _, got, _ = state(t, planWith(changes[0]), "-format", "markdown"); !strings.Contains(got, "\n| USD | action | card | details |\n") || !strings.Contains(got, "</code><br><code>") {
 		t.Errorf("one card has no table:\n%s", got)
 	}
 }
