@@ -13,6 +13,9 @@ type direct struct{ http.Handler }
 
 // RoundTrip ends as a server would where the handler panics, as with http.ErrAbortHandler.
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
 	body, writer := io.Pipe()
 	w := &pipedResponse{PipeWriter: writer, header: http.Header{}, status: make(chan int, 1)}
 	go func() {
