@@ -220,7 +220,7 @@ func (c config) openSandbox(ctx context.Context, file string, balance types.Stri
 		return nil
 	}
 	settings.BaseURL, settings.APIKey = "http://localhost/api/v1", transport.Secret(service.APIKey())
-	settings.Transport = sandbox.Direct(service.Handler())
+	settings.Transport = sandbox.Direct{Handler: service.Handler()}
 	settings.KeysHonoured = settings.KeysHonoured || c.IdempotencyKeys.IsNull()
 	return service
 }

@@ -4,15 +4,16 @@ import (
 	"io"
 	"net/http"
 	"sync"
+
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
 // Direct carries requests to a handler of this process, without a network.
-func Direct(handler http.Handler) http.RoundTripper { return direct{handler} }
+type Direct struct{ http.Handler }
 
-type direct struct{ http.Handler }
-
-// RoundTrip ends as a server would where the handler panics, as with http.ErrAbortHandler.
-func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+// RoundTrip ends as a server would where the handler panics with http.ErrAbortHandler. Of
+// another panic the error tells, without its value.
+func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
@@ -21,7 +22,10 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	go func() {
 		end := io.ErrUnexpectedEOF
 		defer func() {
-			_ = recover()                  // its value may hold a secret
+			w.begin.Do(func() { end = io.EOF })                                       // nothing has come
+			if reason := recover(); reason != nil && reason != http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too
+				end = crash.New(reason)
+			}
 			_ = writer.CloseWithError(end) // always nil
 			close(w.status)
 		}()
@@ -32,7 +36,8 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	select {
 	case status, found := <-w.status:
 		if !found {
-			return nil, io.EOF
+			_, err := body.Read(nil)
+			return nil, err
 		}
 		return &http.Response{StatusCode: status, Header: w.header, Body: body, ContentLength: -1, Request: r}, nil
 	case <-r.Context().Done():

@@ -126,8 +126,6 @@ func now(c *server.Call) (wire.Response, error) {
 	return wire.OK(map[string]any{"now": wire.Timestamp(c.Tx.Now())}), nil
 }
 
-func readQuirks(c *server.Call) (wire.Response, error) { return wire.OK(c.Quirks), nil }
-
 // replaceQuirks sets all quirks; one that is left out is as by default.
 func replaceQuirks(c *server.Call) (wire.Response, error) {
 	f, q := c.Fields(), behavior.DefaultQuirks()

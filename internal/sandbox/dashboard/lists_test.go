@@ -154,7 +154,7 @@ func TestLedger(t *testing.T) {
 	s.Settle(s.Authorize(card, "40", "7311").Transaction(), "").OK(201)
 	b.get("/ledger").has("card issued", `<td class="number fig">101.00</td>`, "&lt;script&gt;", `<td class="number">9,899.00</td>`, `<td class="number">60.00</td>`,
 		`<td class="number">40.00</td>`, `<th scope="row">Sum</th><td></td><td class="number">0.00</td>`).
-		lacks(script, ">0.01<", "Balanced at", "No money has moved yet").counts("<tbody id=", 4)
+		lacks(script, "Balanced at", "No money has moved yet").counts("<tbody id=", 4)
 	b.post("/ledger", "audit").has("Balanced at")
 	execute(t, s)("UPDATE ledger_accounts SET balance = balance + 1 WHERE kind = 'fees'")
 	b.post("/ledger", "audit").has("Not balanced at", "fees holds 1.01 USD").lacks("Balanced at")

@@ -116,10 +116,7 @@ var runName = regexp.MustCompile(`(?:^| )run/([0-9a-f]{8})(?:$| )`)
 
 // RunOf returns the name that a User-Agent gives to its run.
 func RunOf(userAgent string) string {
-	if found := runName.FindStringSubmatch(userAgent); found != nil {
-		return found[1]
-	}
-	return ""
+	return append(runName.FindStringSubmatch(userAgent), "", "")[1]
 }
 
 const runColumns = `SELECT u.id, u.name, u.requests, u.refused, u.lost, u.changes, u.onto, u.back, u.fees, u.begun, u.ended FROM runs u `

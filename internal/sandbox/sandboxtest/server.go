@@ -103,7 +103,7 @@ func Start(t testing.TB, options ...func(*Options)) *Server {
 func (s *Server) Close() { s.stop() }
 
 // Direct carries requests to a handler, without a network.
-func Direct(handler http.Handler) http.RoundTripper { return sandbox.Direct(handler) }
+func Direct(handler http.Handler) http.RoundTripper { return sandbox.Direct{Handler: handler} }
 
 // compatibleQuirks are alternatives which a client that keeps the document has to
 // take without its user noticing, all at once. Not among them are those that do

@@ -66,8 +66,9 @@ func list(c *server.Call) (wire.Response, error) {
 	if err := query.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	data, err := store.List[Challenge](c.Tx, columns+`WHERE h.account_id = ?2 AND (?3 OR `+Status+` = ?4) ORDER BY h.expires_at DESC, h.id DESC`,
-		c.Tx.Now().UnixMilli(), c.Account.ID, all, status)
+	where := store.NewWhere(`h.account_id = ?2`, c.Tx.Now().UnixMilli(), c.Account.ID).
+		And(!all, `h.status = IIF(?3 = 'expired', 'pending', ?3) AND `+Status+` = ?3`, status) // the first by the index
+	data, err := store.List[Challenge](c.Tx, columns+where.SQL+` ORDER BY h.expires_at DESC, h.id DESC`, where.Args...)
 	for _, ch := range data {
 		if !all || ch.Status == Pending {
 			ch.OTP = new(c.Keys.OTP(ch.ID))
