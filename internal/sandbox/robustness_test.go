@@ -193,7 +193,7 @@ func TestNoSecretInTheLog(t *testing.T) {
 var chosenText = regexp.MustCompile(`[0-9][0-9.]*|_[a-z0-9]{20,}|sandbox-[a-z]+-[0-9a-f]+`)
 
 // Whatever the file has lost, a call is answered as ever or with a 500, and an error
-// on the way is never passed over: each column is taken away in turn.
+// on the way is never passed over: each column and each table is taken away in turn.
 func TestLostColumns(t *testing.T) {
 	t.Parallel()
 	s := start(t, stopped)
@@ -205,12 +205,10 @@ func TestLostColumns(t *testing.T) {
 	sound := read(t, s.path)
 
 	calls := strings.Split(strings.TrimSpace(fill(sandboxtest.File(t, "testdata/calls.txt"))), "\n")
-	try := func(table, column string) (answers []string) {
+	try := func(lose, restore string) (answers []string) {
 		path := written(t, sound)
 		box := sandboxtest.Start(t, stopped, on(path), func(o *sandboxtest.Options) { o.Direct = true })
-		if column != "" {
-			execSQL(t, path, fmt.Sprintf("ALTER TABLE %s RENAME COLUMN %s TO taken_away", table, column))
-		}
+		execSQL(t, path, lose)
 		for i, call := range calls {
 			method, rest, _ := strings.Cut(call, " ")
 			target, body, _ := strings.Cut(rest, " ")
@@ -220,9 +218,7 @@ func TestLostColumns(t *testing.T) {
 			}
 			answers = append(answers, fmt.Sprint(a.Status, a.Raw))
 		}
-		if column != "" {
-			execSQL(t, path, fmt.Sprintf("ALTER TABLE %s RENAME COLUMN taken_away TO %s", table, column))
-		}
+		execSQL(t, path, restore)
 		box.Balanced()
 		box.Close()
 		return answers
@@ -233,11 +229,16 @@ func TestLostColumns(t *testing.T) {
 			t.Fatalf("of a sound file: %s", answer)
 		}
 	}
-	columns := query[string](t, s.path, `SELECT group_concat(m.name || '.' || c.name, ' ')
-		FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'`)
+	columns := query[string](t, s.path, `WITH tables AS (SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%')
+		SELECT group_concat(lost, ' ') FROM (SELECT t.name || '.' || c.name AS lost FROM tables t, pragma_table_info(t.name) c
+		UNION ALL SELECT name || '.' FROM tables)`)
 	for column := range strings.FieldsSeq(columns) {
 		table, name, _ := strings.Cut(column, ".")
-		for i, answer := range try(table, name) {
+		lose, restore := "ALTER TABLE "+table+" RENAME TO taken_away", "ALTER TABLE taken_away RENAME TO "+table
+		if name != "" {
+			lose, restore = "ALTER TABLE "+table+" RENAME "+name+" TO taken_away", "ALTER TABLE "+table+" RENAME taken_away TO "+name
+		}
+		for i, answer := range try(lose, restore) {
 			if answer != want[i] && !strings.HasPrefix(answer, "500{\"error\":\"internal_error\"") {
 				t.Errorf("without %s: %s answered %s, want %s", column, calls[i], answer, want[i])
 			}
