@@ -219,7 +219,7 @@ func TestKeys(t *testing.T) {
 		if other := keys[key]; other != "" {
 			t.Errorf("%s has the key of %s", what, other)
 		}
-		if keys[key] = what; r.Key(card, m) != key || len(key) != 36 {
+		if keys[key] = what; r.Key(card, m) != key || len(key) != 36 || key[14] != '4' {
 			t.Errorf("%s has the key %s, and then another", what, key)
 		}
 	}

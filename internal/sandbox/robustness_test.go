@@ -245,3 +245,15 @@ func TestLostColumns(t *testing.T) {
 		}
 	}
 }
+
+// As many as there may be of a kind are taken, and not one more.
+func TestMostOfAKind(t *testing.T) {
+	t.Parallel()
+	s := start(t, stopped)
+	for _, row := range sandboxtest.Table(t, "testdata/most.txt", 4) {
+		path, body, _ := strings.Cut(row[2], " ")
+		execSQL(t, s.path, "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < "+row[0]+") INSERT INTO "+row[1]+" FROM n")
+		s.Post(path, body).OK(http.StatusCreated)
+		s.Post(path, body).Refused(http.StatusBadRequest, "invalid_request", row[3])
+	}
+}
