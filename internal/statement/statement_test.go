@@ -352,7 +352,7 @@ func TestSamples(t *testing.T) {
 			text := regexp.MustCompile(`"record of (card_\w+)"`).ReplaceAllStringFunc(sandboxtest.File(t, plan), func(known string) string {
 				return record(strings.Trim(strings.TrimPrefix(known, `"record of `), `"`), reconcile.Record{})
 			})
-			for flag, form := range map[string]string{"text": ".txt", "json": ".statement.json"} {
+			for flag, form := range map[string]string{"text": ".txt", "markdown": ".comment.txt", "json": ".statement.json"} {
 				want := sandboxtest.File(t, strings.TrimSuffix(plan, ".plan.json")+form)
 				_, got, _ := state(t, text, "-format", flag)
 				if diff := cmp.Diff(want, got); diff != "" {
