@@ -133,6 +133,11 @@ func TestMigration(t *testing.T) {
 		t.Errorf("while it is served: %v", err)
 	}
 	sandboxtest.Must(0, old.Close())
+	sandboxtest.Must(0, os.WriteFile(path+".version-1", nil, 0o600))
+	if _, err := open(path, later); err == nil || !strings.Contains(err.Error(), "there already") {
+		t.Errorf("without room for a copy: %v", err)
+	}
+	sandboxtest.Must(0, os.Remove(path+".version-1"))
 	for range 2 {
 		db := sandboxtest.Must(open(path, later))
 		sandboxtest.Equal(t, "what was there", value(db, `SELECT value + since FROM settings WHERE name = 'a'`), 49)
