@@ -33,19 +33,15 @@ const jsonType = "application/json"
 var loadDocuments = sync.OnceValues(func() (map[string]*document, error) {
 	openapi3filter.RegisterBodyDecoder(jsonType, decode)
 	openapi3filter.RegisterBodyDecoder("application/yaml", plain)
-	contract, err := loadDocument(openapi.Contract)
+	contract, err := loadDocument(openapi.Contract())
 	if err != nil {
 		return nil, err
 	}
-	control, err := loadDocument(openapi.Control)
+	control, err := loadDocument(openapi.Control())
 	return map[string]*document{"/api/v1/": contract, "/_sandbox/": control}, err
 })
 
-func loadDocument(read func() ([]byte, error)) (*document, error) {
-	text, err := read()
-	if err != nil {
-		return nil, err
-	}
+func loadDocument(text []byte) (*document, error) {
 	spec, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return nil, fmt.Errorf("read the contract: %w", err)

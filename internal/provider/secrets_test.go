@@ -460,8 +460,7 @@ func TestForeignText(t *testing.T) {
 		t.Skip("runs the CLI thirty times")
 	}
 	acctest.Needs(t, "1.10.0", "1.11.0") // ephemeral resources
-	document, _ := openapi.Contract()
-	router := sandboxtest.Must(legacy.NewRouter(sandboxtest.Must(openapi3.NewLoader().LoadFromData(document))))
+	router := sandboxtest.Must(legacy.NewRouter(sandboxtest.Must(openapi3.NewLoader().LoadFromData(openapi.Contract()))))
 	for _, kind := range []string{"texts", "words", "times", "ids", "errors"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

@@ -43,15 +43,8 @@ type described struct {
 	} `json:"components"`
 }
 
-func document(t *testing.T, of func() ([]byte, error)) (d described) {
-	t.Helper()
-	text, err := openapi.JSON(of)()
-	if err == nil {
-		err = json.Unmarshal(text, &d)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+func document(of func() []byte) (d described) {
+	sandboxtest.Must(0, json.Unmarshal(openapi.JSON(of)(), &d))
 	return d
 }
 
@@ -63,8 +56,8 @@ func TestDocumentsHaveEveryCall(t *testing.T) {
 		control.Routes(nil), seed.Routes()) {
 		served = append(served, route.Method+" "+strings.TrimSuffix(route.Path, "{$}"))
 	}
-	for prefix, of := range map[string]func() ([]byte, error){server.API: openapi.Contract, server.Control: openapi.Control} {
-		for path, operations := range document(t, of).Paths {
+	for prefix, of := range map[string]func() []byte{server.API: openapi.Contract, server.Control: openapi.Control} {
+		for path, operations := range document(of).Paths {
 			for method := range operations {
 				if method != "parameters" {
 					documented = append(documented, strings.ToUpper(method)+" "+prefix+path)
@@ -98,7 +91,7 @@ func TestExamplesAreResponses(t *testing.T) {
 	})
 	world := sandboxtest.Must(os.ReadFile("../../examples/world.yaml"))
 	s.Post("/_sandbox/seed", string(world), "Content-Type", "application/yaml").OK(201)
-	d, schemaName := document(t, openapi.Contract), regexp.MustCompile(`"200":\{"content":\{"application/json":\{"schema":\{"\$ref":"#/components/schemas/(\w+)"`)
+	d, schemaName := document(openapi.Contract), regexp.MustCompile(`"200":\{"content":\{"application/json":\{"schema":\{"\$ref":"#/components/schemas/(\w+)"`)
 	compared := 0
 	for path, operations := range d.Paths {
 		operation, reads := operations["get"]
@@ -181,7 +174,7 @@ func TestEveryControlCallKeepsAccountsApart(t *testing.T) {
 		return all
 	}
 	sandboxtest.Eventually(t, func() bool { return strings.Count(s.Get("/_sandbox/deliveries").Raw, `"retrying"`) == 3 })
-	before, d, calls := seen(), document(t, openapi.Control), 0
+	before, d, calls := seen(), document(openapi.Control), 0
 	for path, operations := range d.Paths {
 		for method, operation := range operations {
 			asked := regexp.MustCompile(`\{\w+\}`).ReplaceAllStringFunc(path, func(name string) string {

@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -82,7 +83,8 @@ func TestAForeignLock(t *testing.T) {
 		arrived <- true
 		<-answer
 	})
-	s := open(t, inbox.Trusted)
+	var log bytes.Buffer
+	s := open(t, inbox.Trusted, logTo(slog.NewTextHandler(&log, nil)))
 	card := s.Issue("50")
 	hook := s.subscribe(inbox.URL, `"card.frozen","card.unfrozen"`).Text("id")
 	s.Freeze(card)
@@ -108,13 +110,18 @@ func TestAForeignLock(t *testing.T) {
 			}
 		})
 	}
+	gone, leave := context.WithTimeout(t.Context(), time.Second)
+	defer leave()
+	s.Unrepeated().Send(gone, http.MethodPost, "/cards/"+card+"/fund", `{"amount":1}`)
 	group.Wait()
 	if took := time.Since(begun); took < 2*time.Second || took > 14*time.Second { // 15 s, one after the other
 		t.Errorf("the changes waited for %v", took)
 	}
 	release()
 	sandboxtest.Equal(t, "the card holds", s.Get("/api/v1/cards/"+card).Text("balance"), "50.00")
-	sandboxtest.Equal(t, "requests", len(s.Get("/_sandbox/requests").Data()), 109)
+	requests := s.Get("/_sandbox/requests")
+	sandboxtest.Equal(t, "requests", len(requests.Data()), 110)
+	sandboxtest.Says(t, "the list of requests", requests.Raw, "the request was given up before it was processed")
 	s.Post("/cards/"+card+"/unfreeze", "").OK(200)
 	<-arrived
 	for _, d := range s.tried(hook, 1) {
@@ -122,6 +129,8 @@ func TestAForeignLock(t *testing.T) {
 			t.Errorf("a delivery is %v", d)
 		}
 	}
+	s.close()
+	sandboxtest.Says(t, "the log", log.String(), "the file was busy")
 }
 
 func TestMain(m *testing.M) { sandboxtest.Run(m) }
@@ -249,6 +258,8 @@ func TestOpenRefuses(t *testing.T) {
 	execSQL(t, rekeyed, `UPDATE service SET master_key = randomblob(32)`)
 	damaged := read(t, first.path)
 	copy(damaged[len(damaged)/2:], bytes.Repeat([]byte{0xa5}, 10_000)) // some pages
+	headless := read(t, first.path)
+	copy(headless[100:], bytes.Repeat([]byte{0xa5}, 100)) // of its first page, behind what marks it
 	locked, refused := filepath.Join(folder, "locked"), "not writable"
 	sandboxtest.Must(0, os.Mkdir(locked, 0o500))
 	if os.Geteuid() == 0 { // root may write everywhere
@@ -260,6 +271,8 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		"a locked folder":    {sandbox.Options{Path: filepath.Join(locked, "x.db")}, refused},
 		"a damaged file":     {sandbox.Options{Path: written(t, damaged)}, "damaged; restore its last copy or snapshot"},
+		"a damaged page":     {sandbox.Options{Path: written(t, headless)}, "damaged; restore its last copy or snapshot"},
+		"a long name":        {sandbox.Options{Path: filepath.Join(folder, strings.Repeat("x", 300))}, "cannot open the sandbox file: "},
 		"another master key": {sandbox.Options{Path: rekeyed}, "does not fit its accounts"},
 		"no path":            {sandbox.Options{}, "give a path"},
 		"no certificate":     {sandbox.Options{Path: ":memory:", WebhookCA: []byte("no certificate")}, "PEM"},

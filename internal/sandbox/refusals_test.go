@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -154,6 +155,10 @@ func TestAuditsKeepNobodyWaiting(t *testing.T) {
 		t.Errorf("%d calls were answered while %d audits were", calls, audits/2)
 	}
 	group.Wait()
+	execSQL(t, s.path, `UPDATE ledger_postings SET amount = amount + 1 WHERE amount = 1`)
+	if problems := s.Get("/_sandbox/ledger").Body["problems"].([]any); len(problems) != 100 {
+		t.Errorf("%d problems are told", len(problems))
+	}
 }
 
 func TestLedgerNoticesEveryError(t *testing.T) {
@@ -206,6 +211,11 @@ func TestResetDuringACall(t *testing.T) {
 		synctest.Wait()
 		s.Post("/_sandbox/reset", "").OK(200)
 		sandboxtest.Equal(t, "the status", (<-issued).Status, 201)
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		if a := s.Send(gone, http.MethodPost, "/api/v1/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`); a.Err == nil {
+			t.Error("who has gone away is answered")
+		}
 		sandboxtest.Equal(t, "the wallet holds", s.Wallet().String(), "9949.00")
 		s.Balanced()
 	})
@@ -217,8 +227,7 @@ func TestTheContractIsServed(t *testing.T) {
 	t.Parallel()
 	s := startWithContract(t, wallet(2_000_000*usd.Dollar))
 	served := s.Send(t.Context(), "GET", "/_sandbox/openapi.yaml", nil, "Authorization", "").OK(200)
-	contract, _ := openapi.Contract()
-	if served.Header.Get("Content-Type") != "application/yaml" || served.Raw != string(contract) {
+	if served.Header.Get("Content-Type") != "application/yaml" || served.Raw != string(openapi.Contract()) {
 		t.Errorf("%s is served: %.200s", served.Header.Get("Content-Type"), served.Raw)
 	}
 	if testing.Short() {

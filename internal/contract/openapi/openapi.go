@@ -20,24 +20,25 @@ var (
 )
 
 // Contract returns the contract: OpenAPI 3.0 in YAML.
-func Contract() ([]byte, error) { return contract, nil }
+func Contract() []byte { return contract }
 
 // Control returns the document of the control calls, likewise.
-func Control() ([]byte, error) { return control, nil }
+func Control() []byte { return control }
 
 // JSON has a document in JSON.
-func JSON(document func() ([]byte, error)) func() ([]byte, error) {
-	return func() ([]byte, error) {
-		text, err := document()
-		if err != nil {
-			return nil, err
-		}
-		var value any
-		if err := yaml.Unmarshal(text, &value); err != nil {
-			return nil, err
-		}
-		return json.Marshal(value)
-	}
+func JSON(document func() []byte) func() []byte {
+	return func() []byte { return encode(decode[any](document())) }
+}
+
+// decode and encode cannot fail: the documents are the program's own.
+func decode[T any](document []byte) (value T) {
+	_ = yaml.Unmarshal(document, &value)
+	return value
+}
+
+func encode(value any) []byte {
+	text, _ := json.Marshal(value) //nolint:errchkjson // of what was read
+	return text
 }
 
 // call is one of the control document.
@@ -48,20 +49,15 @@ type call struct {
 }
 
 // Calls lists the control calls in JSON, by their paths.
-func Calls() ([]byte, error) {
-	var document struct {
-		Paths map[string]map[string]any `yaml:"paths"`
-	}
-	if err := yaml.Unmarshal(control, &document); err != nil {
-		return nil, err
-	}
+func Calls() []byte {
+	paths := decode[struct{ Paths map[string]map[string]any }](control).Paths
 	var calls []call
-	for _, path := range slices.Sorted(maps.Keys(document.Paths)) {
-		for _, method := range slices.Sorted(maps.Keys(document.Paths[path])) {
-			if operation, ok := document.Paths[path][method].(map[string]any); ok { // not the parameters
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		for _, method := range slices.Sorted(maps.Keys(paths[path])) {
+			if operation, ok := paths[path][method].(map[string]any); ok { // not the parameters
 				calls = append(calls, call{strings.ToUpper(method), "/_sandbox" + path, operation["summary"]})
 			}
 		}
 	}
-	return json.Marshal(map[string][]call{"data": calls})
+	return encode(map[string][]call{"data": calls})
 }

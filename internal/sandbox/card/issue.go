@@ -111,7 +111,7 @@ func (c *Card) insert(call *server.Call) (err error) {
 	pan := call.Keys.PAN(c.PublicID)
 	c.Last4 = pan[len(pan)-4:]
 	c.CreatedAt = wire.Time{Time: now}
-	c.ExpiresAt = time.Date(now.Year()+validYears, now.Month()+1, 0, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+	c.ExpiresAt = now.AddDate(validYears, 1, -now.Day()).Format(time.DateOnly)
 	if c.LedgerAccountID, err = ledger.Open(call.Tx, call.Account.ID, ledger.Card); err != nil {
 		return err
 	}

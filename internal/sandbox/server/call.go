@@ -21,7 +21,7 @@ import (
 
 // Operation is a call that is made by hand, not by a client of the API.
 type Operation struct {
-	Route string            // its method and path, as in "POST /api/v1/cards/{card_id}/freeze"
+	Route string            // the method and path of one that there is, as in "POST /api/v1/cards/{card_id}/freeze"
 	Path  map[string]string // the path's parameters
 	Body  []byte
 }
@@ -42,13 +42,9 @@ func (o Operation) request(ctx context.Context) *http.Request {
 // it, and decodes the response, unless into is nil. An error leaves undone what the
 // operation has not begun alone.
 func (c *Call) Do(by account.Account, o Operation, into any) error {
-	route, found := c.Routes[o.Route]
-	if !found {
-		return unknownPath()
-	}
 	part := *c
 	part.Account, part.request, part.body = by, o.request(c.request.Context()), wire.Body{Raw: o.Body}
-	res, err := route.Handle(&part)
+	res, err := c.Routes[o.Route].Handle(&part)
 	if err != nil || into == nil {
 		return err
 	}
@@ -59,23 +55,18 @@ func (c *Call) Do(by account.Account, o Operation, into any) error {
 // limits of requests are for clients, and so is the request log; a limit of the
 // operation's own holds. The error says to a person why nothing was done.
 func (s *Server) Do(ctx context.Context, by account.Account, o Operation) (res wire.Response, refused *wire.Error) {
-	route, found := s.Routes[o.Route]
-	if !found {
-		return wire.Response{}, unknownPath()
-	}
-	x := &exchange{id: vault.Token("req_"), route: route, account: by, request: o.request(ctx), body: wire.Body{Raw: o.Body}}
+	x := &exchange{id: vault.Token("req_"), route: s.Routes[o.Route], account: by, request: o.request(ctx), body: wire.Body{Raw: o.Body}}
 	if x.route.Class != "" {
 		defer func() { _ = s.Recorder.Flush(ctx) }() // what cannot be written now is written later
 	}
 	res, err := s.transact(ctx, x, s.DB.ReadLong, func(c *Call) (_ wire.Response, err error) {
-		if c.Quirks, err = behavior.ReadQuirks(c.Tx); err != nil {
-			return wire.Response{}, err
-		}
+		var unread error
+		c.Quirks, unread = behavior.ReadQuirks(c.Tx)
 		if x.limits, err = behavior.ReadLimits(c.Tx); err != nil || x.route.Class == "" {
 			x.limits = behavior.Limits{} // those of requests are for clients
 		}
 		x.now = c.Tx.Now()
-		if err := cmp.Or(err, s.authorize(x)); err != nil {
+		if err := cmp.Or(unread, err, s.authorize(x)); err != nil {
 			return wire.Response{}, err
 		}
 		return x.route.Handle(c)

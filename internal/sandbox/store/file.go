@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -22,6 +23,9 @@ import (
 var errNotSQLite = errors.New("it is not a SQLite file; choose another path")
 
 var errDamaged = errors.New("it is damaged; restore its last copy or snapshot, with the Terraform state of that time")
+
+// private is the mode of all files: their owner's alone.
+const private = 0o600
 
 // prepareFile makes a missing file, for its owner alone: it holds the key that
 // card numbers are derived from. It refuses a file that is not a
@@ -36,7 +40,7 @@ func prepareFile(path string, newest int32) (created bool, err error) {
 		return false, fmt.Errorf("cannot open the sandbox file %s: it is not a regular file", path)
 	}
 	created = errors.Is(err, fs.ErrNotExist)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the user's own choice of file
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, private) //nolint:gosec // the user's own choice of file
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return false, fmt.Errorf("cannot open the sandbox file %s: it or its folder is not writable for this user", path)
@@ -57,7 +61,7 @@ func restrict(path string) error {
 	for _, suffix := range []string{"-wal", "-shm", ""} {
 		info, err := os.Stat(path + suffix)
 		if err == nil && info.Mode().Perm()&others != 0 {
-			err = os.Chmod(path+suffix, 0o600)
+			err = os.Chmod(path+suffix, private)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("cannot open the sandbox file %s: it holds the key of all its secrets, other users may read it, and that cannot be changed: %w", path, err)
@@ -70,15 +74,14 @@ func explainOpen(path string, err error) error {
 	if errors.Is(err, ErrBusy) {
 		return fmt.Errorf("cannot open the sandbox file %s: another process has locked it; try again: %w", path, err)
 	}
-	if refused, ok := errors.AsType[*sqlite.Error](err); isFull(err) || ok && refused.Code() == sqlite3.SQLITE_IOERR_SHMSIZE {
+	switch {
+	case isFull(err), isSQLite(err, sqlite3.SQLITE_IOERR_SHMSIZE):
 		err = ErrFull
-	}
-	switch errorCode(err) {
-	case sqlite3.SQLITE_NOTADB:
+	case isSQLite(err, sqlite3.SQLITE_NOTADB):
 		err = errNotSQLite
-	case sqlite3.SQLITE_CORRUPT:
+	case isSQLite(err, sqlite3.SQLITE_CORRUPT):
 		err = errDamaged
-	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
+	case isSQLite(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
 		return fmt.Errorf("cannot open the sandbox file %s: it or its folder is not writable for this user", path)
 	}
 	return fmt.Errorf("cannot open the sandbox file %s: %w", path, err)
@@ -86,16 +89,13 @@ func explainOpen(path string, err error) error {
 
 // isFull tells whether the disk has no room for a write, or the system lets no file be so large.
 func isFull(err error) bool {
-	refused, ok := errors.AsType[*sqlite.Error](err)
-	return ok && (refused.Code() == sqlite3.SQLITE_FULL || refused.Code() == sqlite3.SQLITE_IOERR_WRITE)
+	return isSQLite(err, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 }
 
-// errorCode is the primary code of SQLite's error, 0 where err is another or none.
-func errorCode(err error) int {
-	if refused, ok := errors.AsType[*sqlite.Error](err); ok {
-		return refused.Code() & 0xff
-	}
-	return 0
+// isSQLite tells whether an error of SQLite has one of some codes, as it is or as the kind that it is of.
+func isSQLite(err error, codes ...int) bool {
+	refused, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (slices.Contains(codes, refused.Code()) || slices.Contains(codes, refused.Code()&0xff))
 }
 
 // applicationID marks a SQLite file as a sandbox's ("vcrd").
@@ -138,14 +138,11 @@ func (m mark) refuse(newest int32) error {
 
 // inspect refuses another program's file. What is in a log beside the file, migrate sees.
 func inspect(path string, newest int32) error {
-	db, err := sql.Open("sqlite", fileURI(path, filepath.Separator)+"?mode=ro&immutable=1")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }() // it was only read
+	db, _ := sql.Open("sqlite", fileURI(path, filepath.Separator)+"?mode=ro&immutable=1") // the driver is there
+	defer func() { _ = db.Close() }()                                                     // it was only read
 	var m mark
-	err = db.QueryRow(readMark).Scan(&m.empty, &m.application, &m.version) //nolint:noctx // without a lock there is no wait
-	if errorCode(err) == sqlite3.SQLITE_CORRUPT {
+	err := db.QueryRow(readMark).Scan(&m.empty, &m.application, &m.version) //nolint:noctx // without a lock there is no wait
+	if isSQLite(err, sqlite3.SQLITE_CORRUPT) {
 		return nil // another process may be writing it at this moment: prepare looks again, under a lock
 	}
 	if err = cmp.Or(err, m.refuse(newest)); errors.Is(err, errNewer) {
@@ -167,7 +164,7 @@ func (db *DB) prepare(ctx context.Context) error {
 	if err != nil || db.path == memoryPath {
 		return err
 	}
-	err = db.run(ctx, transaction{db.writer, "BEGIN", context.WithoutCancel(ctx), openTimeout}, check)
+	err = db.run(ctx, transaction{db.writer, "BEGIN", context.WithoutCancel(ctx), longTimeout}, check)
 	if err != nil || found == db.version() {
 		return err
 	}
@@ -185,7 +182,7 @@ func (db *DB) prepare(ctx context.Context) error {
 func (db *DB) migrate(ctx context.Context, older bool) (found int32, err error) {
 	c, err := db.writer.acquire(ctx)
 	if err != nil {
-		return 0, err
+		return found, err
 	}
 	defer db.writer.release(c)
 	tx := &Tx{conn: c, ctx: context.WithoutCancel(ctx)}

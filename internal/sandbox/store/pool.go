@@ -44,12 +44,7 @@ type pool struct {
 }
 
 func openPool(ctx context.Context, source string, size int) (*pool, error) {
-	db, err := sql.Open("sqlite", source)
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(size)
-	db.SetMaxIdleConns(size)
+	db, _ := sql.Open("sqlite", source) // the driver is there
 	p := &pool{db: db, idle: make(chan *conn, size)}
 	for range size {
 		c := &conn{statements: map[string]*sql.Stmt{}}

@@ -23,9 +23,8 @@ const (
 	memoryPath = ":memory:"
 	// busyTimeout is how long a transaction waits for others of this process, or of another one.
 	busyTimeout = 3 * time.Second
-	// openTimeout is how long it is waited for others that open the file as well.
-	openTimeout = 30 * time.Second
-	// longTimeout is how long a long read waits for others of its kind.
+	// longTimeout is how long a long read waits for others of its kind, and how long
+	// it is waited for others that open the file as well.
 	longTimeout = 30 * time.Second
 	// busyPause is how long to wait before a lock is tried again.
 	busyPause = 2 * time.Millisecond
@@ -90,7 +89,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if db.target, err = filepath.EvalSymlinks(db.path); err != nil {
 		return nil, fmt.Errorf("cannot open the sandbox file: %w", err)
 	}
-	db.lock = flock.New(db.target+".lock", flock.SetPermissions(0o600))
+	db.lock = flock.New(db.target+".lock", flock.SetPermissions(private))
 	if err := db.open(ctx); err != nil {
 		return nil, explainOpen(db.path, err)
 	}
@@ -103,7 +102,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 
 // open opens every connection at once: later, the name may be another file's.
 func (db *DB) open(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, ErrBusy)
+	ctx, cancel := context.WithTimeoutCause(ctx, longTimeout, ErrBusy)
 	defer cancel()
 	if db.writer, err = openPool(ctx, dataSource(db.path, true), 1); err != nil {
 		return err
@@ -139,7 +138,7 @@ func (db *DB) Created() bool { return db.created }
 func retryBusy(ctx context.Context, try func() error) error {
 	for {
 		err := try()
-		if errorCode(err) != sqlite3.SQLITE_BUSY {
+		if !isSQLite(err, sqlite3.SQLITE_BUSY) {
 			return err
 		}
 		select {
@@ -179,7 +178,7 @@ func (db *DB) Snapshot(ctx context.Context, path string) (err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the user's own choice of file
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, private) //nolint:gosec // the user's own choice of file
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s is there already; a snapshot is a new file", path)
 	}
@@ -239,7 +238,7 @@ func (db *DB) Write(ctx context.Context, f func(*Tx) error) error {
 
 // Begin is Write for the first transaction, which waits as long as Open does.
 func (db *DB) Begin(ctx context.Context, f func(*Tx) error) error {
-	return db.run(ctx, transaction{db.writer, "BEGIN IMMEDIATE", context.WithoutCancel(ctx), openTimeout}, f)
+	return db.run(ctx, transaction{db.writer, "BEGIN IMMEDIATE", context.WithoutCancel(ctx), longTimeout}, f)
 }
 
 type transaction struct {
@@ -281,12 +280,8 @@ func (db *DB) run(ctx context.Context, t transaction, f func(*Tx) error) error {
 	return nil
 }
 
-const (
-	// watchInterval is how long the log has to be left alone to be idle.
-	watchInterval = 200 * time.Millisecond
-	// maxLog is in bytes. A longer log is emptied amid traffic as well.
-	maxLog = 32 << 20
-)
+// watchInterval is how long the log has to be left alone to be idle.
+const watchInterval = 200 * time.Millisecond
 
 // watch keeps the named file whole: people copy that one file. What is in the
 // log beside it is brought in as soon as nobody writes.
@@ -307,7 +302,7 @@ func (db *DB) watch() {
 			continue
 		}
 		idle := before != nil && log.ModTime().Equal(before.ModTime()) && log.Size() == before.Size()
-		if log.Size() > 0 && (idle || log.Size() > maxLog) {
+		if idle && log.Size() > 0 {
 			db.checkpoint()
 		}
 		before = log

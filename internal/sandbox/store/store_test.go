@@ -46,15 +46,24 @@ func TestOpenWaitsForALock(t *testing.T) {
 	defer func() { _ = db.Close() }()
 	db.SetMaxOpenConns(1)
 	sandboxtest.Must(db.ExecContext(t.Context(), "BEGIN IMMEDIATE"))
-	ended, end := context.WithCancel(t.Context())
-	end()
-	if opened, err := store.Open(ended, store.Options{Path: path}); err == nil {
-		_ = opened.Close()
-		t.Fatal("a locked file was opened")
+	ended, end := context.WithCancelCause(t.Context())
+	end(store.ErrBusy)
+	refused := func(what, with string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), with) {
+			t.Errorf("%s: %v, want %q", what, err, with)
+		}
 	}
+	_, err := store.Open(ended, store.Options{Path: path})
+	refused("opening a locked file", "another process has locked it; try again", err)
 	time.AfterFunc(100*time.Millisecond, func() { _, _ = db.ExecContext(context.Background(), "ROLLBACK") })
 	opened := sandboxtest.Must(store.Open(t.Context(), store.Options{Path: path}))
+	refused("a snapshot that was given up", "cannot write the snapshot "+path+".copy", opened.Snapshot(ended, path+".copy"))
+	if _, err := os.Stat(path + ".copy"); err == nil {
+		t.Error("half a snapshot is left")
+	}
 	sandboxtest.Must(0, opened.Close())
+	refused("a read of a closed file", "the database is closed", opened.Read(t.Context(), func(*store.Tx) error { return nil }))
 }
 
 const endless = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT MAX(i) FROM n`

@@ -66,7 +66,7 @@ func (tx *Tx) Exec(query string, args ...any) error {
 func (tx *Tx) Insert(query string, args ...any) (id int64, err error) {
 	res, err := tx.exec(query, args)
 	if err != nil {
-		return 0, err
+		return id, err
 	}
 	return res.LastInsertId()
 }
@@ -151,15 +151,10 @@ func columns(all []any, of reflect.Value) []any {
 // JSON reads a column of JSON into what it points to.
 type JSON struct{ Into any }
 
-// Scan leaves it as it is where there is null.
+// Scan refuses what is not JSON.
 func (j JSON) Scan(column any) error {
-	switch text := column.(type) {
-	case nil:
-		return nil
-	case string:
-		return json.Unmarshal([]byte(text), j.Into)
-	}
-	return fmt.Errorf("JSON is a %T", column)
+	text, _ := column.(string)
+	return json.Unmarshal([]byte(text), j.Into)
 }
 
 // Where is a condition on rows, with its arguments.

@@ -69,13 +69,8 @@ type Page struct {
 	Size   int64
 }
 
-// Offset is how many elements come before the page.
-func (p Page) Offset() int64 {
-	if p.Number-1 > math.MaxInt64/p.Size-1 {
-		return math.MaxInt64 - p.Size
-	}
-	return (p.Number - 1) * p.Size
-}
+// Offset is how many elements come before the page; no list has as many pages as the most here.
+func (p Page) Offset() int64 { return min(p.Number-1, math.MaxInt32) * p.Size }
 
 // Page reads page and per_page.
 func (q *Query) Page() Page {
