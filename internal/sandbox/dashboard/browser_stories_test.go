@@ -311,7 +311,7 @@ func night(t *testing.T) (s *sandboxtest.Server, cards map[string]string) {
 	t.Helper()
 	world := sandboxtest.Must(os.ReadFile("../../../examples/world.yaml"))
 	inbox := sandboxtest.NewReceiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
-	s = sandboxtest.Start(t, inbox.Trusted, sandboxtest.WithDashboard, sandboxtest.StartingAt(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
+	s = sandboxtest.Start(t, inbox.Trusted, sandboxtest.WithDashboard, sandboxtest.Stopped(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
 	s.Post("/_sandbox/seed", string(world)).OK(http.StatusCreated)
 	cards = map[string]string{}
 	for _, card := range s.Get("/cards").Data() {
@@ -332,11 +332,11 @@ func night(t *testing.T) (s *sandboxtest.Server, cards map[string]string) {
 	run("decade00", http.MethodPost, "/cards/"+cards["social-ads"]+"/withdraw", `{"amount":12.50}`).OK(http.StatusOK)
 	s.Fault(`{"method":"POST","path":"/cards/*/unfreeze","then":{"status":429,"body":{"error":"rate_limited","message":"the API key has used up a limit"}}}`)
 	run("decade00", http.MethodPost, "/cards/"+cards["display-ads"]+"/unfreeze", "")
+	sandboxtest.Eventually(t, func() bool { return strings.Contains(s.Get("/_sandbox/deliveries").Raw, `"tries":[{`) }) // at this time
 	s.Advance("3s")
 	run("decade00", http.MethodPost, "/cards/"+cards["display-ads"]+"/unfreeze", "").OK(http.StatusOK)
 	run("decade00", http.MethodPost, "/cards/"+cards["display-ads"]+"/fund", `{"amount":25000}`).Refused(http.StatusBadRequest, "insufficient_funds", "")
 	s.Authorize(cards["video-ads"], "500", "7311").OK(http.StatusCreated)
-	inbox.Wait(1)
 	s.Get("/_sandbox/requests").OK(http.StatusOK) // by then, they are in the file
 	return s, cards
 }

@@ -114,16 +114,16 @@ func readCard(v *view) (any, error) {
 	}
 	const runs = 5
 	var (
-		more bool
-		errs [5]error
+		more                          bool
+		figures, held, days, log, all error
 	)
-	data.cardFigures, errs[0] = readFigures(v, c)
-	data.Held, errs[1] = c.Held(v.Tx)
-	data.Time, errs[2] = v.timeline(c)
-	data.Runs, errs[3] = requestlog.OfCard(v.Tx, v.Account.ID, c.PublicID, runs)
-	data.Timeline, more, errs[4] = activity.OfCard(v.Tx, c.ID, l.page)
+	data.cardFigures, figures = readFigures(v, c)
+	data.Held, held = c.Held(v.Tx)
+	data.Time, days = v.timeline(c)
+	data.Runs, log = requestlog.OfCard(v.Tx, v.Account.ID, c.PublicID, runs)
+	data.Timeline, more, all = activity.OfCard(v.Tx, c.ID, l.page)
 	l.shows(len(data.Timeline), more)
-	return data, errors.Join(errs[:]...)
+	return data, errors.Join(figures, held, days, log, all)
 }
 
 // followUpForm settles an authorization, or refunds a settlement.

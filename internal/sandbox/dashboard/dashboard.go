@@ -18,7 +18,6 @@ import (
 	"net/url"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -166,7 +165,7 @@ const (
 // liveVersion changes when a page may have.
 func liveVersion(tx *store.Tx) (string, error) {
 	version, err := tx.Version()
-	return version + "." + strconv.FormatInt(tx.Now().UnixMilli()/refreshInterval.Milliseconds(), 36), err
+	return version + "." + fmt.Sprint(tx.Now().UnixMilli()/refreshInterval.Milliseconds()), err
 }
 
 // liveState is what a page that is shown needs to know to be up to date.
@@ -187,8 +186,7 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 		}
 		return connection.Flush()
 	}
-	ticker := time.NewTicker(watchInterval)
-	defer ticker.Stop()
+	tick := time.Tick(watchInterval)
 	for last := ""; ; {
 		if _, found := d.sessions.account(cookie(r)); !found {
 			_ = send("event: ended\ndata:") // nobody to tell when the page was closed
@@ -208,7 +206,7 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 		}
 		last = state.Version
 		select {
-		case <-ticker.C:
+		case <-tick:
 		case <-r.Context().Done():
 			return
 		case <-d.closing:

@@ -1,12 +1,16 @@
 package dashboard_test
 
 import (
+	"flag"
 	"fmt"
 	"net/url"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -130,6 +134,41 @@ func TestFiguresAreSums(t *testing.T) {
 	same("the run's fees", run.figure("Fees"), fees)
 	if t.Logf("%d figures were compared", compared); compared < 40 {
 		t.Error("which are too few")
+	}
+}
+
+var update = flag.Bool("update", false, "write the samples in testdata anew")
+
+// golden fails the test unless a text is as in a file.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		sandboxtest.Must(0, os.WriteFile(file, []byte(got), 0o600))
+	}
+	if diff := cmp.Diff(sandboxtest.File(t, file), got); diff != "" {
+		t.Errorf("%s, which -update writes anew: %s", file, diff)
+	}
+}
+
+// Pages of a world in which much has happened are as they are in testdata, but for what each run has of its own.
+func TestWholePages(t *testing.T) {
+	t.Parallel()
+	s, cards := night(t)
+	execute(t, s)(`UPDATE request_log SET duration_us = '[2000, 10500, 999000, 1000000, 59900000, 60400000]' ->> (id % 6);
+		UPDATE runs SET ended = begun + 1000 * id; UPDATE delivery_tries SET duration_ms = 7`)
+	b := newBrowser(t, s).logIn(s.Key)
+	own := regexp.MustCompile(`(?m)^\s+|127\.0\.0\.1:\d+|(card|txn|wh|evt|dlv)_[1-9a-z]\w{23}|••\d{4}|sandbox-\w+-\w{32}|[0-9a-f]{64}|` +
+		`name="page" value="\w+"|data-version="[^"]*"|/assets/\w+`)
+	for name, path := range map[string]string{
+		"overview": "/", "cards": "/cards", "card": "/cards/" + cards["search-ads"] + "?days=7",
+		"frozen": "/cards/" + cards["display-ads"] + "?days=7", "transactions": "/transactions",
+		"requests": "/requests", "refused": "/requests?outcome=refused", "lost": "/requests?outcome=lost",
+		"faults": "/requests?outcome=fault&method=POST", "reads": "/requests?run=00c0ffee", "plan": "/runs/00c0ffee", "apply": "/runs/decade00",
+		"challenges": "/3ds", "deposits": "/deposits", "webhooks": "/webhooks", "ledger": "/ledger",
+		"entry": "/ledger?entry=60", "world": "/world",
+		"delivery": "/webhooks/" + s.Get("/_sandbox/deliveries").Data()[0]["id"].(string),
+	} {
+		golden(t, "testdata/pages/"+name+".html", own.ReplaceAllString(b.get(path).is(200).text, ""))
 	}
 }
 

@@ -1,7 +1,6 @@
 package dashboard_test
 
 import (
-	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -72,6 +71,7 @@ func TestLongLists(t *testing.T) {
 	}
 	s.Authorize(card, "9000", "7311").OK(201)
 	for range 59 {
+		s.Get("/cards/card_0")
 		s.Post("/_sandbox/accounts", `{"state":"no_deposit"}`).OK(201)
 		s.Post("/webhooks", `{"url":"`+inbox.URL+`","events":["card.frozen"]}`).OK(201)
 	}
@@ -82,7 +82,8 @@ func TestLongLists(t *testing.T) {
 		parts []int
 	}{
 		"/transactions?state=authorized": {`<tr id="txn_`, []int{50, 50, 19}}, "/cards/" + card: {`<tr id="txn_`, []int{49, 50, 21}},
-		"/requests?outcome=refused&method=GET": {`<tr id="request-`, []int{50, 50, 19}}, "/world": {"<tr><td><code>acct_", []int{50, 10}},
+		"/requests?outcome=refused&method=GET": {`<tr id="request-`, []int{50, 50, 50, 28}},
+		"/runs/1":                              {`<tr id="request-`, []int{200, 39}}, "/world": {"<tr><td><code>acct_", []int{50, 10}},
 	} {
 		var parts []int
 		below, _, _ := strings.Cut(path, "?")
@@ -101,8 +102,9 @@ func TestLongLists(t *testing.T) {
 	b.get("/webhooks?endpoints=2").counts(`<tr id="wh_`, 9).counts(`<tr id="dlv_`, 50)
 	b.get("/webhooks?endpoints=2&page=2").counts(`<tr id="dlv_`, 9).has("endpoints=1&amp;page=2", "endpoints=2&amp;page=1")
 	for number, part := range map[string]string{
-		"999999": "No transactions match", "9223372036854775807": "No transactions match",
-		"99999999999999999999": "1–50 of 120", "0": "1–50 of 120", "-1": "1–50 of 120", "x": "1–50 of 120",
+		"2": "51–100 of 120", "4": "No transactions match", "999999": "No transactions match",
+		"9223372036854775807": "1–50 of 120", "99999999999999999999": "1–50 of 120",
+		"0": "1–50 of 120", "-1": "1–50 of 120", "x": "1–50 of 120",
 	} {
 		b.get("/transactions?page=" + number).is(200).has(part)
 	}
@@ -182,44 +184,6 @@ func TestRequests(t *testing.T) {
 	b.get("/runs/1").has("<h1>Other client").counts(`<tr id="request-`, 8).counts("try 2", 1).lacks(s.Key)
 	b.post("/requests", "forget").has("The requests are forgotten.", "No client has asked for anything")
 	sandboxtest.Equal(t, "requests left", len(s.Get("/_sandbox/requests").OK(200).Data()), 0)
-}
-
-// The requests of a process stand under one heading that says how it went.
-func TestRequestsByRun(t *testing.T) {
-	t.Parallel()
-	s, b := start(t)
-	plan := []string{"User-Agent", "terraform-provider-vcard/1.0.0 Terraform/1.14.0 run/00c0ffee"}
-	apply := []string{"User-Agent", "terraform-provider-vcard/1.0.0 Terraform/1.14.0 run/decade00"}
-	s.Call(http.MethodGet, "/cards", nil, plan...).OK(200)
-	card := s.Post("/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`, apply...).OK(201).Text("id")
-	s.Fault(`{"method":"POST","path":"/cards/*/fund","when":"after","then":"drop"}`)
-	s.Unrepeated().Send(t.Context(), http.MethodPost, "/cards/"+card+"/fund", `{"amount":5}`, append(apply, sandboxtest.IdempotencyKey, "k")...)
-	s.Get("/_sandbox/requests").OK(200)
-	b.get("/requests?run=decade00&outcome=lost").has(`class="badge lost"`)
-	s.Call(http.MethodGet, "/cards/"+card, nil, apply...).OK(200)
-	s.Post("/cards/"+card+"/fund", `{"amount":500000}`, apply...).Refused(400, "insufficient_funds", "")
-	s.Get("/_sandbox/requests").OK(200)
-
-	b.get("/requests").has("4 <span class=\"badge failed\">1 refused</span> <span class=\"badge lost\">1 lost</span>").
-		matches("(?s)Apply <code>decade00</code>.*Plan <code>00c0ffee</code>").counts(`<a href="/runs/`, 2)
-	b.get("/runs/decade00").has("-56.00 <small>USDT", "issued, funded ", "55.00</td>", "&#43;55.00", "fault 1: no answer, once the call is committed",
-		`<span class="badge failed">refused</span> the wallet holds 9944.00 USD, less than the 500000.00 USD to move`, `<a href="/ledger?entry=3">&#43;5.00</a>`).
-		counts(`<tr id="request-`, 4)
-	b.get("/runs/00c0ffee").has("Plan <code>00c0ffee</code>", "Nothing: it only read.", "all answered")
-	b.get("/runs/none").is(404).has("There is no run")
-	b.get("/ledger?entry=3").has("card funded", `href="/runs/decade00"`).counts("<tbody id=", 1)
-	for _, page := range []string{"/", "/cards/" + card} {
-		b.get(page).has(`Funded from the wallet</bdi> <a class="run-link" href="/runs/decade00">`, "Apply <code>decade00</code>")
-	}
-	b.get("/requests?run=00c0ffee").has(`<tr id="request-`).lacks("<b>POST</b>")
-	b.get("/requests?outcome=refused").has("less than the 500000.00 USD", `href="/runs/decade00#request-`).lacks("<b>GET</b>")
-	b.get("/requests?outcome=fault").has("fault 1: ").lacks("<b>GET</b>", "less than")
-	b.get("/requests?method=DELETE").has("No requests match")
-	lost := s.Get("/_sandbox/requests").OK(200).Data()[2]
-	sandboxtest.Equal(t, "the run of the lost call", lost["run"], any("decade00"))
-	if fault := fmt.Sprint(lost["fault"]); !strings.HasPrefix(fault, "fault 1: ") {
-		t.Errorf("the fault of the lost call is %q", fault)
-	}
 }
 
 // Endpoints are told apart by their paths and say how they do. Deliveries are filtered,

@@ -18,7 +18,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wallet"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -51,14 +50,14 @@ func readAttention(v *view) (a attention, err error) {
 	yesterday := v.Tx.Now().Truncate(24 * time.Hour).Add(-24 * time.Hour)
 	a.Since = yesterday.Format(time.DateOnly)
 	declines := transaction.Filter{State: transaction.Declined, From: yesterday, Purchases: true}
+	var failing, sums, declined, cards, pending error
 	found, err := card.InNeed(v.Tx, v.Account.ID, 2*most)
-	errs := [6]error{err}
-	a.Failing, errs[1] = webhook.Failing(v.Tx, v.Account.ID, most)
-	a.Declines, errs[2] = transaction.Sum(v.Tx, v.Account.ID, declines)
-	a.Declined, errs[3] = activity.OfPurchases(v.Tx, v.Account.ID, declines, wire.Page{Number: 1, Size: most})
-	a.Cards, errs[4] = readAllFigures(v, found)
-	a.Challenges, errs[5] = threeds.CountPending(v.Tx, v.Account.ID)
-	return a, errors.Join(errs[:]...)
+	a.Failing, failing = webhook.Failing(v.Tx, v.Account.ID, most)
+	a.Declines, sums = transaction.Sum(v.Tx, v.Account.ID, declines)
+	a.Declined, declined = activity.OfPurchases(v.Tx, v.Account.ID, declines, firstPage(most))
+	a.Cards, cards = readAllFigures(v, found)
+	a.Challenges, pending = threeds.CountPending(v.Tx, v.Account.ID)
+	return a, errors.Join(err, failing, sums, declined, cards, pending)
 }
 
 // gettingStarted is what makes a first card.
@@ -84,21 +83,21 @@ func readOverview(v *view) (any, error) {
 	}
 	o := &overview{Wallet: balances[string(ledger.Wallet)], Held: balances[string(ledger.Holds)], OnCards: balances[string(ledger.Card)]}
 	const largest, newest, lastRuns = 8, 12, 5
-	var errs [9]error
-	o.Pending, errs[0] = wallet.PendingDeposits(v.Tx, v.Account.ID)
-	o.Counts, errs[1] = card.CountByStatus(v.Tx, v.Account.ID)
-	o.Time, errs[2] = v.timeline(nil)
-	o.Runs, _, errs[3] = requestlog.Runs(v.Tx, v.Account.ID, wire.Page{Number: 1, Size: lastRuns})
-	o.Attention, errs[4] = readAttention(v)
-	o.Spending, errs[5] = transaction.LargestSpending(v.Tx, v.Account.ID, largest)
-	o.Spent, errs[6] = transaction.Spent(v.Tx, v.Account.ID, 0)
-	o.Limits, errs[7] = readLimits(v)
-	o.Newest, _, errs[8] = activity.OfAccount(v.Tx, v.Account.ID, wire.Page{Number: 1, Size: newest})
+	var pending, counts, days, runs, attention, spending, spent, limits, all error
+	o.Pending, pending = wallet.PendingDeposits(v.Tx, v.Account.ID)
+	o.Counts, counts = card.CountByStatus(v.Tx, v.Account.ID)
+	o.Time, days = v.timeline(nil)
+	o.Runs, _, runs = requestlog.Runs(v.Tx, v.Account.ID, firstPage(lastRuns))
+	o.Attention, attention = readAttention(v)
+	o.Spending, spending = transaction.LargestSpending(v.Tx, v.Account.ID, largest)
+	o.Spent, spent = transaction.Spent(v.Tx, v.Account.ID, 0)
+	o.Limits, limits = readLimits(v)
+	o.Newest, _, all = activity.OfAccount(v.Tx, v.Account.ID, firstPage(newest))
 	if o.Counts == (card.Counts{}) {
 		o.Start = &gettingStarted{Address: v.Address}
 		v.response("show-key", o.Start)
 	}
-	return o, errors.Join(errs[:]...)
+	return o, errors.Join(pending, counts, days, runs, attention, spending, spent, limits, all)
 }
 
 func readLimits(v *view) ([]limitUse, error) {

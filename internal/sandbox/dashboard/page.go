@@ -209,13 +209,11 @@ func (f *frame) Value(action, field, first string) string {
 	return first
 }
 
-// render writes a page as a whole, or an error.
+// render writes a page as a whole. A template that fails is a bug.
 func (d *Dashboard) render(w http.ResponseWriter, name string, status int, f *frame) {
 	var b bytes.Buffer
 	if err := d.template(&b, name, f); err != nil {
-		d.Server.Logger.Error("a page could not be shown", "page", name, "error", err)
-		http.Error(w, "The page could not be shown; the server's log says why.", http.StatusInternalServerError)
-		return
+		panic(err)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)

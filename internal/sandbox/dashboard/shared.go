@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
+	"math"
 	"net/url"
 	"reflect"
 	"slices"
@@ -187,6 +188,9 @@ type list struct {
 // pageSize is how many rows a page shows.
 const pageSize = 50
 
+// firstPage is as many rows as a part of a page shows.
+func firstPage(rows int64) wire.Page { return wire.Page{Number: 1, Size: rows} }
+
 // list reads the filter and the page that a query asks for, the first one by default.
 func (v *view) list(fields ...*choices) *list {
 	v.listed = v.listOf("page", fields...)
@@ -195,12 +199,10 @@ func (v *view) list(fields ...*choices) *list {
 
 // listOf is list for a page with several of them, whose numbers have other names.
 func (v *view) listOf(param string, fields ...*choices) *list {
-	const last = 1_000_000
-	number, err := strconv.ParseInt(v.Query.Get(param), 10, 64)
-	if err != nil || number < 1 {
-		number = 1
+	l := &list{Fields: fields, Backward: "Newer", Forward: "Older", query: v.Query, param: param, page: firstPage(pageSize)}
+	if number, err := strconv.Atoi(v.Query.Get(param)); err == nil && number > 0 && number < math.MaxInt32 {
+		l.page.Number = int64(number)
 	}
-	l := &list{Fields: fields, Backward: "Newer", Forward: "Older", query: v.Query, param: param, page: wire.Page{Number: min(number, last), Size: pageSize}}
 	for _, f := range fields {
 		f.Chosen = v.Query.Get(f.Name)
 	}
@@ -226,10 +228,10 @@ func (l *list) Filtered() bool {
 func (l *list) shows(rows int, more bool) {
 	l.First, l.Last = l.page.Offset()+1, l.page.Offset()+int64(rows)
 	if l.page.Number > 1 {
-		l.Newer = with(l.query, l.param, strconv.FormatInt(l.page.Number-1, 10))
+		l.Newer = with(l.query, l.param, fmt.Sprint(l.page.Number-1))
 	}
 	if more {
-		l.Older = with(l.query, l.param, strconv.FormatInt(l.page.Number+1, 10))
+		l.Older = with(l.query, l.param, fmt.Sprint(l.page.Number+1))
 	}
 }
 

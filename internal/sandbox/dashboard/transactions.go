@@ -8,7 +8,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -73,13 +72,12 @@ func readTransaction(v *view) (any, error) {
 	for _, t := range chain {
 		p.Chain, ids = append(p.Chain, step{Transaction: t}), append(ids, t.ID)
 	}
-	records, err := activity.OfPurchases(v.Tx, v.Account.ID, transaction.Filter{ID: ids[0]}, wire.Page{Number: 1, Size: 1})
+	records, err := activity.OfPurchases(v.Tx, v.Account.ID, transaction.Filter{ID: ids[0]}, firstPage(pageSize))
 	if err != nil {
 		return nil, err
 	}
 	p.Record = records[0]
-	all := wire.Page{Number: 1, Size: pageSize}
-	if p.Entries, _, err = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Transactions: ids}, all); err != nil {
+	if p.Entries, _, err = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Transactions: ids}, firstPage(pageSize)); err != nil {
 		return nil, err
 	}
 	for _, e := range p.Entries {
@@ -93,7 +91,7 @@ func readTransaction(v *view) (any, error) {
 			}
 		}
 	}
-	p.Deliveries, _, err = webhook.Newest(v.Tx, v.Account.ID, webhook.Filter{Subjects: ids}, all)
+	p.Deliveries, _, err = webhook.Newest(v.Tx, v.Account.ID, webhook.Filter{Subjects: ids}, firstPage(pageSize))
 	return p, err
 }
 

@@ -130,46 +130,57 @@ func TestUnusualWorld(t *testing.T) {
 	}
 }
 
-// One press fills days, the same ones for the same seed, and the books stay balanced.
+// One press fills days, the same ones for the same seed, and the books stay balanced. The
+// overview has the newest of what is more.
 func TestSimulate(t *testing.T) {
 	t.Parallel()
-	var made []string
-	for range 2 {
-		s, b := start(t, sandboxtest.StartingAt(day(1)))
-		press := []string{"days", "10", "purchases_per_day", "12", "declines", "10", "seed", "7", "merchants", "Shop A, Shop B"}
-		b.post("/world", "simulate", press[:8]...).has("No active card can pay")
-		s.Unlimited()
-		s.Issue("500", `"label":"search"`)
-		s.Issue("300", `"label":"travel"`, `"allowed_categories":["travel"]`)
-		b.post("/world", "simulate", press...).has("120 purchases were made on 2 cards, of which 12 were declined")
-		b.get("/transactions").has("Shop A", "Shop B", "travel", "declined", "settled").lacks("category not allowed")
-		made = append(made, regexp.MustCompile(`(txn|card)_\w+|T[\d:.]+Z`).ReplaceAllString(listed(s), ""))
-		if days := strings.Count(b.get("/").text, `id="day-2026-03-`); days < 10 {
-			t.Errorf("%d days have purchases", days)
-		}
-		s.Post("/_sandbox/simulate", `{"days":366,"purchases_per_day":500}`).Refused(400, "invalid_request", "5000")
-		s.As(newKey(s, "")).Post("/_sandbox/simulate", `{"days":1}`).Refused(403, "first_account_only", "")
-		of := func(kind string) int { return strings.Count(listed(s), `"type":"`+kind+`"`) }
-		settled, declined := of("settlement"), of("decline")
-		more := s.Post("/_sandbox/simulate", `{"days":2,"purchases_per_day":12,"declines":20,"seed":3}`).OK(http.StatusCreated)
-		sandboxtest.Equal(t, "purchases", more.Text("purchases"), "24")
-		sandboxtest.Equal(t, "settled ones", more.Text("settled"), fmt.Sprint(of("settlement")-settled))
-		sandboxtest.Equal(t, "declined ones", more.Text("declined"), "5")
-		sandboxtest.Equal(t, "declines of them", of("decline")-declined, 5)
-		for range 150 {
-			s.Issue("50", `"auto_freeze_at":45`, `"spending_limit":48`)
-		}
-		all := s.Post("/_sandbox/simulate", `{"days":2,"purchases_per_day":300,"declines":6}`).OK(http.StatusCreated)
-		sandboxtest.Equal(t, "declined ones of many cards", all.Text("declined"), "36")
-		s.Post("/_sandbox/simulate", `{"days":10,"purchases_per_day":500,"declines":0}`).Refused(400, "invalid_request", "can pay")
-		for _, card := range s.Get("/cards?status=active&per_page=100").Data() {
-			if len(s.Get("/transactions?card_id="+card["id"].(string)).Data()) == 0 {
-				t.Errorf("%s took no part", card["id"])
-			}
-		}
-		s.Balanced()
+	s, b := start(t, sandboxtest.Stopped(day(1)))
+	press := []string{"days", "4", "purchases_per_day", "9", "declines", "10", "seed", "7", "merchants", "Shop A, Shop B"}
+	b.post("/world", "simulate", press[:8]...).has("No active card can pay")
+	s.Unlimited()
+	s.Issue("500", `"label":"search"`)
+	travel := s.Issue("300", `"label":"travel"`, `"allowed_categories":["travel"]`)
+	b.post("/world", "simulate", press...).has("36 purchases were made on 2 cards, of which 4 were declined")
+	made := regexp.MustCompile(`"(id|card_id)":"\w+",|\n`).ReplaceAllString(listed(s), "")
+	golden(t, "testdata/simulated.txt", strings.ReplaceAll(made, "},{", "},\n{"))
+	sandboxtest.Equal(t, "days that have purchases", strings.Count(b.get("/").text, `id="day-2026-03-`), 5)
+	s.Post("/_sandbox/simulate", `{"days":366,"purchases_per_day":500}`).Refused(400, "invalid_request", "5000")
+	s.As(newKey(s, "")).Post("/_sandbox/simulate", `{"days":1}`).Refused(403, "first_account_only", "")
+	of := func(kind string) int { return strings.Count(listed(s), `"type":"`+kind+`"`) }
+	settled, declined := of("settlement"), of("decline")
+	more := s.Post("/_sandbox/simulate", `{"days":2,"purchases_per_day":12,"declines":20,"seed":3}`).OK(http.StatusCreated)
+	sandboxtest.Equal(t, "purchases", more.Text("purchases"), "24")
+	sandboxtest.Equal(t, "settled ones", more.Text("settled"), fmt.Sprint(of("settlement")-settled))
+	sandboxtest.Equal(t, "declined ones", more.Text("declined"), "5")
+	sandboxtest.Equal(t, "declines of them", of("decline")-declined, 5)
+	for range 150 {
+		s.Issue("50", `"auto_freeze_at":45`, `"spending_limit":48`)
 	}
-	sandboxtest.Equal(t, "the purchases of the same seed", made[1], made[0])
+	all := s.Post("/_sandbox/simulate", nil).OK(http.StatusCreated)
+	sandboxtest.Equal(t, "purchases of 40 days", all.Text("purchases"), "800")
+	sandboxtest.Equal(t, "declined ones of many cards", all.Text("declined"), "40")
+	s.Post("/_sandbox/simulate", `{"days":10,"purchases_per_day":500,"declines":0}`).Refused(400, "invalid_request", "can pay")
+	for _, card := range s.Get("/cards?status=active&per_page=100").Data() {
+		if len(s.Get("/transactions?card_id="+card["id"].(string)).Data()) == 0 {
+			t.Errorf("%s took no part", card["id"])
+		}
+	}
+	for i := range 7 {
+		s.Authorize(s.Issue("50"), "46", "7311").OK(201)
+		s.Authorize(travel, "9999", "7011").OK(201)
+		s.Post("/webhooks", `{"url":"https://127.0.0.1:1/","events":["card.frozen"]}`).OK(201)
+		s.Call(http.MethodPost, "/cards/"+travel+[]string{"/freeze", "/unfreeze"}[i%2], nil, "User-Agent", fmt.Sprint("run/0000000", i)).OK(200)
+	}
+	sandboxtest.Eventually(t, func() bool { return !strings.Contains(s.Get("/_sandbox/deliveries").Raw, `"tries":[]`) })
+	s.Get("/_sandbox/requests").OK(200) // by then, they are in the file
+	for text, most := range map[string]int{
+		`<tr id="run-`: 5, " card.frozen</a> to": 3, `<b class="number">`: 3, "runs short": 6,
+		`class="share"`: 4 + 8, `<td class="name"><time`: 12,
+	} {
+		b.get("/").counts(text, most)
+	}
+	b.get("/cards/"+travel).counts(`<tr id="run-`, 5)
+	s.Balanced()
 }
 
 // listed is what the API lists of transactions, on all pages.
@@ -309,7 +320,7 @@ func TestLogInsEnd(t *testing.T) {
 	clock := new(wall)
 	s, b := start(t, func(o *sandboxtest.Options) { o.Clock = clock.now })
 	const inside, outside = "<h1>Overview</h1>", "<h1>Log in</h1>"
-	clock.advance(16 * time.Minute)
+	clock.advance(15 * time.Minute)
 	newBrowser(t, s).get(strings.TrimPrefix(s.Link, s.Root())).has("is too old")
 	s.Advance("720h") // the service's own time is no reason to log anybody out
 	b.get("/").has(inside, "2026-03-31")
