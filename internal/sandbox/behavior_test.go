@@ -126,26 +126,6 @@ func TestAFaultIsTakenOnce(t *testing.T) {
 	}
 }
 
-// So are accounts.
-func TestFaultsAreBounded(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	const fault = `{"method":"GET","path":"/bins","then":"pass"}`
-	for range 99 {
-		s.Fault(fault)
-		s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201)
-	}
-	s.Fault(fault)
-	s.Post("/_sandbox/faults", fault).Refused(400, "invalid_request", "100 faults already")
-	s.Post("/_sandbox/accounts", `{"state":"ready"}`).Refused(400, "invalid_request", "100 accounts")
-	s.Delete("/_sandbox/faults").OK(200)
-	s.Fault(fault)
-	s.Post("/_sandbox/reset", "").OK(200)
-	s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201)
-	s.Fault(`{"method":"GET","path":"*","times":0,"then":"pass"}`)
-	s.Get("/api/v1/cards"+strings.Repeat("/x", 5000)).Refused(404, "not_found", "")
-}
-
 // Settings are as documented, take what is named, refuse what they cannot be and stay
 // then, and are as documented again after a reset.
 func TestSettings(t *testing.T) {

@@ -184,12 +184,10 @@ func TestPurchase(t *testing.T) {
 	refund := s.Refund(settlement, "10").Transaction()
 	inbox.Wait(4)
 	for _, id := range []string{authorization, settlement, refund} {
-		b.get("/transactions/"+id).has(authorization, settlement, refund, "<title>Big Ads 40.00 · ", "7311 advertising", "38.50 settled, 10.00 refunded",
-			">-40.25<", ">&#43;1.50<", ">&#43;10.00<", ">-28.75<", `data-label="hold">&#43;40.00<`, `data-label="hold">-40.00<`, ">authorized</a>", ">settled</a>", ">refunded</a>", ">fee</a>",
+		b.get("/transactions/"+id).has(authorization, settlement, refund, "<title>Big Ads 40.00 · ", ">-40.25<", ">&#43;1.50<", ">-28.75<", ">fee</a>",
 			">transaction.authorized</a>", ">transaction.settled</a>", ">transaction.refunded</a>", `value="28.50"`).
 			lacks(other, "card.created", ">card issued</a>").counts(`<tr id="txn_`, 3)
 	}
-	b.get("/transactions").counts(`<tr id="txn_`, 2)
 	b.post("/transactions/"+authorization, "refund", "transaction_id", settlement, "amount", "5").has("is on the card", "15.00 refunded")
 	b.post("/transactions/"+other, "settle", "transaction_id", other, "amount", "1").has("is settled")
 	for _, path := range []string{"/transactions/txn_none", "/transactions/" + card} {
@@ -204,17 +202,10 @@ func TestRelativeTimes(t *testing.T) {
 	s, b := start(t, sandboxtest.Stopped(day(1)))
 	card := s.Issue("100")
 	b.get("/cards/" + card).has(`<time datetime="2026-03-01T12:00:00Z" title="UTC">2026-03-01 12:00:00 <small>now</small></time>`)
-	for _, step := range [][2]string{
-		{"9s", "now"},
-		{"1s", "10 s ago"},
-		{"50s", "1 min ago"},
-		{"59m", "1 h ago"},
-		{"22h59m", "23 h ago"},
-		{"1m", "1 d ago"},
-		{"696h", "30 d ago"},
-	} {
-		s.Advance(step[0])
-		b.get("/cards/" + card).has(`2026-03-01 12:00:00 <small>` + step[1] + `</small></time>`)
+	for step := range strings.SplitSeq("9s now|1s 10 s ago|50s 1 min ago|59m 1 h ago|22h59m 23 h ago|1m 1 d ago|696h 30 d ago", "|") {
+		by, ago, _ := strings.Cut(step, " ")
+		s.Advance(by)
+		b.get("/cards/" + card).has(`2026-03-01 12:00:00 <small>` + ago + `</small></time>`)
 	}
 	s.Advance("24h")
 	b.get("/cards/" + card).has(`title="UTC">2026-03-01 12:00:00</time>`)

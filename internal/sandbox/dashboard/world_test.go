@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"html"
@@ -339,6 +340,47 @@ func TestLogInsEnd(t *testing.T) {
 		jar.SetCookies(root, ended)
 		b.get("/").has(outside)
 	}
+}
+
+// A page that is shown hears of each change, and when its session or the server ends; the
+// time alone is news every ten seconds.
+func TestNews(t *testing.T) {
+	t.Parallel()
+	clock := new(wall)
+	s, b := start(t, func(o *sandboxtest.Options) { o.Clock = clock.now })
+	listen := func() (next func() string) {
+		news := sandboxtest.Must(b.client.Do(sandboxtest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, b.root+"/live", nil))))
+		t.Cleanup(func() { _ = news.Body.Close() })
+		sandboxtest.Equal(t, "Content-Type", news.Header.Get("Content-Type"), "text/event-stream")
+		lines := bufio.NewScanner(news.Body)
+		return func() (event string) {
+			for lines.Scan() && (event == "" || lines.Text() != "") {
+				event += lines.Text()
+			}
+			return event
+		}
+	}
+	version := func() string { return b.get("/").find(`data-version="([^"]*)"`) }
+	said := func(version string) string {
+		return `data: {"version":"` + version + `","now":"2026-03-01T12:00:00.000Z"}`
+	}
+	next, first := listen(), version()
+	sandboxtest.Equal(t, "at first", next(), said(first))
+	s.Fault(`{"method":"GET","path":"/bins","then":"pass"}`)
+	sandboxtest.Equal(t, "after a change", next(), said(version()))
+	changed := version()
+	clock.advance(9 * time.Second)
+	sandboxtest.Equal(t, "nine seconds later", version(), changed)
+	clock.advance(time.Second)
+	sandboxtest.Equal(t, "ten seconds later it is the same", version() == changed, false)
+	next()
+	b.send(http.MethodPost, "/logout", nil)
+	sandboxtest.Equal(t, "in the end", next(), "event: endeddata:")
+	b.logIn(s.Key)
+	next = listen()
+	next()
+	s.Close()
+	sandboxtest.Equal(t, "after the end", next(), "")
 }
 
 // An account that is made after a reset is another one than those before it.
