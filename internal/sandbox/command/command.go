@@ -84,7 +84,6 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func parse(args []string, stdout io.Writer) (settings, error) {
 	var s settings
 	flags := pflag.NewFlagSet("sandbox", pflag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	flags.StringVar(&s.listen, "listen", "127.0.0.1:8420", "address to listen on; port 0 picks a free one")
 	flags.StringVar(&s.data, "data", "vcard-sandbox.db", "file that holds the service; :memory: keeps nothing")
 	flags.StringVar(&s.keyFile, "api-key-file", "", "file with the API key of the first account of a new file; one is made when left out")

@@ -2,6 +2,7 @@ package requestlog
 
 import (
 	"cmp"
+	"errors"
 	"regexp"
 	"strconv"
 	"time"
@@ -19,13 +20,10 @@ const columns = `
 	FROM request_log r JOIN runs u ON u.id = r.run_id LEFT JOIN cards c ON c.public_id = r.card_id AND c.account_id = r.account_id `
 
 // List returns a page of the calls of an account, the oldest first, and how many there are.
-func List(tx *store.Tx, accountID int64, page wire.Page) (entries []*Entry, total int64, err error) {
-	entries, err = store.List[Entry](tx, columns+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`, accountID, page.Size, page.Offset())
-	if err != nil {
-		return nil, 0, err
-	}
-	total, err = store.Value[int64](tx, `SELECT COUNT(*) FROM request_log WHERE account_id = ?`, accountID)
-	return entries, total, err
+func List(tx *store.Tx, accountID int64, page wire.Page) ([]*Entry, int64, error) {
+	entries, err := store.List[Entry](tx, columns+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`, accountID, page.Size, page.Offset())
+	total, failed := store.Value[int64](tx, `SELECT COUNT(*) FROM request_log WHERE account_id = ?`, accountID)
+	return entries, total, errors.Join(err, failed)
 }
 
 // Filter picks calls of an account; what is empty picks all.

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -15,13 +16,10 @@ import (
 
 func listDeliveries(c *server.Call) (wire.Response, error) {
 	return server.LargeList(c, func(page wire.Page) ([]*Delivery, int64, error) {
-		total, err := store.Value[int64](c.Tx, `
-			SELECT COUNT(*) FROM deliveries d JOIN events e ON e.id = d.event_id WHERE e.account_id = ?`, c.Account.ID)
-		if err != nil {
-			return nil, 0, err
-		}
 		data, err := readDeliveries(c.Tx, onPage, c.Account.ID, page.Size, page.Offset())
-		return data, total, err
+		total, failed := store.Value[int64](c.Tx, `
+			SELECT COUNT(*) FROM deliveries d JOIN events e ON e.id = d.event_id WHERE e.account_id = ?`, c.Account.ID)
+		return data, total, errors.Join(err, failed)
 	})
 }
 

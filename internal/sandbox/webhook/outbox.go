@@ -105,17 +105,18 @@ type target struct {
 	Secret    []byte
 }
 
-func (w *Worker) room(webhookID string) int {
+// room is how many more may be sent to an endpoint, beside some to others.
+func (w *Worker) room(webhookID string, others int) int {
 	room := perEndpoint
 	for _, busy := range w.inFlight {
 		if busy == webhookID {
 			room--
 		}
 	}
-	return max(0, min(room, maxInFlight-len(w.inFlight)))
+	return min(room, maxInFlight-len(w.inFlight)-others)
 }
 
-// due returns what there is to send and room for, and counts it as in flight.
+// due returns what there is to send and room for.
 func (w *Worker) due(tx *store.Tx) (all []*delivery, err error) {
 	now := tx.Now()
 	endpoints, err := store.List[target](tx, `
@@ -125,8 +126,8 @@ func (w *Worker) due(tx *store.Tx) (all []*delivery, err error) {
 		return nil, err
 	}
 	for _, to := range endpoints {
-		room := w.room(to.WebhookID)
-		if room == 0 {
+		room := w.room(to.WebhookID, len(all))
+		if room <= 0 {
 			continue
 		}
 		// Of the first ones, perEndpoint may be on their way already.
@@ -142,7 +143,6 @@ func (w *Worker) due(tx *store.Tx) (all []*delivery, err error) {
 			if _, found := w.inFlight[d.ID]; !found && room > 0 {
 				room--
 				d.begun = now
-				w.inFlight[d.ID] = to.WebhookID
 				all = append(all, d)
 			}
 		}

@@ -40,8 +40,7 @@ type outcome struct {
 }
 
 type sender struct {
-	client  *http.Client
-	timeout time.Duration
+	client *http.Client
 }
 
 func newSender(o WorkerOptions) sender {
@@ -58,8 +57,8 @@ func newSender(o WorkerOptions) sender {
 		transport.DialContext = (&net.Dialer{Control: ssrf.New(ssrf.WithAnyPort()).Safe}).DialContext
 	}
 	return sender{
-		timeout: cmp.Or(o.Timeout, defaultTimeout),
 		client: &http.Client{
+			Timeout:       cmp.Or(o.Timeout, defaultTimeout),
 			Transport:     transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
@@ -68,9 +67,7 @@ func newSender(o WorkerOptions) sender {
 
 func (s sender) send(ctx context.Context, d *delivery) outcome {
 	begun := time.Now()
-	limited, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	status, body, err := s.post(limited, d)
+	status, body, err := s.post(ctx, d)
 	o := outcome{status: status, response: body, took: time.Since(begun)}
 	switch {
 	case status == 0 && ctx.Err() != nil:
@@ -103,9 +100,7 @@ func (s sender) post(ctx context.Context, d *delivery) (status int, body []byte,
 		return 0, nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	// A body that is read to its end leaves the connection to the next delivery.
 	body, _ = io.ReadAll(io.LimitReader(response.Body, maxResponse))
-	_, _ = io.CopyN(io.Discard, response.Body, 64<<10)
 	return response.StatusCode, body, nil
 }
 
@@ -124,7 +119,7 @@ func (s sender) explain(err error) string {
 	connecting, inNetwork := errors.AsType[*net.OpError](err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("no response within %v", s.timeout)
+		return fmt.Sprintf("no response within %v", s.client.Timeout)
 	case is[x509.UnknownAuthorityError](err):
 		return "its certificate comes from an authority that is not trusted here; name that authority's file with --webhook-ca"
 	case is[x509.HostnameError](err):

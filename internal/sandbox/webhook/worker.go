@@ -43,7 +43,6 @@ type Worker struct {
 	results chan result
 	stop    chan struct{}
 	stopped chan struct{}
-	cancel  context.CancelFunc // of all that is in flight
 
 	// What follows belongs to the goroutine of run.
 	inFlight   map[string]string // the endpoints' ids by those of the deliveries
@@ -58,13 +57,12 @@ type result struct {
 
 // StartWorker begins to deliver. Close the worker before the file.
 func StartWorker(o WorkerOptions) *Worker {
-	ctx, cancel := context.WithCancel(context.Background())
 	w := &Worker{
 		db: o.DB, logger: o.Logger, sender: newSender(o),
-		results: make(chan result, maxInFlight), stop: make(chan struct{}), stopped: make(chan struct{}), cancel: cancel,
+		results: make(chan result, maxInFlight), stop: make(chan struct{}), stopped: make(chan struct{}),
 		inFlight: map[string]string{},
 	}
-	go w.run(ctx)
+	go w.run()
 	return w
 }
 
@@ -75,18 +73,19 @@ func (w *Worker) Close() {
 	<-w.stopped
 }
 
-func (w *Worker) run(ctx context.Context) {
+func (w *Worker) run() {
 	defer crash.End()
 	defer close(w.stopped)
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
+	ctx, cancel := context.WithCancel(context.Background()) // of all that is in flight
+	tick := time.Tick(pollInterval)
 	for {
 		w.poll(ctx)
 		select {
 		case <-w.stop:
+			time.AfterFunc(shutdownTime, cancel)
 			w.shutDown()
 			return
-		case <-ticker.C:
+		case <-tick:
 		case <-w.db.Signals():
 		case r := <-w.results:
 			w.complete(r)
@@ -101,9 +100,6 @@ func (w *Worker) poll(ctx context.Context) {
 	}
 	due, err := w.work(ctx)
 	if err != nil {
-		for _, d := range due {
-			delete(w.inFlight, d.ID)
-		}
 		level := slog.LevelError
 		if errors.Is(err, store.ErrBusy) {
 			level = slog.LevelWarn
@@ -112,11 +108,12 @@ func (w *Worker) poll(ctx context.Context) {
 		return
 	}
 	for _, d := range due {
+		w.inFlight[d.ID] = d.Target.WebhookID
 		go func() { w.results <- result{d, w.sender.send(ctx, d)} }()
 	}
 }
 
-// work returns what is to be sent, and counts as in flight, also with an error.
+// work records the results so far, and returns what is to be sent.
 func (w *Worker) work(ctx context.Context) (due []*delivery, err error) {
 	if lead, err := w.db.Lead(); err != nil || !lead {
 		return nil, err
@@ -134,9 +131,6 @@ func (w *Worker) work(ctx context.Context) (due []*delivery, err error) {
 		w.unrecorded = nil
 	}
 	err = w.db.Read(ctx, func(tx *store.Tx) (err error) {
-		for _, d := range due { // of a run that met a lock
-			delete(w.inFlight, d.ID)
-		}
 		due, err = w.due(tx)
 		return err
 	})
@@ -161,9 +155,6 @@ func (w *Worker) complete(r result) {
 }
 
 func (w *Worker) shutDown() {
-	defer w.cancel()
-	timer := time.AfterFunc(shutdownTime, w.cancel)
-	defer timer.Stop()
 	for len(w.inFlight) > 0 {
 		w.complete(<-w.results)
 	}
