@@ -125,7 +125,7 @@ func TestNewChecksAddressAndKey(t *testing.T) {
 		"a slash at the end":     {good + "/", testKey, ""},
 		"http to 127.0.0.1":      {"http://127.0.0.1:8420/api/v1", testKey, ""},
 		"http to ::1":            {"http://[::1]:8420/api/v1", testKey, ""},
-		"http to localhost":      {"http://localhost:8420/api/v1", testKey, ""},
+		"http to localhost":      {"http://localhost:65535/api/v1", testKey, ""},
 		"http to LOCALHOST":      {"http://LOCALHOST:8420/api/v1", testKey, ""},
 		"http to v4 in v6":       {"http://[::ffff:127.0.0.1]:8420/api/v1", testKey, ""},
 		"http to elsewhere":      {"http://cards.example.com/api/v1", testKey, "loopback"},

@@ -328,7 +328,7 @@ func TestCardIDsStayIDs(t *testing.T) {
 	t.Parallel()
 	service := steps(notFound)
 	client := newClient(t, service)
-	for _, id := range []string{"", ".", "..", strings.Repeat("x", 10_000)} {
+	for _, id := range []string{"", ".", "..", strings.Repeat("x", 257)} {
 		if _, err := client.GetCard(t.Context(), id); err == nil || !strings.Contains(err.Error(), "not a card id") {
 			t.Errorf("%q: %v", id, err)
 		}

@@ -4,7 +4,6 @@ package usd
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/big"
 	"regexp"
 	"strings"
@@ -34,9 +33,9 @@ var (
 	ErrSyntax = errors.New("not a decimal number")
 )
 
-// maxTextLength bounds the work that a foreign text can cause. Exact decimal
-// texts of computed Terraform numbers have up to about 160 characters.
-const maxTextLength = 400
+// maxLength bounds the work that a foreign text can cause, and the number that it
+// means. Exact decimal texts of computed Terraform numbers have up to about 160 characters.
+const maxLength = 400
 
 // Parse reads an exact decimal text such as "12.5", "-3" or "5e1". It returns
 // ErrSyntax, ErrFraction or ErrRange, wrapped with the text.
@@ -66,16 +65,11 @@ func FromBigFloat(f *big.Float) (Amount, error) {
 	if dollars, exact := f.Int64(); exact == big.Exact && -int64(Max/Dollar) <= dollars && dollars <= int64(Max/Dollar) {
 		return Amount(dollars) * Dollar, nil
 	}
-	text := f.Text('g', 60)
-	d, err := parseDecimal(text)
+	d, err := parseDecimal(f.Text('g', 60))
 	if err != nil {
 		return 0, err
 	}
-	a, err := nearest(d)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", f.Text('g', 20), err)
-	}
-	return a, nil
+	return nearest(d)
 }
 
 // precision is that of Terraform's numbers, in bits.
@@ -126,15 +120,15 @@ var number = regexp.MustCompile(`^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?$`)
 
 // parseDecimal refuses what shopspring/decimal would accept or expand at great cost.
 func parseDecimal(text string) (decimal.Decimal, error) {
-	const maxExponent, maxDigits = 400, 30
-	if len(text) > maxTextLength || !number.MatchString(text) {
+	const maxDigits = 30
+	if len(text) > maxLength || !number.MatchString(text) {
 		return decimal.Decimal{}, fmt.Errorf("%.20q: %w", text, ErrSyntax)
 	}
 	d, err := decimal.NewFromString(text)
 	switch e := d.Exponent(); {
-	case err != nil && strings.Contains(text, "-"), e < -maxExponent:
+	case err != nil && strings.Contains(text, "-"), e < -maxLength:
 		return decimal.Decimal{}, fmt.Errorf("%q: %w", text, ErrFraction)
-	case err != nil, e > maxExponent, !d.IsZero() && d.NumDigits()+int(e) > maxDigits:
+	case err != nil, e > maxLength, !d.IsZero() && d.NumDigits()+int(e) > maxDigits:
 		return decimal.Decimal{}, fmt.Errorf("%.40q: %w", text, ErrRange)
 	}
 	return d, nil
@@ -162,10 +156,11 @@ func nearest(d decimal.Decimal) (Amount, error) {
 func Sum(amounts ...Amount) (Amount, error) {
 	var total Amount
 	for _, a := range amounts {
-		if (a > 0 && total > math.MaxInt64-a) || (a < 0 && total < math.MinInt64-a) {
+		sum := total + a
+		if (sum > total) != (a > 0) {
 			return 0, ErrRange
 		}
-		total += a
+		total = sum
 	}
 	return total, nil
 }

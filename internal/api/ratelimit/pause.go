@@ -87,11 +87,11 @@ func (l *Limiter) pausedUntil(b Budget) (until time.Time) {
 // Backoff returns the nth delay, from 1: jittered between half and all of
 // first·2ⁿ⁻¹, and never over longest.
 func Backoff(first, longest time.Duration, n int) time.Duration {
-	d := longest
-	if n < 16 {
-		d = min(longest, first<<(n-1))
+	d := first
+	for range n - 1 {
+		d = min(2*d, longest)
 	}
-	return d/2 + rand.N(d/2+1)
+	return d/2 + rand.N(d/2)
 }
 
 // RetryAfter reads a Retry-After header, in seconds or as a date; 0 is none.

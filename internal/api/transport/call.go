@@ -37,7 +37,7 @@ type failure struct {
 	err        error
 }
 
-func (f *failure) isRedirect() bool { return f.status >= 300 && f.status < 400 }
+func (f *failure) isRedirect() bool { return f.status/100 == 3 }
 
 type attempt struct {
 	*Call
@@ -81,7 +81,7 @@ func (f *failure) isFinalForReads() bool {
 	case refused, keyRefused:
 		return true
 	case unknown:
-		return f.status >= 400 && f.status < 500 && !isMissing(f.status) && f.status != http.StatusRequestTimeout && f.status != http.StatusTooManyRequests
+		return f.status/100 == 4 && !isMissing(f.status) && f.status != http.StatusRequestTimeout && f.status != http.StatusTooManyRequests
 	}
 	return false
 }

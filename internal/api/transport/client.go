@@ -126,7 +126,6 @@ const keyHeader = "X-Idempotency-Key"
 // A request's own time bounds the rest.
 const (
 	connectTime = 15 * time.Second // to connect, and again for TLS
-	keepAlive   = 30 * time.Second // below what routers forget a connection after
 	idleTime    = 90 * time.Second // of a connection kept for the next call
 )
 
@@ -144,10 +143,9 @@ func newTransport(base string, environment *httpproxy.Config) (oneTry, error) {
 	return oneTry{&http.Transport{
 		Protocols:           &protocols,
 		Proxy:               func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }, // but for this machine
-		DialContext:         (&net.Dialer{Timeout: connectTime, KeepAlive: keepAlive}).DialContext,
+		DialContext:         (&net.Dialer{Timeout: connectTime}).DialContext,
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: connectTime,
-		MaxIdleConns:        100,
 		MaxIdleConnsPerHost: 32,
 		IdleConnTimeout:     idleTime,
 	}}, nil

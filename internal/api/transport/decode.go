@@ -9,7 +9,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -109,8 +108,8 @@ type Count int
 
 // UnmarshalJSON reads a whole number in any notation.
 func (c *Count) UnmarshalJSON(data []byte) error {
-	number, err := strconv.ParseFloat(string(data), 64)
-	if err != nil || number != math.Trunc(number) {
+	var number float64 //nolint:forbidigo // of cards or pages
+	if json.Unmarshal(data, &number) != nil || number != math.Trunc(number) {
 		return errors.New("not a whole number")
 	}
 	const most = 1 << 53 // up to which a JSON number is exact
@@ -181,7 +180,7 @@ func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	if _, err := t.Time(); err == nil {
 		return nil
 	}
-	text := strings.Replace(strings.ToUpper(string(*t)), " ", "T", 1)
+	text := strings.ReplaceAll(strings.ToUpper(string(*t)), " ", "T")
 	if _, err := time.Parse("2006-01-02T15:04:05", text); err == nil {
 		*t = Timestamp(text + "Z")
 		return nil

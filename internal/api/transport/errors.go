@@ -100,7 +100,7 @@ func decodeErrorBody(body []byte) errorBody {
 		read.Code = text(nested["code"])
 	}
 	for _, message := range []json.RawMessage{fields["message"], nested["message"]} {
-		if json.Unmarshal(message, &read.Message) != nil && len(message) > 0 {
+		if message != nil && json.Unmarshal(message, &read.Message) != nil {
 			read.Message = string(message)
 		}
 	}
@@ -117,7 +117,7 @@ func excerpt(body []byte) string {
 	if !htmlPage.Match(body) {
 		return string(body)
 	}
-	if title := pageTitle.FindSubmatch(body[:min(len(body), 64<<10)]); title != nil {
+	if title := pageTitle.FindSubmatch(body); title != nil {
 		return html.UnescapeString(string(title[1]))
 	}
 	return ""
@@ -130,6 +130,8 @@ func IsNotFound(err error) bool {
 	_, open := errors.AsType[*UndecidedError](err) // of which the status is that of one attempt
 	return ok && !open && isMissing(e.Status) && e.Code != ""
 }
+
+func isSuccess(status int) bool { return status/100 == 2 }
 
 func isMissing(status int) bool { return status == http.StatusNotFound || status == http.StatusGone }
 
@@ -199,9 +201,9 @@ func meaningOf(status int, code string) meaning {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(code, word) })
 	}
 	switch {
-	case status >= 200 && status < 300:
+	case isSuccess(status):
 		return done
-	case status < 400, status >= 500, status == http.StatusRequestTimeout, code == "":
+	case status/100 != 4, status == http.StatusRequestTimeout, code == "":
 		return unknown
 	case status == http.StatusTooManyRequests:
 		return rateLimited

@@ -159,7 +159,7 @@ func (r *mutationRun) pausedTooLong() bool {
 // time is over, or the service gives one that cannot be used again and again.
 func (r *mutationRun) givesUpAsking(f *failure) bool {
 	asked := r.client.clock.Now().Sub(r.began)
-	unusable := f.status >= 200 && f.status < 300 || f.isRedirect()
+	unusable := isSuccess(f.status) || f.isRedirect()
 	switch {
 	case f.permanent, r.client.clock.Now().After(r.deadline), r.pausedTooLong():
 		return true
@@ -252,7 +252,7 @@ func (r *mutationRun) undecided(err error) error {
 // mayBeApplied reports whether a service may answer so when it is asked to do again
 // what is done, or a gateway when it was done. A 2xx may be in words of its own.
 func (f *failure) mayBeApplied() bool {
-	return f.status >= 200 && f.status < 300 || f.status >= 400 && f.status < 500 && f.status != http.StatusUnauthorized && f.status != http.StatusTooManyRequests && NotReadyCode(f.err) == ""
+	return isSuccess(f.status) || f.status/100 == 4 && f.status != http.StatusUnauthorized && f.status != http.StatusTooManyRequests && NotReadyCode(f.err) == ""
 }
 
 // WithGrace returns a context that lives on after ctx has ended, for an attempt, the wait

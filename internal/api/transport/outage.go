@@ -30,12 +30,13 @@ type OutageKind int
 
 // The kinds of outage.
 const (
-	OutageKeyRefused  OutageKind = iota
-	OutageNotReady               // the account; see NotReadyCode
-	OutageUnreachable            // no connection can be made
-	OutageUnavailable            // 502 to 504: what answers says that the service does not
-	OutageEndpoint               // another 5xx, or no response: of one endpoint
-	OutageOtherServer            // what answers has never spoken like the service
+	noOutage OutageKind = iota
+	OutageKeyRefused
+	OutageNotReady    // the account; see NotReadyCode
+	OutageUnreachable // no connection can be made
+	OutageUnavailable // 502 to 504: what answers says that the service does not
+	OutageEndpoint    // another 5xx, or no response: of one endpoint
+	OutageOtherServer // what answers has never spoken like the service
 )
 
 func (k OutageKind) isRefusal() bool { return k == OutageKeyRefused || k == OutageNotReady }
@@ -56,7 +57,7 @@ func (e *OutageError) IsFirstReport() bool { return !e.reported.Swap(true) }
 type outage struct {
 	kind     OutageKind
 	cause    error
-	until    time.Time // when what was tried may be mended
+	until    time.Time // all that is under way is spared; what is tried later may be mended
 	reported atomic.Bool
 }
 
@@ -72,10 +73,6 @@ type breaker struct {
 	answers int                // so far
 	outages map[string]*outage // by endpoint; that of "" concerns all
 }
-
-// outageLifetime is how long an outage spares further calls: all that are under way,
-// and not what is tried after it was mended.
-const outageLifetime = 30 * time.Second
 
 // answered notes a response that shows the service at work for this account.
 func (b *breaker) answered() {
@@ -107,17 +104,16 @@ func (b *breaker) end(ctx context.Context, x *Call, answers int, f *failure, err
 	if ctx.Err() != nil || b.answers != answers {
 		return err
 	}
-	kind, isOut := f.outageKind(answers == 0)
-	if !isOut {
+	kind, endpoint := f.outageKind(answers == 0), ""
+	switch kind {
+	case noOutage:
 		return err
-	}
-	endpoint := ""
-	if kind == OutageEndpoint {
+	case OutageEndpoint:
 		endpoint = x.endpoint()
 	}
 	o := b.outages[endpoint]
 	if !b.isOn(o) || o.kind.isRefusal() != kind.isRefusal() {
-		o = &outage{kind: kind, cause: err, until: b.clock.Now().Add(outageLifetime)}
+		o = &outage{kind: kind, cause: err, until: b.clock.Now().Add(longestDelay)}
 		b.outages[endpoint] = o
 	}
 	return o.error(err)
@@ -131,24 +127,24 @@ func (x *Call) endpoint() string {
 }
 
 // outageKind says why other calls would fail like this one, which was tried as
-// often as it may be; false when they might not. From what has never answered
-// yet, any response but the service's own is another server's.
-func (f *failure) outageKind(neverAnswered bool) (OutageKind, bool) {
+// often as it may be. From what has never answered yet, any response but the service's
+// own is another server's.
+func (f *failure) outageKind(neverAnswered bool) OutageKind {
 	switch {
 	case f.status == http.StatusUnauthorized:
-		return OutageKeyRefused, true
+		return OutageKeyRefused
 	case NotReadyCode(f.err) != "":
-		return OutageNotReady, true
+		return OutageNotReady
 	case f.lost && f.meaning == notSent:
-		return OutageUnreachable, true
+		return OutageUnreachable
 	case f.status >= http.StatusBadGateway && f.status <= http.StatusGatewayTimeout:
-		return OutageUnavailable, true
+		return OutageUnavailable
 	case f.lost, f.status >= 500:
-		return OutageEndpoint, true
+		return OutageEndpoint
 	case neverAnswered && f.status != 0 && !f.isFromService() && (f.status < 400 || isMissing(f.status)):
-		return OutageOtherServer, true
+		return OutageOtherServer
 	}
-	return 0, false
+	return noOutage
 }
 
 // isFromService reports whether a response is in the service's own words, be it
@@ -165,6 +161,5 @@ func (f *failure) isAnswer() bool {
 	if f == nil || f.notShown {
 		return true
 	}
-	kind, concernsAll := f.outageKind(false)
-	return (f.meaning == refused || f.meaning == keyRefused || f.meaning == rateLimited) && f.isFromService() && !(concernsAll && kind.isRefusal())
+	return (f.meaning == refused || f.meaning == keyRefused || f.meaning == rateLimited) && f.isFromService() && !f.outageKind(false).isRefusal()
 }

@@ -95,8 +95,8 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	})
 	address := c.base + a.Path
-	if len(a.Query) > 0 {
-		address += "?" + a.Query.Encode()
+	if query := a.Query.Encode(); query != "" {
+		address += "?" + query
 	}
 	request, err := http.NewRequestWithContext(ctx, a.Method, address, bytes.NewReader(a.Body))
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 	}
 	c.header(request.Header)
 	request.Close = a.Secret // a connection that has carried a secret carries nothing else
-	if len(a.Body) > 0 {
+	if a.Body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	if a.key != "" {
@@ -138,7 +138,7 @@ func (c *Client) judge(a attempt, status int, body []byte) *failure {
 	if err != nil {
 		body = nil // of what is no success the status is enough
 	}
-	if status >= 200 && status < 300 {
+	if isSuccess(status) {
 		if err == nil {
 			err = a.Accept(body)
 		}
