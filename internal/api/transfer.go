@@ -229,9 +229,9 @@ func (t *transferRun) send(ctx context.Context) error {
 	if t.Ignored = e.Ignored; e.Without == reconcile.Unexplained {
 		t.LeftOver = e.Left
 	}
-	action := "/fund"
-	if t.Delta < 0 {
-		action = "/withdraw"
+	action := "/withdraw"
+	if t.IsFund() {
+		action = "/fund"
 	}
 	body, err := json.Marshal(map[string]usd.Amount{"amount": t.Delta.Abs()})
 	if err != nil {
@@ -366,10 +366,10 @@ type Movement struct {
 
 // String completes "could not …".
 func (m Movement) String() string {
-	if m.Delta < 0 {
-		return fmt.Sprintf("withdraw %s USD from card %s", -m.Delta, m.CardID)
+	if m.IsFund() {
+		return fmt.Sprintf("fund card %s with %s USD", m.CardID, m.Delta)
 	}
-	return fmt.Sprintf("fund card %s with %s USD", m.CardID, m.Delta)
+	return fmt.Sprintf("withdraw %s USD from card %s", -m.Delta, m.CardID)
 }
 
 // Transfer is what became of a movement. Amounts are in USD.

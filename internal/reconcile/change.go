@@ -20,6 +20,9 @@ type Movement struct {
 	TopUp   usd.Amount // that the same plan makes after it
 }
 
+// IsFund reports whether money goes to the card.
+func (m Movement) IsFund() bool { return m.Delta > 0 }
+
 // is reports whether two are the same request.
 func (m Movement) is(other Movement) bool {
 	return m.Purpose == other.Purpose && m.Delta == other.Delta && m.Before == other.Before
@@ -30,7 +33,7 @@ func (m Movement) is(other Movement) bool {
 // and explained is believed.
 func (m Movement) MayHaveTopUp(e Explanation) bool {
 	before := e.Balance - e.Came - e.Refunded
-	return m.Purpose == ForAmount && m.Range != nil && 0 < m.Delta && m.Delta < e.Came && before+m.Delta < m.Range.Below && e.Without < LessHolds
+	return m.Purpose == ForAmount && m.Range != nil && m.IsFund() && m.Delta < e.Came && before+m.Delta < m.Range.Below && e.Without < LessHolds
 }
 
 // Beside is what may have come with a fund that was made.
@@ -44,7 +47,7 @@ func (m Movement) Beside(e Explanation) usd.Amount {
 // Found is what may be the movement or hold it: the most that may have come for a fund,
 // or what is left over.
 func (m Movement) Found(e Explanation, why Reason) usd.Amount {
-	if why == LeftOver && m.Delta > 0 {
+	if why == LeftOver && m.IsFund() {
 		return e.Came
 	}
 	return e.Left
@@ -66,9 +69,9 @@ func (c Change) Movements() (all []Movement) {
 	if delta := c.Amount.To - c.Amount.From; delta != 0 {
 		m := Movement{Purpose: ForAmount, Delta: delta, Before: c.Amount.From, Range: c.Range, TopUp: topUp}
 		switch {
-		case delta > 0 && c.Was != nil && (m.Range == nil || m.Range.Below < c.Was.Below):
+		case m.IsFund() && c.Was != nil && (m.Range == nil || m.Range.Below < c.Was.Below):
 			m.Range = c.Was // a run that was cut off may have topped up by it
-		case delta < 0 && c.Freezes:
+		case !m.IsFund() && c.Freezes:
 			m.Range = nil
 		}
 		all = append(all, m)

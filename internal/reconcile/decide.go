@@ -157,7 +157,7 @@ func (q Question) judge() (Verdict, Reason) {
 	e, m := q.Since, q.Movement
 	kept := q.Policy.KeysHonoured && e.Recent && q.Record.HasKey
 	made := e.With >= AsSettled && e.Without == Unexplained && e.Hidden == ""
-	sameWay := e.Left > 0 && m.Delta > 0 || e.Left < 0 && m.Delta < 0
+	sameWay := e.Left != 0 && (e.Left > 0) == m.IsFund()
 
 	switch q.Moment {
 	case WhilePending, AnswerLost:
@@ -191,10 +191,10 @@ func (q Question) judge() (Verdict, Reason) {
 
 func (q Question) beforeSending(kept, made bool) (Verdict, Reason) {
 	e, m := q.Since, q.Movement
-	either := e.Without != Unexplained && (e.With >= e.Without || m.Delta > 0 && e.With >= AsSettled) ||
+	either := e.Without != Unexplained && (e.With >= e.Without || m.IsFund() && e.With >= AsSettled) ||
 		e.Without == Unexplained && e.With == HoldReleased || m.MayHaveTopUp(e)
-	intoRange := m.Delta < 0 && m.Range != nil && e.Balance+m.Delta < m.Range.Below
-	half := m.Delta > 0 && 2*e.Came >= m.Delta || m.Delta < 0 && 2*e.Left <= m.Delta
+	intoRange := !m.IsFund() && m.Range != nil && e.Balance+m.Delta < m.Range.Below
+	half := m.IsFund() && 2*e.Came >= m.Delta || !m.IsFund() && 2*e.Left <= m.Delta
 
 	switch {
 	case (e.Stale || e.Undone) && !made:
