@@ -55,10 +55,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	if request.Label != "" {
 		operation += fmt.Sprintf(" with label %q", request.Label)
 	}
-	body, err := json.Marshal(request)
-	if err != nil {
-		return Issuance{}, fmt.Errorf("%s: %w", operation, err)
-	}
+	body, invalid := json.Marshal(request)
 	baseline, err := c.issues.baselineOf(ctx, c, request.BinID)
 	if err != nil {
 		return Issuance{}, fmt.Errorf("%s: nothing was issued, because the newest cards could not be read first: %w", operation, err)
@@ -79,7 +76,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	m := &transport.Mutation{
 		Kind: transport.MutationIssue, Verify: reconciliation.verify,
 		Call: &transport.Call{
-			Operation: operation, Method: http.MethodPost, Path: "/cards", Body: body, Budget: ratelimit.Creates,
+			Operation: operation, Method: http.MethodPost, Path: "/cards", Body: body, Invalid: invalid, Budget: ratelimit.Creates,
 			Accept: func(body []byte) (err error) {
 				if issuance.Card, err = decodeIssuedCard(body); err == nil {
 					err = reconciliation.accept(issuance.Card.CardListItem)

@@ -233,12 +233,9 @@ func (t *transferRun) send(ctx context.Context) error {
 	if t.IsFund() {
 		action = "/fund"
 	}
-	body, err := json.Marshal(map[string]usd.Amount{"amount": t.Delta.Abs()})
-	if err != nil {
-		return fmt.Errorf("%s: %w", t, err)
-	}
+	body, invalid := json.Marshal(map[string]usd.Amount{"amount": t.Delta.Abs()})
 	move := cardCall(t.String(), http.MethodPost, t.CardID, action)
-	move.Body, move.Accept = body, t.accept
+	move.Body, move.Invalid, move.Accept = body, cmp.Or(move.Invalid, invalid), t.accept
 	how, err := t.client.Mutate(ctx, &transport.Mutation{
 		Kind: transport.MutationMove, Call: move, Key: t.key(), Verify: t.verify,
 		Uncertain: t.sent.Verdict == reconcile.SendKey || t.sent.Record.Pending != nil,

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -39,17 +38,14 @@ type Registration struct {
 // sent again under the same key, since nothing shows whether it took effect.
 func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (Registration, error) {
 	operation := "register webhook " + hostOf(request.URL)
-	body, err := json.Marshal(struct {
+	body, invalid := json.Marshal(struct {
 		URL    string   `json:"url"`
 		Events []string `json:"events"`
 		Secret string   `json:"secret,omitempty"`
 	}{request.URL, request.Events, request.Secret.Reveal()})
-	if err != nil {
-		return Registration{}, fmt.Errorf("%s: %w", operation, err)
-	}
 	var webhook Webhook
 	how, err := c.Mutate(ctx, &transport.Mutation{Kind: transport.MutationRegister, Call: &transport.Call{
-		Operation: operation, Method: http.MethodPost, Path: "/webhooks", Body: body, Secret: true,
+		Operation: operation, Method: http.MethodPost, Path: "/webhooks", Body: body, Invalid: invalid, Secret: true,
 		Hidden: secretsOf(request),
 		Accept: func(body []byte) error {
 			webhook = Webhook{Secret: request.Secret} // where the response does not repeat it

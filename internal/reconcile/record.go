@@ -106,7 +106,7 @@ func (r Record) After(o Outcome, card Snapshot) Record {
 	case Refused: // which the service may repeat under the same key
 		r.Pending, r.Seed, r.HasKey = nil, r.Seed.after(card.reading()), false
 	case GivenUp:
-		gain := Explain(r.Anchor, card, 0).Gain()
+		gain := Explain(r.Anchor, card, pending.Delta).Came
 		if pending.Purpose == ForTopUp {
 			gain = max(gain, pending.Delta)
 		}

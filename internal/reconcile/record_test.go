@@ -123,7 +123,6 @@ func TestTransitions(t *testing.T) {
 	raise := fund
 	raise.TopUp, raise.Range = 10*dollar, &reconcile.Range{Below: 150 * dollar, To: 150 * dollar}
 	withdrawal := reconcile.Movement{Delta: -40 * dollar, Before: 100 * dollar}
-	was.Pending = nil
 	by := func(r reconcile.Record, m reconcile.Movement, card reconcile.Snapshot) reconcile.Decision {
 		return reconcile.Ask(r, m, true).Read(card, true)
 	}

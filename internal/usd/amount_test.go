@@ -56,17 +56,16 @@ func TestJSON(t *testing.T) {
 	if err != nil || string(out) != `{"a":50.00,"b":null}` {
 		t.Errorf("Marshal = %s, %v", out, err)
 	}
+	const none usd.Amount = -1
 	for in, want := range map[string]usd.Amount{
-		`{"a":50}`: 50_00, `{"a":50.5}`: 50_50, `{"a":"50.50"}`: 50_50, `{"a":5e1}`: 50_00, `{}`: 0, `{"a":null,"b":null}`: 0,
+		`50`: 50_00, `50.5`: 50_50, `"50.50"`: 50_50, `5e1`: 50_00, `null`: 0, `0.001`: none, `"x"`: none, `true`: none, `[1]`: none, `"\""`: none,
+		// A service may compute in binary.
+		`60.300000000000004`: 60_30, `"60.299999999999997"`: 60_30, `60.300000001`: 60_30, `60.3000000011`: none, `60.305`: none, `-0.0000000001`: 0,
 	} {
 		var b body
-		if err := json.Unmarshal([]byte(in), &b); err != nil || b.A != want || b.B != nil {
+		err := json.Unmarshal([]byte(`{"a":`+in+`,"b":null}`), &b)
+		if (err != nil) != (want == none) || err == nil && b != (body{A: want}) {
 			t.Errorf("Unmarshal(%s) = %+v, %v; want %d", in, b, err, want)
-		}
-	}
-	for _, in := range []string{`{"a":0.001}`, `{"a":"x"}`, `{"a":true}`, `{"a":[1]}`, `{"a":"\""}`} {
-		if err := json.Unmarshal([]byte(in), &body{}); err == nil {
-			t.Errorf("Unmarshal(%s) succeeded", in)
 		}
 	}
 }
@@ -83,14 +82,10 @@ func terraformNumber(t *testing.T, text string) *big.Float {
 func TestFromBigFloat(t *testing.T) {
 	t.Parallel()
 	product := new(big.Float).Mul(terraformNumber(t, "12.35"), terraformNumber(t, "0.6"))
-	third := new(big.Float).Quo(terraformNumber(t, "100"), terraformNumber(t, "3"))
 	for name, number := range map[string]*big.Float{"12.35 * 0.6": product, "float64 7.41": big.NewFloat(7.41)} {
 		if got, err := usd.FromBigFloat(number); err != nil || got != 7_41 {
 			t.Errorf("%s = %v, %v; want 7.41", name, got, err)
 		}
-	}
-	if got, err := usd.FromBigFloat(third); !errors.Is(err, usd.ErrFraction) {
-		t.Errorf("a third of 100 = %v, %v; want ErrFraction", got, err)
 	}
 	for text, want := range map[string]usd.Amount{
 		"0": 0, "-0": 0, "60": 60_00, "-60": -60_00, "999999999999": usd.Max - 99, "-999999999999": 99 - usd.Max,
@@ -104,7 +99,7 @@ func TestFromBigFloat(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]error{
-		"50.001": usd.ErrFraction, "50.00000001": usd.ErrFraction,
+		"50.001": usd.ErrFraction, "50.00000001": usd.ErrFraction, strings.Repeat("3", 10) + "." + strings.Repeat("3", 150): usd.ErrFraction,
 		"1e12": usd.ErrRange, "-1e12": usd.ErrRange, "1e17": usd.ErrRange, "1e300": usd.ErrRange, "-1e300": usd.ErrRange,
 		"1e500": usd.ErrRange, "-1e500": usd.ErrRange, "-9223372036854775808": usd.ErrRange, "9223372036854775807": usd.ErrRange,
 	} {
@@ -206,17 +201,6 @@ func TestDecimal(t *testing.T) {
 	for _, text := range []string{`"x"`, "true", "{}", `"1e999999"`, "1e30"} {
 		if err := json.Unmarshal([]byte(text), &zero); err == nil {
 			t.Errorf("%s is read", text)
-		}
-	}
-}
-
-// A service may compute in binary.
-func TestAmountsComeWithNoise(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]usd.Amount{"60.300000000000004": 60_30, `"60.299999999999997"`: 60_30, "-0.0000000001": 0, "60.300000001": 60_30, "60.3000000011": -1, "60.305": -1} {
-		var got usd.Amount
-		if err := json.Unmarshal([]byte(text), &got); (err != nil) != (want < 0) || want >= 0 && got != want {
-			t.Errorf("%s is read as %s, %v", text, got, err)
 		}
 	}
 }

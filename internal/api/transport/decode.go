@@ -74,10 +74,10 @@ func DecodeObject(body []byte, into any, required ...string) error {
 func wrongField(fields map[string]json.RawMessage, into any) error {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		one, err := json.Marshal(map[string]json.RawMessage{name: fields[name]})
-		if err != nil {
-			return err
+		if err == nil {
+			err = json.Unmarshal(one, reflect.New(reflect.TypeOf(into).Elem()).Interface())
 		}
-		if err := json.Unmarshal(one, reflect.New(reflect.TypeOf(into).Elem()).Interface()); err != nil {
+		if err != nil {
 			return shapeError(name, err)
 		}
 	}
