@@ -338,8 +338,8 @@ func TestSensitive(t *testing.T) {
 	}
 }
 
-// Plans of command lines that tests may not have, as they have printed them, and
-// the statements that examples/policy is tested with.
+// Plans of command lines that tests may not have, as they have printed them, one that does
+// all that a plan can do, and the statements that examples/policy is tested with.
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	plans, err := filepath.Glob("testdata/*.plan.json")
