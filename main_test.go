@@ -30,12 +30,13 @@ func TestStartedByHand(t *testing.T) {
 		"help":                   {[]string{"--help"}, 0, help, `^$`},
 		"help, shorter":          {[]string{"-h"}, 0, help, `^$`},
 		"an unknown word":        {[]string{"serve"}, 2, `^$`, `there is no command "serve"` + help},
-		"an unknown flag":        {[]string{"--fast"}, 2, `^$`, `-fast` + help},
+		"an unknown flag":        {[]string{"--fast"}, 2, `^$`, `^vcard: flag provided but not defined: -fast` + help},
 		"a wrong value":          {[]string{"-debug=1e9"}, 2, `^$`, `-debug` + help},
 		"nothing":                {nil, 2, `^$`, `^vcard: this is the provider vcard/vcard, which terraform and tofu start` + help},
 		"the sandbox's help":     {[]string{"sandbox", "--help"}, 0, `--listen`, `^$`},
 		"the statement's help":   {[]string{"statement", "--help"}, 0, `-no-unmanaged`, `^$`},
 		"a statement of nothing": {[]string{"statement", "no.json"}, 1, `^$`, `^statement: no.json cannot be opened: [^\n]*\n$`},
+		"a wrong statement":      {[]string{"statement", "-fast", "a"}, 2, `^$`, `^statement: flag provided but not defined: -fast[^\n]*\n$`},
 		"a wrong sandbox":        {[]string{"sandbox", "now"}, 2, `^$`, `unexpected argument "now"`},
 	} {
 		t.Run(name, func(t *testing.T) {

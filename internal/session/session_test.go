@@ -291,6 +291,7 @@ func TestWalletCheck(t *testing.T) {
 	}{
 		"nothing is moved":  {"", "", "", []step{{takes(0), ""}, {keeps, ""}}, 0},
 		"one cent over it":  {"100.00", "0.00", "", []step{{takes(100_00), ""}, {takes(1), "Warning: The plan takes at least 100.01 USD from a wallet that holds 100.00 USD"}, {takes(1), ""}}, 1},
+		"a cent over none":  {"0.00", "0.00", "", []step{{takes(1), "at least 0.01 USD from a wallet that holds 0.00 USD"}}, 1},
 		"the largest first": {"100.00", "0.00", "", []step{{takes(60_00), ""}, {takes(70_00), "Most goes to card 70.00 with 70.00 USD, card 60.00 with 60.00 USD."}}, 1},
 		"refused":           {"100.00", "0.00", session.WalletCheckError, []step{{takes(100_01), "Error: The plan takes at least 100.01 USD"}, {takes(1), ""}}, 1},
 		"off":               {"100.00", "0.00", session.WalletCheckOff, []step{{takes(100_01), ""}}, 0},

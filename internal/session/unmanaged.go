@@ -53,11 +53,9 @@ func (s *Session) Unmanaged(ctx context.Context, label string, replaces bool) (c
 	}
 	u.labels[label] = u.labels[label] || !replaces && label != ""
 	u.mu.Unlock()
-	if _, err := u.waited.get(ctx, func(ctx context.Context) (struct{}, error) {
+	_, _ = u.waited.get(ctx, func(ctx context.Context) (struct{}, error) { // interrupted, no list is read either
 		return struct{}{}, s.Client.Clock().Wait(ctx, shortWindow)
-	}); err != nil {
-		return nil, err
-	}
+	})
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	labels := u.labels
@@ -82,7 +80,7 @@ func (s *Session) withLabel(ctx context.Context, label string) ([]api.CardListIt
 		return s.Cards.Labelled(ctx, label)
 	}
 	return s.unmanaged.newest.get(ctx, func(ctx context.Context) (recent []api.CardListItem, err error) {
-		const pages, week = 2, 7 * 24 * time.Hour
+		const pages = 2
 		now := s.Client.ServiceTime()
 		for number := 1; number <= pages; number++ {
 			page, err := s.Client.ListCards(ctx, api.CardFilter{}, number, api.MaxPerPage)
@@ -94,7 +92,7 @@ func (s *Session) withLabel(ctx context.Context, label string) ([]api.CardListIt
 				if parts == nil || parts[1] != s.LabelPrefix || card.Status == api.StatusTerminated {
 					continue
 				}
-				if day, err := time.Parse(dayOfLabel, parts[2]); err == nil && now.Truncate(24*time.Hour).Sub(day) <= week {
+				if day, err := time.Parse(dayOfLabel, parts[2]); err == nil && now.Before(day.AddDate(0, 0, 8)) { // within a week
 					recent = append(recent, card)
 				}
 			}

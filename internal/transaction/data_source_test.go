@@ -265,10 +265,11 @@ func TestMemory(t *testing.T) { //nolint:paralleltest // it measures the memory 
 	}
 }
 
-// What is kept for each card has an end, though the list of transactions need not.
+// What is kept for each card has an end, though the list of transactions need not. The last of
+// these is one too many: every fifth has a type that is not documented.
 func TestTransactionsOfTooManyCards(t *testing.T) {
 	t.Parallel()
-	_, diags := history(t, 60_000, 60_000, func() {}).ReadDataSource(typeName, acctest.Object{})
+	_, diags := history(t, 41_665, 41_664, func() {}).ReadDataSource(typeName, acctest.Object{})
 	sandboxtest.Says(t, "the error", diags.Errors(), "more than 50000 cards, currencies and types", "shorter period")
 }
 

@@ -2,6 +2,7 @@ package wallet_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -79,6 +80,8 @@ func TestDepositAddresses(t *testing.T) {
 			acctest.Is(one, "by_currency", knownvalue.MapExact(map[string]knownvalue.Check{coin: all[coin]})))
 	}
 	resource.Test(t, acctest.Life(
+		acctest.Fails(strings.Replace(s.Provider(), s.Key, "sk_live_unknown", 1)+`data "vcard_deposit_addresses" "all" {}`,
+			"Could not read the deposit addresses", "The service answered 401"),
 		acctest.Fails(s.Provider()+`data "vcard_deposit_addresses" "one" { currency = "doge" }`, `currency must be "btc", "eth"`, `or "arb", got "doge"`),
 		resource.TestStep{
 			Config: s.Provider() + fmt.Sprintf(`
