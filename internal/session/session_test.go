@@ -216,7 +216,7 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 		delete(others, row[0])
 		if err == nil {
 			answer := &transport.Error{}
-			if err = answer; json.Unmarshal([]byte(row[0]), answer) != nil {
+			if err = answer; json.Unmarshal([]byte(row[0]), answer) != nil { //nolint:musttag // its own names do
 				t.Fatalf("%q is no error", row[0])
 			}
 		}
