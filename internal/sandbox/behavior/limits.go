@@ -95,13 +95,12 @@ func (c *Counters) Admit(l Limits, accountID int64, class Class, now time.Time) 
 		classes[w.class] = true
 		wait = max(wait, c.of(accountID, w.class).wait(w, now))
 	}
-	if wait > 0 {
-		return wait
-	}
 	for class := range classes {
-		c.of(accountID, class).add(now)
+		if wait == 0 {
+			c.of(accountID, class).add(now)
+		}
 	}
-	return 0
+	return wait
 }
 
 // Used returns how many calls of an account are in the window of each limit.

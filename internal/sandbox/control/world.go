@@ -49,11 +49,11 @@ func revokeKey(c *server.Call) (wire.Response, error) {
 
 // listAccounts shows the accounts of the file, the oldest first.
 func listAccounts(c *server.Call) (wire.Response, error) {
-	return server.LargeList(c, func(page wire.Page) ([]*account.Account, int64, error) {
-		if err := FirstOnly(c, "lists them"); err != nil {
-			return nil, 0, err
+	return server.LargeList(c, func(page wire.Page) (accounts []*account.Account, total int64, err error) {
+		if err = FirstOnly(c, "lists them"); err == nil {
+			accounts, total, err = account.List(c.Tx, page)
 		}
-		return account.List(c.Tx, page)
+		return accounts, total, err
 	})
 }
 
@@ -87,13 +87,9 @@ func empty(tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.Exec(`PRAGMA defer_foreign_keys = ON`); err != nil { // until the commit
+	// References are checked at the commit.
+	if err := tx.Exec(`PRAGMA defer_foreign_keys = ON; DELETE FROM "` + strings.Join(tables, `"; DELETE FROM "`) + `"`); err != nil {
 		return err
-	}
-	for _, table := range tables {
-		if err := tx.Exec(`DELETE FROM "` + table + `"`); err != nil {
-			return err
-		}
 	}
 	return tx.ResetClock()
 }

@@ -128,7 +128,7 @@ func TestChallenges(t *testing.T) {
 	second, third := challenge(s, card, "Example Ads"), challenge(s, card, "Example Ads")
 	b.post("/3ds", "failed", "id", second.Text("id")).has("The challenge has failed.", `class="badge failed"`, third.Text("otp"))
 	s.Advance("5m")
-	b.get("/3ds").has("No challenge is pending", `class="badge expired"`).lacks(third.Text("otp"))
+	b.get("/3ds").has("No challenge is pending", `class="badge expired"`, "clock &#43;6m<").lacks(third.Text("otp"))
 	b.get("/cards/"+card).has("3D Secure approved", "3D Secure failed", "3D Secure expired")
 }
 

@@ -166,11 +166,9 @@ func (v *view) timeline(c *card.Card) (t timeline, err error) {
 	var balances []*ledger.DailyBalance
 	if c != nil {
 		cardID, t.CardID = c.ID, c.PublicID
-		if balances, err = ledger.DailyBalances(v.Tx, c.LedgerAccountID, first); err != nil {
-			return t, err
-		}
+		balances, err = ledger.DailyBalances(v.Tx, c.LedgerAccountID, first)
 	}
-	days, err := transaction.Days(v.Tx, v.Account.ID, cardID, first)
+	days, failed := transaction.Days(v.Tx, v.Account.ID, cardID, first)
 	t.fill(first, n, days, balances)
 	money := func(n int64) string { return grouped(usd.Amount(n).String()) }
 	t.plot("money", "Settled and held, USD", money, func(d *timelineDay) (int64, int64) { return int64(d.Settled), int64(d.Held) })
@@ -180,7 +178,7 @@ func (v *view) timeline(c *card.Card) (t timeline, err error) {
 	if len(balances) > 0 {
 		t.plot("balance", "Balance, USD", money, func(d *timelineDay) (int64, int64) { return int64(d.Balance), 0 }).line()
 	}
-	return t, err
+	return t, errors.Join(err, failed)
 }
 
 // fill has a day for each of n from a first one on, whether or not anything happened.

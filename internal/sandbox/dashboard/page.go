@@ -163,7 +163,7 @@ func unusual(tx *store.Tx, ahead time.Duration) (found []string, err error) {
 	case ahead >= 2*day:
 		found = append(found, fmt.Sprintf("clock +%d days", ahead/day))
 	case ahead > 0:
-		found = append(found, "clock +"+ahead.String()[:len(ahead.String())-2]) // without the seconds
+		found = append(found, "clock +"+strings.TrimSuffix(ahead.String(), "0s"))
 	}
 	return found, nil
 }

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"path"
@@ -98,19 +99,16 @@ func readRun(v *view) (any, error) {
 	}
 	data := &runData{Run: found, CardsList: v.listOf("cards")}
 	changes, err := requestlog.ChangesOf(v.Tx, found.ID)
-	if err != nil {
-		return nil, err
-	}
 	all, part := byCard(changes), data.CardsList.page
 	begin := min(part.Offset(), int64(len(all)))
 	data.Cards = all[begin:min(begin+part.Size, int64(len(all)))]
 	data.CardsList.showsOf(len(data.Cards), int64(len(all)))
 	l := v.list()
 	l.Backward, l.Forward, l.page.Size = "Earlier", "Later", 200
-	entries, more, err := requestlog.OfRun(v.Tx, found.ID, l.page)
+	entries, more, failed := requestlog.OfRun(v.Tx, found.ID, l.page)
 	l.shows(len(entries), more)
 	data.Story = story(found, entries)
-	return data, err
+	return data, errors.Join(err, failed)
 }
 
 // byCard sums requests up by the cards that they are about, in the order of the first ones.

@@ -153,7 +153,7 @@ func TestLostTables(t *testing.T) {
 		return len(first["tries"].([]any)) > 0
 	})
 	s.Get("/_sandbox/requests").OK(200) // by then, they are in the file
-	pages := []string{"/webhooks/" + delivery, "/", "/cards", "/cards/" + card, "/transactions", "/transactions/" + settled, "/3ds", "/deposits", "/webhooks", "/ledger", "/world"}
+	pages := []string{"/webhooks/" + delivery, "/", "/cards", "/cards/" + card, "/transactions", "/transactions/" + settled, "/3ds", "/deposits", "/webhooks", "/ledger", "/world", "/requests", "/runs/1"}
 	rows := func() (counts []string) {
 		for _, page := range pages {
 			seen := b.get(page)
@@ -168,7 +168,7 @@ func TestLostTables(t *testing.T) {
 	harms := []harm{{"the facts of declines", "UPDATE transactions SET decline_facts = 'x'", "UPDATE transactions SET decline_facts = ''"}}
 	for _, table := range []string{
 		"accounts", "cards", "challenges", "deliveries", "delivery_tries", "deposits", "events",
-		"faults", "ledger_accounts", "ledger_entries", "ledger_postings", "settings", "status_changes", "transactions", "webhooks",
+		"faults", "ledger_accounts", "ledger_entries", "ledger_postings", "request_log", "runs", "settings", "status_changes", "transactions", "webhooks",
 	} {
 		harms = append(harms, harm{table, "ALTER TABLE " + table + " RENAME TO lost", "ALTER TABLE lost RENAME TO " + table})
 	}

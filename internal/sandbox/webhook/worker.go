@@ -167,17 +167,12 @@ func (w *Worker) shutDown() {
 	}
 }
 
-// retryDelay is how long after a number of failures, from 1, the next try
-// comes. After the last one there is none.
-func retryDelay(failures int) (delay time.Duration, again bool) {
-	schedule := [...]time.Duration{
+// retryDelays are how long after each failure the next try comes. After the last one there is none.
+func retryDelays() []time.Duration {
+	return []time.Duration{
 		5 * time.Second, 5 * time.Minute, 30 * time.Minute,
 		2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour,
 	}
-	if failures > len(schedule) {
-		return 0, false
-	}
-	return schedule[failures-1], true
 }
 
 func (w *Worker) record(tx *store.Tx) error {
@@ -209,10 +204,10 @@ func (r result) record(tx *store.Tx) error {
 	state := Delivered
 	if r.failure != "" {
 		state = Failed
-		failures++
-		if delay, again := retryDelay(failures); again {
-			state, due = Pending, sql.NullInt64{Int64: tx.Now().Add(delay).UnixMilli(), Valid: true}
+		if delays := retryDelays(); failures < len(delays) {
+			state, due = Pending, sql.NullInt64{Int64: tx.Now().Add(delays[failures]).UnixMilli(), Valid: true}
 		}
+		failures++
 	}
 	return tx.Exec(`UPDATE deliveries SET failures = ?, state = ?, due_at = ? WHERE id = ?`, failures, state, due, row)
 }
