@@ -131,23 +131,22 @@ func (b *builder) build() error {
 		return b.mistake
 	}
 	tx.SetRandom(b.RandomSeed)
-	if err := tx.WriteSetting(randomSetting, b.RandomSeed); err != nil {
-		return err
-	}
-	if err := tx.MoveClock(b.now); err != nil {
-		return err
+	err := tx.WriteSetting(randomSetting, b.RandomSeed)
+	if err == nil {
+		err = tx.MoveClock(b.now)
 	}
 	slices.SortStableFunc(b.steps, func(a, b step) int {
 		return cmp.Or(cmp.Compare(a.rank/lasting, b.rank/lasting), a.at.Compare(b.at), cmp.Compare(a.rank, b.rank))
 	})
 	for _, s := range b.steps {
-		tx.SetNow(s.at)
-		if err := s.do(); err != nil {
+		if err != nil {
 			return err
 		}
+		tx.SetNow(s.at)
+		err = s.do()
 	}
 	tx.SetNow(b.now)
-	return nil
+	return err
 }
 
 // behave sets how the service behaves, which has to wait until the world is there.
@@ -259,27 +258,25 @@ func (a *accountBuilder) open(place string, wallet value, first bool) (err error
 	tx.SetNow(a.opening)
 	if !first {
 		fields := map[string]any{"state": account.Ready, "initial_balance": wallet}
-		if err := a.do(place, "POST "+server.Control+"/accounts", "", fields, a.begun); err != nil {
-			return err
+		if err = a.do(place, "POST "+server.Control+"/accounts", "", fields, a.begun); err == nil {
+			a.Account, err = account.ByKey(tx, a.begun.APIKey)
 		}
-		a.Account, err = account.ByKey(tx, a.begun.APIKey)
 		return err
 	}
 	a.begun.AccountID = a.PublicID
-	if a.begun.APIKey, err = account.Key(tx, a.call.Keys, a.PublicID); err != nil {
-		return err
-	}
-	if len(wallet) > 0 {
+	a.begun.APIKey, err = account.Key(tx, a.call.Keys, a.PublicID)
+	if err == nil && len(wallet) > 0 {
 		fields := wire.Body{Raw: wire.Encode(map[string]any{"wallet": wallet})}.Fields("application/json")
 		balance := fields.OptionalNotNegative("wallet")
 		if err := fields.Done(); err != nil {
 			return a.explained(place, err)
 		}
-		if err := tx.Exec(`UPDATE service SET initial_balance = ?`, balance); err != nil {
-			return err
-		}
+		err = tx.Exec(`UPDATE service SET initial_balance = ?`, balance)
 	}
-	return account.ResetFirst(tx)
+	if err == nil {
+		err = account.ResetFirst(tx)
+	}
+	return err
 }
 
 func (a *accountBuilder) deposit(place string, d *depositSpec) {
@@ -412,13 +409,14 @@ func (c *cardBuilder) authorize(place string, p *purchaseSpec, made *recorded) e
 		from, to = to, from
 	}
 	const change = `UPDATE cards SET status = ? WHERE public_id = ? AND status = ?`
-	if err := c.call.Tx.Exec(change, to, c.ID, from); err != nil {
-		return err
+	err := c.call.Tx.Exec(change, to, c.ID, from)
+	if err == nil {
+		err = call()
 	}
-	if err := call(); err != nil || !frozen {
-		return err
+	if err == nil && frozen {
+		err = c.call.Tx.Exec(change, from, c.ID, to)
 	}
-	return c.call.Tx.Exec(change, from, c.ID, to)
+	return err
 }
 
 func (c *cardBuilder) end(place string) error {
