@@ -214,16 +214,8 @@ func TestQuirkRetryAfter(t *testing.T) {
 	s.Put("/_sandbox/limits", `{"requests_per_minute":1}`).OK(200)
 	s.Get("/api/v1/bins").OK(200)
 	s.Advance("19500ms")
-	for kind, want := range map[string]string{"seconds": "41", "date": "a date", "absent": ""} {
+	for kind, want := range map[string]string{"seconds": "41", "date": "Sun, 15 Mar 2026 12:01:01 GMT", "absent": ""} {
 		s.Put("/_sandbox/quirks", `{"retry_after":"`+kind+`"}`).OK(200)
-		a := s.Get("/bins").OK(429)
-		got := a.Header.Get("Retry-After")
-		if until, err := http.ParseTime(got); err == nil {
-			sent, err := http.ParseTime(a.Header.Get("Date"))
-			if wait := until.Sub(sent).Seconds(); err == nil && wait >= 41 && wait <= 43 { // dates have whole seconds
-				got = "a date"
-			}
-		}
-		sandboxtest.Equal(t, kind+": Retry-After", got, want)
+		sandboxtest.Equal(t, kind+": Retry-After", s.Get("/bins").OK(429).Header.Get("Retry-After"), want)
 	}
 }
