@@ -144,7 +144,7 @@ func Audit(tx *store.Tx, accountID int64) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	report := Report{Accounts: make([]Line, 0, len(accounts))}
+	report := Report{Accounts: []Line{}}
 	for _, a := range accounts {
 		report.Accounts = append(report.Accounts, a.Line)
 		report.Problems = append(report.Problems, a.problems()...)

@@ -199,10 +199,8 @@ func (x *exchange) faultResponse(t behavior.Then) wire.Response {
 }
 
 func (s *Server) delay(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-s.Stopping:
 	}
 }

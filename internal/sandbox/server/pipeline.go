@@ -50,9 +50,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	s.record(x, res, time.Since(start)) //nolint:contextcheck // the log is written before the response
 	s.Logger.Debug("answered", "request", x.id, "method", requestlog.Clean(r.Method), "path", requestlog.Clean(r.URL.Path),
 		"status", res.sentStatus(), "duration", time.Since(start))
-	if err := res.send(w, x.id, x.now); err != nil {
-		s.Logger.Debug("the caller went away", "request", x.id, "error", err)
-	}
+	res.send(w, x.id, x.now)
 }
 
 // respond never fails: what goes wrong in a way of its own is a 500.

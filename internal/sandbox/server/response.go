@@ -52,7 +52,7 @@ func (r response) sentStatus() int {
 }
 
 // send writes the response. One that is cut off ends in http.ErrAbortHandler.
-func (r response) send(w http.ResponseWriter, requestID string, now time.Time) error {
+func (r response) send(w http.ResponseWriter, requestID string, now time.Time) {
 	if r.extent == dropped {
 		panic(http.ErrAbortHandler)
 	}
@@ -73,8 +73,7 @@ func (r response) send(w http.ResponseWriter, requestID string, now time.Time) e
 		_ = http.NewResponseController(w).Flush() // where there is a connection
 		panic(http.ErrAbortHandler)
 	}
-	_, err := w.Write(r.Body)
-	return err
+	_, _ = w.Write(r.Body) // nobody is told when the caller went away
 }
 
 func unknownPath() *wire.Error {

@@ -89,7 +89,7 @@ type Server struct {
 // Handler returns the handler of the routes.
 func (s *Server) Handler(routes []Route) http.Handler {
 	mux := http.NewServeMux()
-	s.Routes = make(map[string]Route, len(routes))
+	s.Routes = map[string]Route{}
 	for _, route := range routes {
 		s.Routes[route.Method+" "+route.Path] = route
 		mux.HandleFunc(route.Method+" "+route.Path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route) })
@@ -101,7 +101,7 @@ func (s *Server) Handler(routes []Route) http.Handler {
 			return
 		}
 		x := &exchange{id: vault.Token("req_"), request: r}
-		_ = response{Response: x.errorResponse(s.unknown(mux, r))}.send(w, x.id, x.now) // nobody to tell when the caller went away
+		response{Response: x.errorResponse(s.unknown(mux, r))}.send(w, x.id, x.now)
 	}
 	mux.HandleFunc("/", serveUnknown)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

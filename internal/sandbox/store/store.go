@@ -288,14 +288,13 @@ const watchInterval = 200 * time.Millisecond
 func (db *DB) watch() {
 	defer crash.End()
 	defer close(db.stopped)
-	ticker := time.NewTicker(watchInterval)
-	defer ticker.Stop()
+	ticks := time.Tick(watchInterval)
 	var before fs.FileInfo
 	for {
 		select {
 		case <-db.stop:
 			return
-		case <-ticker.C:
+		case <-ticks:
 		}
 		log, err := os.Stat(db.target + "-wal")
 		if err != nil {
@@ -311,12 +310,10 @@ func (db *DB) watch() {
 
 // checkpoint brings the log into the file, unless somebody is in the way: the next one does.
 func (db *DB) checkpoint() {
-	ctx, cancel := context.WithTimeout(context.Background(), watchInterval)
-	defer cancel()
-	c, err := db.writer.acquire(ctx)
-	if err != nil {
-		return
+	select {
+	case c := <-db.writer.idle:
+		defer db.writer.release(c)
+		_, _ = c.raw.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
+	default:
 	}
-	defer db.writer.release(c)
-	_, _ = c.raw.ExecContext(context.WithoutCancel(ctx), "PRAGMA wal_checkpoint(TRUNCATE)")
 }

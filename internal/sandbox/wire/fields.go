@@ -171,7 +171,7 @@ func (f *Fields) Texts(name string) (texts []string, found bool) {
 		f.Refuse(Invalid("%s must be an array of strings", name))
 		return []string{}, false
 	}
-	texts = make([]string, 0, len(all))
+	texts = []string{}
 	seen := map[string]bool{}
 	for _, text := range all {
 		if !seen[*text] {
