@@ -250,7 +250,7 @@ func TestPeriodsOfTransactions(t *testing.T) {
 		t.Errorf("past all ends, there is %s", page.Raw)
 	}
 	s.Put("/_sandbox/limits", `{"requests_per_minute":2}`).OK(200)
-	for _, by := range []time.Duration{0, time.Hour} {
+	for _, by := range []time.Duration{0, 5*time.Minute + time.Second, time.Hour} {
 		wall.Store(int64(24*time.Hour - by))
 		read := admitted(3, func() sandboxtest.Response { return s.Get("/bins") })
 		sandboxtest.Equal(t, fmt.Sprint(by, " earlier, calls that were let through"), read, 2)

@@ -131,9 +131,6 @@ type Endpoint struct {
 	LastError string // "": the last attempt arrived
 }
 
-// Attempts is how often a delivery is tried before it has failed for good.
-const Attempts = 8
-
 func (e *Endpoint) readHealth(tx *store.Tx) error {
 	const recent = 100
 	_, err := tx.Get([]any{&e.Recent, &e.Delivered, &e.Attempt, &e.LastError}, `
