@@ -21,9 +21,7 @@ const (
 	// Missing pages are fetched when all requests together then stay below about
 	// twice what the cards asked for would cost alone. The margin is small for a
 	// few cards, which may be all, and larger for many, which go on.
-	smallMargin = 2
-	largeMargin = 20
-	many        = 10
+	many = 10
 )
 
 type presence int
@@ -118,9 +116,9 @@ func (l *listing) missing() int { return l.pages - len(l.fetched) }
 // fetchMore starts fetching the pages that are missing, unless that costs too much.
 func (l *listing) fetchMore(ctx context.Context) bool {
 	missing := l.missing()
-	margin := smallMargin
+	margin := 1
 	if l.fleet.asked() >= many {
-		margin = largeMargin
+		margin = many
 	}
 	switch {
 	case l.closed:
@@ -129,7 +127,7 @@ func (l *listing) fetchMore(ctx context.Context) bool {
 		l.start(ctx, l.fetchBatch)
 	case l.pages == 0:
 		l.start(ctx, l.fetchFirst)
-	case missing > 0 && l.spent+missing <= 2*len(l.asked)+margin:
+	case missing > 0 && l.spent+missing <= 2*(len(l.asked)+margin):
 		l.start(ctx, l.fetchMissing())
 	default:
 		return false
