@@ -47,9 +47,10 @@ func (issuanceCost) Run(ctx context.Context, req function.RunRequest, resp *func
 			resp.Error = resp.Result.Set(ctx, types.NumberUnknown())
 			return
 		}
-		a, err := initialLoad(usdtype.FromNumber(load))
+		amount := usdtype.FromNumber(load)
+		err := checkLoad(amount)
 		if err == nil {
-			total, err = usd.Sum(total, a, api.IssuanceFee)
+			total, err = usd.Sum(total, amount.Amount(), api.IssuanceFee)
 			if err != nil {
 				err = errors.New("adds up to more than can be counted")
 			}
@@ -62,18 +63,17 @@ func (issuanceCost) Run(ctx context.Context, req function.RunRequest, resp *func
 	resp.Error = resp.Result.Set(ctx, usdtype.Of(total).NumberValue)
 }
 
-// initialLoad refuses what no card can be issued with. The error completes "amounts[0] …".
-func initialLoad(load usdtype.Value) (usd.Amount, error) {
+// checkLoad refuses what no card can be issued with. The error completes "amounts[0] …".
+func checkLoad(load usdtype.Value) error {
 	switch amount := load.Amount(); {
 	case load.IsNull():
-		return 0, errors.New("must not be null")
+		return errors.New("must not be null")
 	case load.Err() != nil:
-		return 0, load.Err()
+		return load.Err()
 	case amount < 0:
-		return 0, fmt.Errorf("must not be negative, got %s", load.ValueBigFloat().Text('g', 17))
+		return fmt.Errorf("must not be negative, got %s", load.ValueBigFloat().Text('g', 17))
 	case amount < api.MinimumLoad:
-		return 0, fmt.Errorf("must be at least %s USD, the least that a card is issued with, got %s", api.MinimumLoad, amount)
-	default:
-		return amount, nil
+		return fmt.Errorf("must be at least %s USD, the least that a card is issued with, got %s", api.MinimumLoad, amount)
 	}
+	return nil
 }
