@@ -189,8 +189,8 @@ func TestCardsThatNeverHoldStill(t *testing.T) {
 	service.cap = 1
 	service.hook = func(string) { service.cards = newMovingService(10 - 5*(service.lists%2)).cards }
 	err := try(t.Context(), newClient(t, service, unlimited), "cards")
-	if err == nil || !strings.Contains(err.Error(), "changes while it is read") {
-		t.Errorf("the list ended with %v", err)
+	if err == nil || !strings.Contains(err.Error(), "changes while it is read") || service.lists != 21 {
+		t.Errorf("after %d requests the list ended with %v", service.lists, err)
 	}
 	service = newMovingService(450)
 	service.total, service.refused = "PAGE", "3"

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -48,7 +49,7 @@ func New(config Config) (*Client, error) {
 
 // exclusive is the weight of a lock that excludes every other; shared lets others who share in.
 const (
-	exclusive int64 = 1 << 30
+	exclusive int64 = math.MaxInt64
 	shared    int64 = 1
 )
 

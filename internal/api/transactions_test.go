@@ -201,9 +201,12 @@ func TestTransactionPagesAreReadSideBySide(t *testing.T) {
 		}
 		break
 	}
-	got, err := service.read(t, api.TransactionFilter{})
-	if err != nil || len(got) != 10_000 || service.most.Load() < 4 || len(service.asked) > 136 {
-		t.Errorf("%d transactions by %d requests, %d side by side, %v", len(got), len(service.asked), service.most.Load(), err)
+	for _, test := range []struct{ size, arrive, requests, most int }{{100, 0, 120, 16}, {100, 100, 126, 16}, {300, 0, 45, 5}, {1000, 0, 16, 2}} {
+		service := &journal{count: 10_000, size: test.size, grow: func(n int) int { return map[int]int{2: test.arrive}[n] }}
+		got, err := service.read(t, api.TransactionFilter{})
+		if most := int(service.most.Load()); err != nil || len(got) < 10_000 || len(service.asked) != test.requests || most < test.most/4 || most > test.most {
+			t.Errorf("%+v: %d transactions by %d requests, %d side by side, %v", test, len(got), len(service.asked), most, err)
+		}
 	}
 }
 

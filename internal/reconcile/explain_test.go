@@ -61,6 +61,10 @@ func TestRecent(t *testing.T) {
 			t.Errorf("at %s: recent is %t", test.at, got)
 		}
 	}
+	funded := &reconcile.Anchor{Balance: dollar + 1, At: at, Last: 1, Listed: true} // of which the last cent is not there
+	if e := reconcile.Explain(funded, reconcile.Snapshot{Balance: dollar, At: at.Add(time.Hour)}, dollar); !e.Undone || e.Stale {
+		t.Errorf("an hour after a fund: %+v", e)
+	}
 }
 
 // What may have come counts for the month's cap, though it can be explained.

@@ -40,6 +40,9 @@ func TestMeaningOfResponses(t *testing.T) {
 					if got := meaningOf(status, code); got != want {
 						t.Errorf("%d %q means %q, want %q", status, code, names[got], names[want])
 					}
+					if lacks := (&Error{Status: status, Code: code}).LacksFunds(); lacks && status >= 500 {
+						t.Errorf("%d %q tells of the funds", status, code)
+					}
 				}
 			}
 		}
