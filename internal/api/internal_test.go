@@ -66,7 +66,7 @@ func TestSeenIDsAreFew(t *testing.T) {
 			t.Fatalf("%d are new", len(fresh))
 		}
 	}
-	if n := len(seen.firstPage) + len(seen.older) + len(seen.newer); n > 21_000 {
+	if n := len(seen.firstPage) + len(seen.older) + len(seen.newer); n > 20_000 {
 		t.Errorf("%d ids are remembered", n)
 	}
 }
