@@ -56,9 +56,6 @@ func (c *Call) Do(by account.Account, o Operation, into any) error {
 // operation's own holds. The error says to a person why nothing was done.
 func (s *Server) Do(ctx context.Context, by account.Account, o Operation) (res wire.Response, refused *wire.Error) {
 	x := &exchange{id: vault.Token("req_"), route: s.Routes[o.Route], account: by, request: o.request(ctx), body: wire.Body{Raw: o.Body}}
-	if x.route.Class != "" {
-		defer func() { _ = s.Recorder.Flush(ctx) }() // what cannot be written now is written later
-	}
 	res, err := s.transact(ctx, x, s.DB.ReadLong, func(c *Call) (_ wire.Response, err error) {
 		var unread error
 		c.Quirks, unread = behavior.ReadQuirks(c.Tx)

@@ -107,11 +107,11 @@ func Invalid(format string, args ...any) *Error {
 
 // Only returns what was found by an id, or a 404, unless there was an error.
 func Only[T any](found []*T, err error, kind, id string) (*T, error) {
-	switch {
-	case err != nil:
+	if err == nil && len(found) == 0 {
+		err = NotFound(kind, id)
+	}
+	if err != nil {
 		return nil, err
-	case len(found) == 0:
-		return nil, NotFound(kind, id)
 	}
 	return found[0], nil
 }
