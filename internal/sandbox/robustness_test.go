@@ -235,7 +235,7 @@ func TestLostColumns(t *testing.T) {
 		SELECT 'ALTER TABLE ' || t.name || ' RENAME ' || c.name || ' TO taken|ALTER TABLE ' || t.name || ' RENAME taken TO ' || c.name AS loss
 		FROM tables t, pragma_table_info(t.name) c
 		UNION ALL SELECT 'ALTER TABLE ' || name || ' RENAME TO taken|ALTER TABLE taken RENAME TO ' || name FROM tables
-		UNION ALL SELECT 'CREATE TRIGGER taken BEFORE ' || value || ' ON ' || name || ' BEGIN SELECT RAISE(ABORT, ''taken''); END|DROP TRIGGER taken'
+		UNION ALL SELECT 'CREATE TRIGGER taken BEFORE ' || value || ' ON ' || name || ' BEGIN SELECT RAISE(ABORT, ''''); END|DROP TRIGGER taken'
 		FROM tables, json_each('["INSERT", "UPDATE"]'))`)
 	for loss := range strings.SplitSeq(losses, "\n") {
 		lose, restore, _ := strings.Cut(loss, "|")
