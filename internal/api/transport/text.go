@@ -56,7 +56,9 @@ var (
 // Of is a text as the service tells it. What is longer than the kind may be ends in "…",
 // and so equals no other text of a service or of a configuration.
 func (Text[K]) Of(text string) Text[K] {
+	const enough = 16 // times its length, of which redacting leaves what there is room for
 	length, longNumbers := (*new(K)).allows()
+	text = shortened(text, enough*length)
 	if strings.Contains(text, "_") {
 		text = keyForm.ReplaceAllString(text, Redacted)
 	}

@@ -121,11 +121,11 @@ const maxAccounts = 100
 // Create adds an account with its ledger and returns its API key.
 func Create(tx *store.Tx, keys *vault.Keyring, n New) (key string, err error) {
 	held, err := count(tx)
-	if err == nil && held >= maxAccounts {
-		err = wire.Invalid("there are %d accounts already, which is the most that a sandbox holds; a reset removes all but the first", held)
-	}
 	if err != nil {
 		return "", err
+	}
+	if held >= maxAccounts {
+		return "", wire.Invalid("there are %d accounts already, which is the most that a sandbox holds; a reset removes all but the first", held)
 	}
 	key = cmp.Or(n.Key, keys.APIKey(n.PublicID))
 	id, err := tx.Insert(`INSERT INTO accounts (public_id, key_hash, chosen_key, state) VALUES (?, ?, NULLIF(?, ''), ?)`,

@@ -136,15 +136,15 @@ func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.
 // setStatus changes the status; automatic is the service's own doing.
 func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventType, automatic bool) error {
 	c.Status = status
-	err := call.Tx.Exec(`UPDATE cards SET status = ? WHERE id = ?`, status, c.ID)
-	if err == nil {
-		err = call.Tx.Exec(`INSERT INTO status_changes (account_id, card_id, status, automatic, created_at) VALUES (?, ?, ?, ?, ?)`,
-			call.Account.ID, c.ID, status, automatic, call.Tx.Now().UnixMilli())
+	if err := call.Tx.Exec(`UPDATE cards SET status = ? WHERE id = ?`, status, c.ID); err != nil {
+		return err
 	}
-	if err == nil {
-		err = webhook.Emit(call, event, c.full())
+	err := call.Tx.Exec(`INSERT INTO status_changes (account_id, card_id, status, automatic, created_at) VALUES (?, ?, ?, ?, ?)`,
+		call.Account.ID, c.ID, status, automatic, call.Tx.Now().UnixMilli())
+	if err != nil {
+		return err
 	}
-	return err
+	return webhook.Emit(call, event, c.full())
 }
 
 // AutoFreeze freezes an active card whose balance is below its threshold.

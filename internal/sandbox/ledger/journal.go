@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
@@ -196,8 +195,11 @@ const OpenHolds = `
 
 func wrongHolds(tx *store.Tx, accountID int64) ([]string, error) {
 	posted, err := Balance(tx, accountID, Holds)
-	open, unread := store.Value[usd.Amount](tx, OpenHolds+` AND t.account_id = ?`, accountID)
-	if err = cmp.Or(err, unread); err != nil || posted == open {
+	if err != nil {
+		return nil, err
+	}
+	open, err := store.Value[usd.Amount](tx, OpenHolds+` AND t.account_id = ?`, accountID)
+	if err != nil || posted == open {
 		return nil, err
 	}
 	return []string{fmt.Sprintf("holds are %s USD, open authorizations keep back %s USD", posted, open)}, nil

@@ -131,22 +131,23 @@ func (b *builder) build() error {
 		return b.mistake
 	}
 	tx.SetRandom(b.RandomSeed)
-	err := tx.WriteSetting(randomSetting, b.RandomSeed)
-	if err == nil {
-		err = tx.MoveClock(b.now)
+	if err := tx.WriteSetting(randomSetting, b.RandomSeed); err != nil {
+		return err
+	}
+	if err := tx.MoveClock(b.now); err != nil {
+		return err
 	}
 	slices.SortStableFunc(b.steps, func(a, b step) int {
 		return cmp.Or(cmp.Compare(a.rank/lasting, b.rank/lasting), a.at.Compare(b.at), cmp.Compare(a.rank, b.rank))
 	})
 	for _, s := range b.steps {
-		if err != nil {
+		tx.SetNow(s.at)
+		if err := s.do(); err != nil {
 			return err
 		}
-		tx.SetNow(s.at)
-		err = s.do()
 	}
 	tx.SetNow(b.now)
-	return err
+	return nil
 }
 
 // behave sets how the service behaves, which has to wait until the world is there.
@@ -258,25 +259,27 @@ func (a *accountBuilder) open(place string, wallet value, first bool) (err error
 	tx.SetNow(a.opening)
 	if !first {
 		fields := map[string]any{"state": account.Ready, "initial_balance": wallet}
-		if err = a.do(place, "POST "+server.Control+"/accounts", "", fields, a.begun); err == nil {
-			a.Account, err = account.ByKey(tx, a.begun.APIKey)
+		if err := a.do(place, "POST "+server.Control+"/accounts", "", fields, a.begun); err != nil {
+			return err
 		}
+		a.Account, err = account.ByKey(tx, a.begun.APIKey)
 		return err
 	}
 	a.begun.AccountID = a.PublicID
-	a.begun.APIKey, err = account.Key(tx, a.call.Keys, a.PublicID)
-	if err == nil && len(wallet) > 0 {
+	if a.begun.APIKey, err = account.Key(tx, a.call.Keys, a.PublicID); err != nil {
+		return err
+	}
+	if len(wallet) > 0 {
 		fields := wire.Body{Raw: wire.Encode(map[string]any{"wallet": wallet})}.Fields("application/json")
 		balance := fields.OptionalNotNegative("wallet")
 		if err := fields.Done(); err != nil {
 			return a.explained(place, err)
 		}
-		err = tx.Exec(`UPDATE service SET initial_balance = ?`, balance)
+		if err := tx.Exec(`UPDATE service SET initial_balance = ?`, balance); err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		err = account.ResetFirst(tx)
-	}
-	return err
+	return account.ResetFirst(tx)
 }
 
 func (a *accountBuilder) deposit(place string, d *depositSpec) {
@@ -409,14 +412,13 @@ func (c *cardBuilder) authorize(place string, p *purchaseSpec, made *recorded) e
 		from, to = to, from
 	}
 	const change = `UPDATE cards SET status = ? WHERE public_id = ? AND status = ?`
-	err := c.call.Tx.Exec(change, to, c.ID, from)
-	if err == nil {
-		err = call()
+	if err := c.call.Tx.Exec(change, to, c.ID, from); err != nil {
+		return err
 	}
-	if err == nil && frozen {
-		err = c.call.Tx.Exec(change, from, c.ID, to)
+	if err := call(); err != nil || !frozen {
+		return err
 	}
-	return err
+	return c.call.Tx.Exec(change, from, c.ID, to)
 }
 
 func (c *cardBuilder) end(place string) error {

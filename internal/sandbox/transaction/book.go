@@ -49,19 +49,23 @@ func book(c *server.Call, n New, entry string, event webhook.EventType, legs fun
 	if err != nil {
 		return Transaction{}, err
 	}
-	moved, err := legs()
-	if err == nil {
-		err = ledger.PostFor(c.Tx, c.Account.ID, done.ID, entry, moved...)
+	post := func(entry string, legs []ledger.Leg, err error) error {
+		if err != nil {
+			return err
+		}
+		return ledger.PostFor(c.Tx, c.Account.ID, done.ID, entry, legs...)
 	}
-	if err == nil && n.Fee > 0 {
-		if moved, err = collect(c, n.Card, n.Fee); err == nil {
-			err = ledger.PostFor(c.Tx, c.Account.ID, done.ID, "fee", append(moved, ledger.On(ledger.Fees, n.Fee))...)
+	moved, err := legs()
+	if err := post(entry, moved, err); err != nil {
+		return Transaction{}, err
+	}
+	if n.Fee > 0 {
+		charged, err := collect(c, n.Card, n.Fee)
+		if err := post("fee", append(charged, ledger.On(ledger.Fees, n.Fee)), err); err != nil {
+			return Transaction{}, err
 		}
 	}
-	if err == nil {
-		err = webhook.Emit(c, event, done)
-	}
-	if err != nil {
+	if err := webhook.Emit(c, event, done); err != nil {
 		return Transaction{}, err
 	}
 	if after, err := n.Card.Shown(c); err != nil || after >= before {

@@ -146,17 +146,17 @@ func confirm(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, wire.Invalid("deposit %s is confirmed already", d.ID)
 	}
 	d.Status = depositConfirmed
-	err = c.Tx.Exec(`UPDATE deposits SET status = ? WHERE public_id = ?`, d.Status, d.ID)
-	if err == nil {
-		err = ledger.Post(c.Tx, c.Account.ID, "deposit confirmed", ledger.On(ledger.Deposits, -d.Amount), ledger.On(ledger.Wallet, d.Amount))
+	if err := c.Tx.Exec(`UPDATE deposits SET status = ? WHERE public_id = ?`, d.Status, d.ID); err != nil {
+		return wire.Response{}, err
 	}
-	if err == nil {
-		err = account.Deposited(c.Tx, c.Account.ID)
+	err = ledger.Post(c.Tx, c.Account.ID, "deposit confirmed", ledger.On(ledger.Deposits, -d.Amount), ledger.On(ledger.Wallet, d.Amount))
+	if err != nil {
+		return wire.Response{}, err
 	}
-	if err == nil {
-		err = webhook.Emit(c, webhook.DepositConfirmed, d)
+	if err := account.Deposited(c.Tx, c.Account.ID); err != nil {
+		return wire.Response{}, err
 	}
-	return wire.OK(d), err
+	return wire.OK(d), webhook.Emit(c, webhook.DepositConfirmed, d)
 }
 
 // columns selects the fields of a Deposit, but for its address.
