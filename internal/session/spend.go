@@ -54,24 +54,21 @@ type spent struct {
 
 const mostNamed = 3
 
-func (s *spend) add(p PlannedSpend) (err error) {
+func (s *spend) add(p PlannedSpend) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cards++
 	t := &s.spent
 	takes, counted := p.takes(), max(0, p.Counted)
-	count := func(into *usd.Amount, more ...usd.Amount) {
-		sum, failed := usd.Sum(append([]usd.Amount{*into}, more...)...)
-		*into, err = sum, errors.Join(err, failed)
-	}
-	count(&t.net, p.Taken, -p.Returned, -p.Counted)
-	count(&t.upfront, max(0, p.Taken-counted))
-	count(&t.taken, max(0, takes-counted))
-	count(&t.settled, p.Holds)
+	var errs [4]error
+	t.net, errs[0] = usd.Sum(t.net, p.Taken, -p.Returned, -p.Counted)
+	t.upfront, errs[1] = usd.Sum(t.upfront, max(0, p.Taken-counted))
+	t.taken, errs[2] = usd.Sum(t.taken, max(0, takes-counted))
+	t.settled, errs[3] = usd.Sum(t.settled, p.Holds)
 	if takes > 0 {
 		t.takers = append(t.takers, p)
 	}
-	return err
+	return errors.Join(errs[:]...)
 }
 
 func (t *spent) largest() string {

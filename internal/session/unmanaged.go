@@ -53,9 +53,11 @@ func (s *Session) Unmanaged(ctx context.Context, label string, replaces bool) (c
 	}
 	u.labels[label] = u.labels[label] || !replaces && label != ""
 	u.mu.Unlock()
-	_, _ = u.waited.get(ctx, func(ctx context.Context) (struct{}, error) { // interrupted, no list is read either
+	if _, err := u.waited.get(ctx, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, s.Client.Clock().Wait(ctx, shortWindow)
-	})
+	}); err != nil {
+		return nil, err
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	labels := u.labels
