@@ -122,20 +122,19 @@ const (
 	doNotForce = "Without -replace the card stays."
 )
 
-// mostProtected is how many protected cards one plan names for one reason: the first of
-// these errors fails it.
+// mostProtected is how many protected cards one plan names: the first of these errors fails it.
 const mostProtected = 10
 
 // protected refuses to terminate the card, in full once for each reason.
 func (p *planner) protected(name, reason, keep string) {
 	s, detail := p.resource.session, ""
-	switch before := s.Told(reason); {
-	case before == 0:
+	if s.Told("protected") >= mostProtected && s.IsPlanning() {
+		return
+	}
+	if s.Told(reason) == 0 {
 		detail = keep + "\n\nThe plan would terminate this card, but deletion_protection is true. " +
 			"To terminate it all the same, set deletion_protection = false, apply that alone, then try again." +
 			fmt.Sprintf("\n\nAt most %d protected cards are named.", mostProtected)
-	case before >= mostProtected && s.IsPlanning():
-		return
 	}
 	p.diags.AddError("Deletion protection keeps "+name, detail)
 }
