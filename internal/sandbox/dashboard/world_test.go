@@ -149,11 +149,12 @@ func TestSimulate(t *testing.T) {
 	s.As(newKey(s, "")).Post("/_sandbox/simulate", `{"days":1}`).Refused(403, "first_account_only", "")
 	of := func(kind string) int { return strings.Count(listed(s), `"type":"`+kind+`"`) }
 	settled, declined := of("settlement"), of("decline")
-	more := s.Post("/_sandbox/simulate", `{"days":2,"purchases_per_day":12,"declines":20,"seed":3}`).OK(http.StatusCreated)
+	more := s.Post("/_sandbox/simulate", `{"days":2,"purchases_per_day":12,"declines":20,"seed":3,"merchants":["Corner Shop"]}`).OK(http.StatusCreated)
 	sandboxtest.Equal(t, "purchases", more.Text("purchases"), "24")
 	sandboxtest.Equal(t, "settled ones", more.Text("settled"), fmt.Sprint(of("settlement")-settled))
 	sandboxtest.Equal(t, "declined ones", more.Text("declined"), "5")
 	sandboxtest.Equal(t, "declines of them", of("decline")-declined, 5)
+	sandboxtest.Equal(t, "they name their only merchant", strings.Contains(listed(s), "Corner Shop"), true)
 	for range 150 {
 		s.Issue("50", `"auto_freeze_at":45`, `"spending_limit":48`)
 	}
