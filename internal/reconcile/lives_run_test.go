@@ -156,7 +156,7 @@ func (l *life) move(mover api.Mover, m reconcile.Movement, record reconcile.Reco
 	switch {
 	case err == nil:
 		l.book(m)
-		l.state.untold = l.untold
+		l.state.untold, l.state.kept = l.untold, l.kept
 	case isStopped:
 		l.stops++
 		l.crossed = l.crossed || l.onTheWay > 0 // and comes besides, where it is sent again

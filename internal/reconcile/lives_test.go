@@ -167,6 +167,7 @@ type life struct {
 	load    usd.Amount
 	unsaved usd.Amount // top-ups that no state may have
 	untold  int        // how often money has come that nothing tells of; twice since a movement hides one
+	kept    usd.Amount // by the service, of what it moved
 	held    usd.Amount // by open authorizations, where the balance falls at settlement
 
 	spoke                           bool // of money, since the last audit
@@ -180,7 +181,8 @@ type life struct {
 type state struct {
 	amount, toppedUp usd.Amount
 	record           string
-	untold           int // until its last movement
+	untold           int        // until its last movement
+	kept             usd.Amount // until then, too
 }
 
 func newLife(t *testing.T, k kind, number uint64) *life {

@@ -294,8 +294,9 @@ func (l *life) receive(r *http.Request, withdraws bool) (*http.Response, error) 
 		l.tell("%s is refused", body.Amount)
 		return l.respond(http.StatusBadRequest, `{"error":"not_today","message":"no"}`)
 	}
-	beside := l.departure() - body.Amount // which hides it where it went the other way
-	isMade := l.departureOf(l.purpose) == body.Amount && (beside == 0 || (beside > 0) == (body.Amount > 0)) && !(met && l.honours)
+	beside, came := l.departure()-body.Amount, l.departure()-(l.kept-l.state.kept)
+	isHidden := beside != 0 && (beside > 0) != (body.Amount > 0) || (came > 0) != (body.Amount > 0) // by what went the other way
+	isMade := l.departureOf(l.purpose) == body.Amount && !isHidden && !(met && l.honours)
 	if isMade && !l.told && !l.acting && !l.round && !l.loose && !l.hides() && !l.excused && l.replica == 0 {
 		l.fail("%s is sent again, though it was made and nothing was said of that", body.Amount)
 	}
@@ -353,6 +354,7 @@ func (l *life) process(key string, purpose reconcile.Purpose, delta usd.Amount) 
 		return l.respond(http.StatusOK, l.answer())
 	}
 	l.moved[purpose] += delta
+	l.kept += delta - l.comes(delta)
 	l.told = false
 	if purpose == reconcile.ForTopUp {
 		l.toppedIn[reconcile.MonthOf(l.card.now)] += l.comes(delta)
