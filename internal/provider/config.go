@@ -185,14 +185,14 @@ func amountText(text string) string {
 }
 
 // readAmount reads an amount in USD. Its error completes "initial_balance …".
-func readAmount(text string) (read usd.Amount, err error) {
+func readAmount(text string) (usd.Amount, error) {
 	number, _, err := big.ParseFloat(text, 10, 512, big.ToNearestEven) // with the precision of Terraform's numbers
 	if err != nil {
-		return read, fmt.Errorf("must be a number, got %q", text)
+		return 0, fmt.Errorf("must be a number, got %q", text)
 	}
 	amount := usdtype.FromNumber(types.NumberValue(number))
 	if amount.Err() == nil && amount.Amount() < 0 {
-		return read, fmt.Errorf("must be at least %s USD, got %s", usd.Amount(0), amount.Amount())
+		return 0, fmt.Errorf("must be at least %s USD, got %s", usd.Amount(0), amount.Amount())
 	}
 	return amount.Amount(), amount.Err()
 }

@@ -14,9 +14,12 @@ type Direct struct{ http.Handler }
 // RoundTrip ends as a server would where the handler panics with http.ErrAbortHandler. Of
 // another panic the error tells, without its value.
 func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
 	body, writer := io.Pipe()
 	w := &pipedResponse{PipeWriter: writer, header: http.Header{}, status: make(chan int, 1)}
-	serve := func() {
+	go func() {
 		end := io.ErrUnexpectedEOF
 		defer func() {
 			w.begin.Do(func() { end = io.EOF })                                       // nothing has come
@@ -29,10 +32,7 @@ func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 		d.ServeHTTP(w, r.Clone(r.Context()))
 		w.WriteHeader(http.StatusOK)
 		end = nil
-	}
-	if r.Context().Err() == nil { // or nothing is done
-		go serve()
-	}
+	}()
 	select {
 	case status, found := <-w.status:
 		if !found {

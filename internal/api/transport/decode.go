@@ -9,6 +9,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -74,10 +75,10 @@ func DecodeObject(body []byte, into any, required ...string) error {
 func wrongField(fields map[string]json.RawMessage, into any) error {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		one, err := json.Marshal(map[string]json.RawMessage{name: fields[name]})
-		if err == nil {
-			err = json.Unmarshal(one, reflect.New(reflect.TypeOf(into).Elem()).Interface())
-		}
 		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(one, reflect.New(reflect.TypeOf(into).Elem()).Interface()); err != nil {
 			return shapeError(name, err)
 		}
 	}
@@ -108,8 +109,8 @@ type Count int
 
 // UnmarshalJSON reads a whole number in any notation.
 func (c *Count) UnmarshalJSON(data []byte) error {
-	var number float64 //nolint:forbidigo // of cards or pages
-	if json.Unmarshal(data, &number) != nil || number != math.Trunc(number) {
+	number, err := strconv.ParseFloat(string(data), 64)
+	if err != nil || number != math.Trunc(number) {
 		return errors.New("not a whole number")
 	}
 	const most = 1 << 53 // up to which a JSON number is exact
@@ -180,7 +181,7 @@ func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	if _, err := t.Time(); err == nil {
 		return nil
 	}
-	text := strings.ReplaceAll(strings.ToUpper(string(*t)), " ", "T")
+	text := strings.Replace(strings.ToUpper(string(*t)), " ", "T", 1)
 	if _, err := time.Parse("2006-01-02T15:04:05", text); err == nil {
 		*t = Timestamp(text + "Z")
 		return nil

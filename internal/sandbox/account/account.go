@@ -98,9 +98,10 @@ func one(tx *store.Tx, where string, args ...any) (a Account, err error) {
 // List returns a page of the accounts, the oldest first, and how many there are.
 func List(tx *store.Tx, page wire.Page) (accounts []*Account, total int64, err error) {
 	accounts, err = store.List[Account](tx, columns+`ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset())
-	if err == nil {
-		total, err = count(tx)
+	if err != nil {
+		return nil, 0, err
 	}
+	total, err = count(tx)
 	return accounts, total, err
 }
 

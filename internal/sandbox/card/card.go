@@ -243,7 +243,7 @@ func (f Filter) Where(accountID int64) store.Where {
 // Search returns a page of the cards that a filter picks, newest first, and their number.
 func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*Card, total int64, err error) {
 	if total, err = Count(tx, accountID, f); err != nil {
-		return nil, total, err
+		return nil, 0, err
 	}
 	where := f.Where(accountID)
 	// The ids first: rows that the offset skips are never read.

@@ -157,7 +157,7 @@ func cookie(r *http.Request) string {
 func setCookie(w http.ResponseWriter, r *http.Request, value string) {
 	age := int(sessionTime / time.Second)
 	if value == "" {
-		age = -age
+		age = -1
 	}
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // not Secure: the sandbox speaks plain HTTP
 		Name: cookieName(r), Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode,
