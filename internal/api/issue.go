@@ -112,8 +112,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 // readIssued reads a new card, of which one response tells so far, and again for a while
 // where its balance is another. Where it cannot be read, the response stands.
 func (c *Client) readIssued(ctx context.Context, card *Card, load usd.Amount) {
-	var waited time.Duration
-	for ; ; waited += transport.LookAgainAfter {
+	for waited := time.Duration(0); ; waited += transport.LookAgainAfter {
 		summary, err := c.GetCard(ctx, card.ID)
 		if err != nil {
 			return

@@ -107,8 +107,7 @@ func (c Mover) look(ctx context.Context, m Movement, q reconcile.Question, answe
 	}
 	end := c.clock.Now().Add(transport.LongestTrying)
 	var before usd.Amount
-	var waited time.Duration
-	for ; ; waited += transport.LookAgainAfter {
+	for waited := time.Duration(0); ; waited += transport.LookAgainAfter {
 		s, status, err := c.Cards.ReadSnapshot(ctx, m.CardID, q.Anchor())
 		if err != nil {
 			return assessment{}, err

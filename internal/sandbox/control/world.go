@@ -49,11 +49,11 @@ func revokeKey(c *server.Call) (wire.Response, error) {
 
 // listAccounts shows the accounts of the file, the oldest first.
 func listAccounts(c *server.Call) (wire.Response, error) {
-	return server.LargeList(c, func(page wire.Page) (accounts []*account.Account, total int64, err error) {
-		if err = FirstOnly(c, "lists them"); err == nil {
-			accounts, total, err = account.List(c.Tx, page)
+	return server.LargeList(c, func(page wire.Page) ([]*account.Account, int64, error) {
+		if err := FirstOnly(c, "lists them"); err != nil {
+			return nil, 0, err
 		}
-		return accounts, total, err
+		return account.List(c.Tx, page)
 	})
 }
 

@@ -57,13 +57,14 @@ func (c *Call) Do(by account.Account, o Operation, into any) error {
 func (s *Server) Do(ctx context.Context, by account.Account, o Operation) (res wire.Response, refused *wire.Error) {
 	x := &exchange{id: vault.Token("req_"), route: s.Routes[o.Route], account: by, request: o.request(ctx), body: wire.Body{Raw: o.Body}}
 	res, err := s.transact(ctx, x, s.DB.ReadLong, func(c *Call) (_ wire.Response, err error) {
-		var unread error
-		c.Quirks, unread = behavior.ReadQuirks(c.Tx)
+		if c.Quirks, err = behavior.ReadQuirks(c.Tx); err != nil {
+			return wire.Response{}, err
+		}
 		if x.limits, err = behavior.ReadLimits(c.Tx); err != nil || x.route.Class == "" {
 			x.limits = behavior.Limits{} // those of requests are for clients
 		}
 		x.now = c.Tx.Now()
-		if err := cmp.Or(unread, err, s.authorize(x)); err != nil {
+		if err := cmp.Or(err, s.authorize(x)); err != nil {
 			return wire.Response{}, err
 		}
 		return x.route.Handle(c)

@@ -182,7 +182,7 @@ func (db *DB) prepare(ctx context.Context) error {
 func (db *DB) migrate(ctx context.Context, older bool) (found int32, err error) {
 	c, err := db.writer.acquire(ctx)
 	if err != nil {
-		return found, err
+		return 0, err
 	}
 	defer db.writer.release(c)
 	tx := &Tx{conn: c, ctx: context.WithoutCancel(ctx)}

@@ -66,7 +66,7 @@ func (tx *Tx) Exec(query string, args ...any) error {
 func (tx *Tx) Insert(query string, args ...any) (id int64, err error) {
 	res, err := tx.exec(query, args)
 	if err != nil {
-		return id, err
+		return 0, err
 	}
 	return res.LastInsertId()
 }
