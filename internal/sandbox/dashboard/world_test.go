@@ -365,25 +365,40 @@ func TestNews(t *testing.T) {
 	}
 	version := func() string { return b.get("/").find(`data-version="([^"]*)"`) }
 	said := func(version string) string {
-		return `data: {"version":"` + version + `","now":"2026-03-01T12:00:00.000Z"}`
+		return `data: {"version":"` + version + `","now":"` + clock.now().UTC().Format("2006-01-02T15:04:05.000Z") + `"}`
 	}
-	next, first := listen(), version()
-	sandboxtest.Equal(t, "at first", next(), said(first))
+	heard := func(next func() string) string { // what the page has, too: the request log is written beside
+		for event := next(); event != ""; event = next() {
+			if shown := version(); event == said(shown) {
+				return shown
+			}
+		}
+		return "the end"
+	}
+	ending := func(next func() string) string {
+		event := next()
+		for strings.HasPrefix(event, "data:") {
+			event = next()
+		}
+		return event
+	}
+	next := listen()
+	first := heard(next)
 	s.Fault(`{"method":"GET","path":"/bins","then":"pass"}`)
-	sandboxtest.Equal(t, "after a change", next(), said(version()))
-	changed := version()
+	changed := heard(next)
+	sandboxtest.Equal(t, "a change is no news", changed == first, false)
+	tens := func(version string) string { return version[strings.LastIndex(version, "."):] }
 	clock.advance(9 * time.Second)
-	sandboxtest.Equal(t, "nine seconds later", version(), changed)
+	sandboxtest.Equal(t, "nine seconds later", tens(version()), tens(changed))
 	clock.advance(time.Second)
-	sandboxtest.Equal(t, "ten seconds later it is the same", version() == changed, false)
-	next()
+	sandboxtest.Equal(t, "ten seconds later it is the same", tens(heard(next)) == tens(changed), false)
 	b.send(http.MethodPost, "/logout", nil)
-	sandboxtest.Equal(t, "in the end", next(), "event: endeddata:")
+	sandboxtest.Equal(t, "in the end", ending(next), "event: endeddata:")
 	b.logIn(s.Key)
 	next = listen()
 	next()
 	s.Close()
-	sandboxtest.Equal(t, "after the end", next(), "")
+	sandboxtest.Equal(t, "after the end", ending(next), "")
 }
 
 // An account that is made after a reset is another one than those before it.
