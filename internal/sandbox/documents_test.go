@@ -18,9 +18,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/contract/openapi"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/control"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/seed"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/served"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
@@ -51,10 +50,10 @@ func document(of func() []byte) (d described) {
 // The documents have every call that there is, and no other.
 func TestDocumentsHaveEveryCall(t *testing.T) {
 	t.Parallel()
-	var served, documented []string
+	var handled, documented []string
 	for _, route := range slices.Concat(card.Routes(), transaction.Routes(), wallets.Routes(), threeds.Routes(), webhook.Routes(false),
-		control.Routes(nil), seed.Routes()) {
-		served = append(served, route.Method+" "+strings.TrimSuffix(route.Path, "{$}"))
+		served.Routes()) {
+		handled = append(handled, route.Method+" "+strings.TrimSuffix(route.Path, "{$}"))
 	}
 	for prefix, of := range map[string]func() []byte{server.API: openapi.Contract, server.Control: openapi.Control} {
 		for path, operations := range document(of).Paths {
@@ -65,10 +64,10 @@ func TestDocumentsHaveEveryCall(t *testing.T) {
 			}
 		}
 	}
-	slices.Sort(served)
+	slices.Sort(handled)
 	slices.Sort(documented)
-	if !slices.Equal(served, documented) {
-		t.Errorf("served are\n%s\ndocumented are\n%s", strings.Join(served, "\n"), strings.Join(documented, "\n"))
+	if !slices.Equal(handled, documented) {
+		t.Errorf("handled are\n%s\ndocumented are\n%s", strings.Join(handled, "\n"), strings.Join(documented, "\n"))
 	}
 	for _, call := range start(t).Get("/_sandbox/").OK(200).Data() {
 		i := slices.Index(documented, fmt.Sprint(call["method"], " ", call["path"]))

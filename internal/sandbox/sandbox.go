@@ -1,10 +1,9 @@
-// Package sandbox is a complete virtual-card service in one SQLite file,
-// behind one http.Handler: for trying things out, and for tests.
+// Package sandbox is a complete virtual-card service in one SQLite file, behind one
+// http.Handler. The provider embeds it; package served adds what a server offers besides.
 package sandbox
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,10 +17,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/control"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/dashboard"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/seed"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
@@ -46,7 +42,7 @@ type Options struct {
 	WebhookTimeout time.Duration    // how long an endpoint may take to answer; 0 is 15 s
 	PlainWebhooks  bool             // take http endpoints on this machine's own addresses, too
 	PublicWebhooks bool             // refuse endpoints whose address is this machine's or its network's
-	Seed           []byte           // a world to begin an unused file with; see package seed
+	Routes         []server.Route   // calls besides those of the service; see package served
 }
 
 // keyForm is what headers and shells take as it is, and nobody guesses.
@@ -62,8 +58,6 @@ type Sandbox struct {
 	worker   *webhook.Worker
 	server   *server.Server
 	handler  http.Handler
-	wall     func() time.Time
-	begun    seed.Begun
 	hurry    func() // ends the delays of faults
 }
 
@@ -93,20 +87,16 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sandbox{db: db, recorder: requestlog.New(db, o.Logger), wall: o.Clock}
+	s := &Sandbox{db: db, recorder: requestlog.New(db, o.Logger)}
 	if err := db.Begin(ctx, func(tx *store.Tx) error { return s.begin(tx, o) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the sandbox file %s: %w", o.Path, err), db.Close())
 	}
 	stopping := make(chan struct{})
 	s.hurry = sync.OnceFunc(func() { close(stopping) })
 	s.server = &server.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Counters: behavior.NewCounters(), Logger: o.Logger, Stopping: stopping}
-	nouns := slices.Concat(card.Routes(), transaction.Routes(), wallet.Routes(), threeds.Routes(), webhook.Routes(o.PlainWebhooks))
-	s.handler = s.server.Handler(slices.Concat(nouns, control.Routes(s.recorder), seed.Routes()))
-	if o.Seed != nil {
-		if err := s.beginWorld(ctx, o.Seed); err != nil {
-			return nil, errors.Join(err, s.recorder.Close(), db.Close())
-		}
-	}
+	s.handler = s.server.Handler(slices.Concat(
+		card.Routes(), transaction.Routes(), wallet.Routes(), threeds.Routes(), webhook.Routes(o.PlainWebhooks), o.Routes,
+	))
 	s.worker = webhook.StartWorker(webhook.WorkerOptions{
 		DB: db, Logger: o.Logger, Roots: roots, Timeout: o.WebhookTimeout, PublicOnly: o.PublicWebhooks,
 	})
@@ -142,33 +132,17 @@ func (s *Sandbox) begin(tx *store.Tx, o Options) (err error) {
 	return err
 }
 
-func (s *Sandbox) beginWorld(ctx context.Context, world []byte) error {
-	response, refused := s.server.Do(ctx, s.first, server.Operation{Route: http.MethodPost + " " + seed.Path, Body: world})
-	if refused != nil {
-		return fmt.Errorf("the world cannot be seeded: %s", refused.Message)
-	}
-	return json.Unmarshal(response.Body, &s.begun)
-}
-
-// Keys returns the keys of the accounts that a seed has begun, in its order.
-func (s *Sandbox) Keys() (keys []string) {
-	for _, a := range s.begun.Accounts {
-		keys = append(keys, a.APIKey)
-	}
-	return keys
-}
-
-// Handler serves the API under /api/v1 and the control calls under /_sandbox.
+// Handler serves the API under /api/v1, what the outside world does to it under /_sandbox,
+// and the further routes.
 // Where a fault cuts a response off, it panics with
 // http.ErrAbortHandler after it wrote what the caller is to see, if anything.
 func (s *Sandbox) Handler() http.Handler { return s.handler }
 
-// Dashboard serves the web page at every path that Handler has nothing at, and
-// Handler at the others. The address is where it will be served, as in
-// http://127.0.0.1:8420; names are other names of the machine there.
-func (s *Sandbox) Dashboard(address string, names ...string) (*dashboard.Dashboard, error) {
-	return dashboard.New(dashboard.Options{Server: s.server, First: s.first.ID, Next: s.handler, Address: address, Names: names, Now: s.wall})
-}
+// Server runs calls of the service and of the further routes without a request.
+func (s *Sandbox) Server() *server.Server { return s.server }
+
+// FirstAccount returns the file's first account.
+func (s *Sandbox) FirstAccount() account.Account { return s.first }
 
 // APIKey returns the first account's key, the same at each opening of a file.
 func (s *Sandbox) APIKey() string { return s.apiKey }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/served"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
@@ -195,9 +196,12 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 	if exposed {
 		logger.Warn("others on the network can reach the sandbox, over plain HTTP, which shows them its key", "address", listener.Addr().String())
 	}
-	service, err := sandbox.Open(ctx, sandbox.Options{
-		Path: s.data, InitialBalance: s.wallet, APIKey: s.apiKey, Logger: logger, WebhookCA: webhookCA,
-		PlainWebhooks: !exposed, PublicWebhooks: exposed && !s.privateWebhooks, Seed: world,
+	service, err := served.Open(ctx, served.Options{
+		Options: sandbox.Options{
+			Path: s.data, InitialBalance: s.wallet, APIKey: s.apiKey, Logger: logger, WebhookCA: webhookCA,
+			PlainWebhooks: !exposed, PublicWebhooks: exposed && !s.privateWebhooks,
+		},
+		Seed: world,
 	})
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 )
 
 // Routes are the control calls. Faults are for those of the API.
-func Routes(recorder *requestlog.Recorder) []server.Route {
+func Routes() []server.Route {
 	const (
 		accounts = server.Control + "/accounts"
 		clock    = server.Control + "/clock"
@@ -47,10 +47,10 @@ func Routes(recorder *requestlog.Recorder) []server.Route {
 		{Method: http.MethodPost, Path: faults, Handle: forAll(addFault)},
 		{Method: http.MethodDelete, Path: faults, Handle: forAll(clearFaults)},
 		{Method: http.MethodDelete, Path: faults + "/{id}", Handle: forAll(server.NoFields(removeFault))},
-		{Method: http.MethodGet, Path: requests, Handle: listRequests, Before: recorder.Flush},
-		{Method: http.MethodDelete, Path: requests, Handle: forgetRequests, Before: recorder.Flush},
+		{Method: http.MethodGet, Path: requests, Handle: listRequests, NeedsRequestLog: true},
+		{Method: http.MethodDelete, Path: requests, Handle: forgetRequests, NeedsRequestLog: true},
 		{Method: http.MethodPost, Path: server.Control + "/simulate", Handle: forAll(simulate)},
-		{Method: http.MethodPost, Path: server.Control + "/reset", Handle: server.NoFields(reset), Before: recorder.Flush},
+		{Method: http.MethodPost, Path: server.Control + "/reset", Handle: server.NoFields(reset), NeedsRequestLog: true},
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/served"
 )
 
 // Options of a Server. By default it is a new file with 10,000 USD in the wallet.
@@ -63,7 +64,7 @@ func Start(t testing.TB, options ...func(*Options)) *Server {
 	if o.Path == "" {
 		o.Path = filepath.Join(t.TempDir(), "sandbox.db")
 	}
-	box := Must(sandbox.Open(t.Context(), o.Options))
+	box := Must(served.Open(t.Context(), served.Options{Options: o.Options}))
 	s := &Server{Path: o.Path}
 	handler := box.Handler()
 	if o.Wrap != nil {

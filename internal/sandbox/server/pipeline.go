@@ -136,8 +136,8 @@ func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 func (s *Server) transact(
 	ctx context.Context, x *exchange, read func(context.Context, func(*store.Tx) error) error, handle func(*Call) (wire.Response, error),
 ) (res wire.Response, err error) {
-	if x.route.Before != nil {
-		if err := x.route.Before(ctx); err != nil {
+	if x.route.NeedsRequestLog {
+		if err := s.Recorder.Flush(ctx); err != nil {
 			return res, err
 		}
 	}

@@ -4,7 +4,6 @@
 package server
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -34,8 +33,8 @@ type Route struct {
 	Public bool // needs no key
 	// Class is what the call counts as; empty is behavior.Request.
 	Class behavior.Class
-	// Before, when set, runs ahead of the transaction.
-	Before func(context.Context) error
+	// NeedsRequestLog has the request log written to the file before the transaction.
+	NeedsRequestLog bool
 }
 
 func (r Route) writes() bool { return r.Method != http.MethodGet }
