@@ -49,7 +49,7 @@ func issue(c *server.Call) (wire.Response, error) {
 	if c.Quirks.CardValues == behavior.Tidied {
 		view.AllowedCategories = tidied(card.AllowedCategories)
 	}
-	return wire.Created(view), webhook.Emit(c, webhook.CardCreated, card.full())
+	return wire.Created(view), webhook.Emit(c, webhook.CardCreated, card.PublicID, card.full())
 }
 
 // tidied returns categories as they are in no request.

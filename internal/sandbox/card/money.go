@@ -34,7 +34,7 @@ func fund(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	return res, webhook.Emit(c, webhook.CardFunded, card.full())
+	return res, webhook.Emit(c, webhook.CardFunded, card.PublicID, card.full())
 }
 
 // withdraw moves the amount in the body; without one, all that is on the card.
@@ -144,7 +144,7 @@ func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventTy
 	if err != nil {
 		return err
 	}
-	return webhook.Emit(call, event, c.full())
+	return webhook.Emit(call, event, c.PublicID, c.full())
 }
 
 // AutoFreeze freezes an active card whose balance is below its threshold.

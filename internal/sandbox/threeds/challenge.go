@@ -111,7 +111,7 @@ func begin(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	ch.OTP, ch.ExpiresAt = new(c.Keys.OTP(ch.ID)), wire.Time{Time: expires}
-	return wire.Created(ch), webhook.Emit(c, webhook.ThreeDSChallenge, ch)
+	return wire.Created(ch), webhook.Emit(c, webhook.ThreeDSChallenge, ch.ID, ch)
 }
 
 // complete is what the cardholder makes of a challenge that is still pending.

@@ -65,7 +65,7 @@ func book(c *server.Call, n New, entry string, event webhook.EventType, legs fun
 			return Transaction{}, err
 		}
 	}
-	if err := webhook.Emit(c, event, done); err != nil {
+	if err := webhook.Emit(c, event, done.ID, done); err != nil {
 		return Transaction{}, err
 	}
 	if after, err := n.Card.Shown(c); err != nil || after >= before {

@@ -253,5 +253,5 @@ func (n New) refuse(c *server.Call, reason declineReason, facts *Facts) (Transac
 	if err != nil {
 		return Transaction{}, err
 	}
-	return shown, webhook.Emit(c, webhook.TransactionDeclined, shown)
+	return shown, webhook.Emit(c, webhook.TransactionDeclined, shown.ID, shown)
 }

@@ -131,7 +131,7 @@ func detect(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	return wire.Created(d), webhook.Emit(c, webhook.DepositPending, d)
+	return wire.Created(d), webhook.Emit(c, webhook.DepositPending, d.ID, d)
 }
 
 // confirm is the coin's network confirming a deposit.
@@ -156,7 +156,7 @@ func confirm(c *server.Call) (wire.Response, error) {
 	if err := account.Deposited(c.Tx, c.Account.ID); err != nil {
 		return wire.Response{}, err
 	}
-	return wire.OK(d), webhook.Emit(c, webhook.DepositConfirmed, d)
+	return wire.OK(d), webhook.Emit(c, webhook.DepositConfirmed, d.ID, d)
 }
 
 // columns selects the fields of a Deposit, but for its address.

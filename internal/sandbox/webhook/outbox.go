@@ -46,10 +46,10 @@ type payload struct {
 	Data      any       `json:"data"`
 }
 
-// Emit puts an event into the outbox, in the transaction of the change that it tells of,
+// Emit puts an event into the outbox, in the transaction of the change that it reports,
 // with a delivery for each endpoint that is subscribed; without one, nothing is written.
-// data is the object as the API shows it.
-func Emit(c *server.Call, event EventType, data any) error {
+// The subject is the id of the object, and data the object as the API shows it.
+func Emit(c *server.Call, event EventType, subject string, data any) error {
 	endpoints, err := store.Values[int64](c.Tx, `
 		SELECT id FROM webhooks WHERE account_id = ?
 		AND EXISTS (SELECT 1 FROM json_each(webhooks.events) WHERE value IN (?, ?)) ORDER BY id`,
@@ -63,18 +63,13 @@ func Emit(c *server.Call, event EventType, data any) error {
 	if err != nil {
 		return err
 	}
-	var about struct {
-		Data struct {
-			ID string `json:"id"`
-		} `json:"data"`
-	}
-	_ = json.Unmarshal(body, &about) // our own
-	if body, err = c.Quirks.Rewrite(body); err != nil {
+	body, err = c.Quirks.Rewrite(body)
+	if err != nil {
 		return err
 	}
 	eventID, err := c.Tx.Insert(`
 		INSERT INTO events (public_id, account_id, type, subject, payload, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
-		publicID, c.Account.ID, event, about.Data.ID, string(body), now.UnixMilli())
+		publicID, c.Account.ID, event, subject, string(body), now.UnixMilli())
 	if err != nil {
 		return err
 	}
