@@ -66,12 +66,12 @@ func (s *movingService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // walk returns the ids of the cards that a client reads.
 func walk(t *testing.T, service http.Handler) (ids []string) {
 	t.Helper()
-	err := newClient(t, service, unlimited).WalkCards(t.Context(), api.CardFilter{}, func(card api.CardListItem) bool {
+	for card, err := range newClient(t, service, unlimited).ListedCards(t.Context(), api.CardFilter{}) {
+		if err != nil {
+			t.Error(err)
+			break
+		}
 		ids = append(ids, card.ID)
-		return true
-	})
-	if err != nil {
-		t.Error(err)
 	}
 	return ids
 }

@@ -13,48 +13,50 @@ import (
 // Cards returns all cards that the filter selects, newest first, each once, page after
 // page as they are asked for, and ends with the first error. Cards that come or go
 // meanwhile hide none that stays, unless one leaves a status before the end of a page
-// while another takes it on behind: no count shows that. What this process has just
-// issued is there though the service does not list it yet.
+// while another takes it on behind: no count shows that. Cards that this process has just
+// issued are included even if the service does not list them yet.
 func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
 	return func(yield func(CardListItem, error) bool) {
-		var own []CardListItem // new cards of this process, newest first
-		if filter.Status != StatusTerminated {
-			own = slices.DeleteFunc(c.recent.newCards(c.clock.Now()), func(card CardListItem) bool { return !filter.hasBIN(card) })
-		}
-		listed, goesOn := map[string]bool{}, true
-		pass := func(card CardListItem) {
-			listed[card.ID] = true
-			goesOn = goesOn && yield(card, nil)
-		}
-		passOwn := func() {
-			for ; goesOn && len(own) > 0; own = own[1:] {
-				if listed[own[0].ID] {
-					continue
-				}
-				card, err := c.GetCard(ctx, own[0].ID)
-				if err != nil {
-					card.CardListItem = own[0]
-				}
-				if !transport.IsNotFound(err) && filter.selects(card.CardListItem) {
-					pass(card.CardListItem)
-				}
+		newCardReader(c, yield).readCards(ctx, filter)
+	}
+}
+
+// LiveCards returns the active and then the frozen cards of a BIN, or of all BINs if binID
+// is empty, as Cards does. The active ones are listed first because the service freezes
+// cards by itself: a card that is frozen meanwhile is in the second list. If a card may
+// have changed the other way, both are listed again.
+func (c *Client) LiveCards(ctx context.Context, binID string) iter.Seq2[CardListItem, error] {
+	const mostListings = 3
+	active := CardFilter{Status: StatusActive, BinID: binID}
+	frozen := CardFilter{Status: StatusFrozen, BinID: binID}
+	return func(yield func(CardListItem, error) bool) {
+		reader := newCardReader(c, yield)
+		for range mostListings {
+			if !reader.readCards(ctx, active) {
+				return
+			}
+			ofActive := reader.reading
+			if !reader.readCards(ctx, frozen) {
+				return
+			}
+			page, err := c.ListCards(ctx, active, 1, 1)
+			if err != nil {
+				yield(CardListItem{}, err)
+				return
+			}
+			if page.Total == nil || *page.Total == reader.lastShownIn(ofActive) {
+				return
 			}
 		}
-		err := c.WalkCards(ctx, filter, func(card CardListItem) bool {
-			if listed[card.ID] || !filter.selects(card) {
-				return true
-			}
-			if !slices.ContainsFunc(own, func(own CardListItem) bool { return own.ID == card.ID }) {
-				passOwn() // before the first card of others
-			}
-			pass(card)
-			return goesOn
-		})
-		if err != nil {
-			yield(CardListItem{}, err)
-			return
-		}
-		passOwn()
+	}
+}
+
+// ListedCards returns what the service itself lists for the filter, newest first, each
+// card once, and ends with the first error.
+func (c *Client) ListedCards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
+	return func(yield func(CardListItem, error) bool) {
+		reader := newCardReader(c, yield)
+		reader.readList(ctx, filter, reader.pass)
 	}
 }
 
@@ -68,44 +70,154 @@ func (f CardFilter) hasBIN(card CardListItem) bool {
 	return f.BinID == "" || strings.EqualFold(card.BinID, f.BinID)
 }
 
-// WalkCards calls visit for each card until it says no. No count alone tells where the list
-// ends: it may be of a page. A list that cards have left meanwhile is read again.
-func (c *Client) WalkCards(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) error {
-	const mostReadings = 10
-	read, visited := listing{end: c.Deadline(ctx)}, map[string]bool{}
-	w := cardWalk{seen: map[string]bool{}}
-	for readings := 1; !w.ended; {
-		page, err := c.ListCards(ctx, filter, w.pages+1, MaxPerPage)
-		if w.counted && (transport.IsNotFound(err) || isBadRequest(err)) {
-			return nil // past the end, in the words of some services
-		}
-		if err != nil {
-			return err
-		}
-		if err := read.add(page, c.clock.Now()); err != nil {
-			return err
-		}
-		fresh, holds := w.add(page)
-		if !holds { // what follows has moved onto pages that were read
-			if readings++; readings > mostReadings {
-				return errors.New("list cards: the list changes while it is read, so often that no reading of it is whole; try again when fewer cards are changed")
-			}
-			w = cardWalk{seen: map[string]bool{}}
-		}
-		for _, card := range fresh {
-			if !visited[card.ID] && !visit(card) {
-				return nil
-			}
-			visited[card.ID] = true
-		}
-	}
-	return nil
+// cardReader reads one list of cards after the other, and yields each card once.
+type cardReader struct {
+	client  *Client
+	yield   func(CardListItem, error) bool
+	reading int // counts the readings of lists; a list may be read several times
+	seen    map[string]sighting
 }
 
-// cardWalk is one reading of a list of which every card may leave, and which new cards
-// join at the front.
-type cardWalk struct {
-	seen  map[string]bool
+// sighting is what a cardReader remembers of a card.
+type sighting struct {
+	reading int  // the last one that showed the card; 0 if none has
+	yielded bool // whether the caller has it
+}
+
+func newCardReader(client *Client, yield func(CardListItem, error) bool) *cardReader {
+	return &cardReader{client: client, yield: yield, seen: map[string]sighting{}}
+}
+
+// pass yields a card that was not yielded before. It reports whether to go on.
+func (r *cardReader) pass(card CardListItem) bool {
+	known := r.seen[card.ID]
+	if known.yielded {
+		return true
+	}
+	known.yielded = true
+	r.seen[card.ID] = known
+	return r.yield(card, nil)
+}
+
+// lastShownIn counts the cards that no reading after this one has shown.
+func (r *cardReader) lastShownIn(reading int) int {
+	count := 0
+	for _, known := range r.seen {
+		if known.reading == reading {
+			count++
+		}
+	}
+	return count
+}
+
+// readCards passes the cards that the filter selects, with those that this process has just
+// issued. It reports whether it came to the end of the list.
+func (r *cardReader) readCards(ctx context.Context, filter CardFilter) bool {
+	var own []CardListItem // new cards of this process, newest first
+	if filter.Status != StatusTerminated {
+		own = r.client.recent.newCards(r.client.clock.Now())
+		own = slices.DeleteFunc(own, func(card CardListItem) bool { return !filter.hasBIN(card) })
+	}
+	ownPassed := false
+	complete := r.readList(ctx, filter, func(card CardListItem) bool {
+		if !filter.selects(card) {
+			return true
+		}
+		isOwn := slices.ContainsFunc(own, func(mine CardListItem) bool { return mine.ID == card.ID })
+		if !isOwn && !ownPassed {
+			ownPassed = true // they are newer than the first card of others
+			if !r.passUnlisted(ctx, filter, own) {
+				return false
+			}
+		}
+		return r.pass(card)
+	})
+	if complete && !ownPassed {
+		complete = r.passUnlisted(ctx, filter, own)
+	}
+	return complete
+}
+
+// passUnlisted passes those of the cards of this process that no list has shown. It reports
+// whether to go on.
+func (r *cardReader) passUnlisted(ctx context.Context, filter CardFilter, own []CardListItem) bool {
+	for _, issued := range own {
+		if r.seen[issued.ID].yielded {
+			continue
+		}
+		card, err := r.client.GetCard(ctx, issued.ID)
+		if transport.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			card.CardListItem = issued
+		}
+		if filter.selects(card.CardListItem) && !r.pass(card.CardListItem) {
+			return false
+		}
+	}
+	return true
+}
+
+// readList visits the cards of a list, and again those that a further reading of it shows:
+// a list that cards have left meanwhile is read again. It reports whether it came to the
+// end; an error is yielded.
+func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) bool {
+	const mostReadings = 10
+	bounds := listing{end: r.client.Deadline(ctx)}
+	for range mostReadings {
+		r.reading++
+		var list cardReading
+		for !list.ended && !list.moved {
+			page, err := r.client.ListCards(ctx, filter, list.pages+1, MaxPerPage)
+			if list.counted && (transport.IsNotFound(err) || isBadRequest(err)) {
+				return true // past the end, in the words of some services
+			}
+			if err == nil {
+				err = bounds.add(page, r.client.clock.Now())
+			}
+			if err != nil {
+				r.yield(CardListItem{}, err)
+				return false
+			}
+			fresh := r.see(page)
+			list.add(page, len(fresh))
+			if list.moved {
+				continue
+			}
+			for _, card := range fresh {
+				if !visit(card) {
+					return false
+				}
+			}
+		}
+		if list.ended {
+			return true
+		}
+	}
+	r.yield(CardListItem{}, errors.New("list cards: the list changes while it is read, so often that no reading of it is whole; try again when fewer cards are changed"))
+	return false
+}
+
+// see notes the cards of a page, and returns those that no page of this reading has shown
+// before.
+func (r *cardReader) see(page CardPage) []CardListItem {
+	var fresh []CardListItem
+	for _, card := range page.Data {
+		known := r.seen[card.ID]
+		if known.reading == r.reading {
+			continue
+		}
+		known.reading = r.reading
+		r.seen[card.ID] = known
+		fresh = append(fresh, card)
+	}
+	return fresh
+}
+
+// cardReading is one reading of a list of which every card may leave, and which new cards
+// join at the front. No count alone shows where the list ends: it may be that of a page.
+type cardReading struct {
 	pages int
 	size  int // of the first page
 	read  int // cards, with those that came twice
@@ -113,34 +225,30 @@ type cardWalk struct {
 
 	uncounted bool // a page had no total, or one that contradicts it
 	counted   bool // the pages have all that are counted
+	moved     bool // a card has left the list since the page before
 	ended     bool
 }
 
-// add returns the cards that no page before has shown; false where a card has left the
-// list since the page before.
-func (w *cardWalk) add(page CardPage) (fresh []CardListItem, holds bool) {
-	if w.pages++; w.pages == 1 {
+// add takes in a page, of which so many cards are new to this reading.
+func (w *cardReading) add(page CardPage, fresh int) {
+	w.pages++
+	if w.pages == 1 {
 		w.size = max(1, page.Size())
 	}
-	w.uncounted = w.uncounted || page.Total == nil || page.IsBeyond(w.read)
+	if page.Total == nil || page.IsBeyond(w.read) {
+		w.uncounted = true
+	}
 	w.read += len(page.Data)
-	if !w.uncounted {
-		if w.pages > 1 && *page.Total < w.total {
-			return nil, false
-		}
-		w.total = *page.Total
-	}
-	for _, card := range page.Data {
-		if !w.seen[card.ID] {
-			w.seen[card.ID] = true
-			fresh = append(fresh, card)
-		}
-	}
 	if w.uncounted { // nothing tells whether the list has moved
-		w.counted, w.ended = false, len(fresh) == 0
-		return fresh, true
+		w.counted = false
+		w.ended = fresh == 0
+		return
 	}
+	if w.pages > 1 && *page.Total < w.total {
+		w.moved = true
+		return
+	}
+	w.total = *page.Total
 	w.counted = w.read >= w.total
-	w.ended = w.counted && len(page.Data) != w.size || len(page.Data) == 0
-	return fresh, true
+	w.ended = len(page.Data) == 0 || w.counted && len(page.Data) != w.size
 }

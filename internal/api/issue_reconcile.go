@@ -237,7 +237,10 @@ func (r *issueReconciliation) unclaimed(ctx context.Context, whole bool) ([]Card
 	const enough = 10 // cards from before; one might not do, if cards of one second have no fixed order
 	var cards, behind []CardListItem
 	old := 0
-	err := r.client.WalkCards(ctx, CardFilter{BinID: r.request.BinID}, func(card CardListItem) bool {
+	for card, err := range r.client.ListedCards(ctx, CardFilter{BinID: r.request.BinID}) {
+		if err != nil {
+			return nil, err
+		}
 		switch {
 		case r.baseline.ids[card.ID]:
 			old++
@@ -247,10 +250,9 @@ func (r *issueReconciliation) unclaimed(ctx context.Context, whole bool) ([]Card
 		default:
 			behind = append(behind, card)
 		}
-		return whole || old < enough
-	})
-	if err != nil {
-		return nil, err
+		if !whole && old >= enough {
+			break
+		}
 	}
 	for _, card := range slices.Concat(cards, behind) {
 		if !transport.IsID(card.ID) { // nothing can be asked about it

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -112,46 +111,18 @@ func (l *cardListResource) List(ctx context.Context, req list.ListRequest, strea
 }
 
 // find returns the cards that a query selects, each once: without a status those that
-// are not terminated. The active ones come first then: the service freezes cards by
-// itself, so that a card which changes meanwhile shows up in the second listing too, and
-// is not missed. When a card may have changed the other way, both are listed again.
+// are not terminated.
 func (q cardQuery) find(ctx context.Context, client *api.Client) iter.Seq2[api.CardListItem, error] {
-	const mostListings = 3
+	cards := client.LiveCards(ctx, q.BinID.ValueString())
+	if status := q.Status.ValueString(); status != "" {
+		cards = client.Cards(ctx, api.CardFilter{Status: api.CardStatus(status), BinID: q.BinID.ValueString()})
+	}
 	return func(yield func(api.CardListItem, error) bool) {
-		listed, of := map[string]bool{}, api.CardFilter{BinID: q.BinID.ValueString()}
-		list := func(status api.CardStatus) (ids map[string]bool, ok bool) {
-			ids, of.Status = map[string]bool{}, status
-			for card, err := range client.Cards(ctx, of) {
-				isNew := !listed[card.ID]
-				ids[card.ID], listed[card.ID] = true, true
-				if (err != nil || isNew && q.selects(card)) && !yield(card, err) || err != nil {
-					return nil, false
+		for card, err := range cards {
+			if err != nil || q.selects(card) {
+				if !yield(card, err) {
+					return
 				}
-			}
-			return ids, true
-		}
-		if status := q.Status.ValueString(); status != "" {
-			list(api.CardStatus(status))
-			return
-		}
-		for range mostListings {
-			active, ok := list(api.StatusActive)
-			if !ok {
-				return
-			}
-			frozen, ok := list(api.StatusFrozen)
-			if !ok {
-				return
-			}
-			of.Status = api.StatusActive
-			now, err := client.ListCards(ctx, of, 1, 1)
-			if err != nil {
-				yield(api.CardListItem{}, err)
-				return
-			}
-			maps.DeleteFunc(active, func(id string, _ bool) bool { return frozen[id] })
-			if now.Total == nil || *now.Total == len(active) {
-				return
 			}
 		}
 	}

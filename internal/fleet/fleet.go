@@ -4,6 +4,7 @@ package fleet
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,7 +20,7 @@ import (
 // Source is what a fleet needs of the client.
 type Source interface {
 	ListCards(ctx context.Context, filter api.CardFilter, page, size int) (api.CardPage, error)
-	WalkCards(ctx context.Context, filter api.CardFilter, visit func(api.CardListItem) bool) error
+	ListedCards(ctx context.Context, filter api.CardFilter) iter.Seq2[api.CardListItem, error]
 	GetCard(ctx context.Context, id string) (api.CardSummary, error)
 	HasWritten() bool
 	ServiceTime() time.Time

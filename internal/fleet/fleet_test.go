@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -143,18 +144,26 @@ func (s *source) ListCards(ctx context.Context, filter api.CardFilter, number, s
 	return result, nil
 }
 
-// WalkCards ends with a page that is not full, or that repeats.
-func (s *source) WalkCards(ctx context.Context, filter api.CardFilter, visit func(api.CardListItem) bool) error {
-	for number := 1; ; number++ {
-		page, err := s.ListCards(ctx, filter, number, api.MaxPerPage)
-		if err != nil || number > 1 && s.onePage {
-			return err
-		}
-		for _, card := range page.Data {
-			visit(card)
-		}
-		if len(page.Data) < s.cap {
-			return nil
+// ListedCards ends with a page that is not full, or that repeats.
+func (s *source) ListedCards(ctx context.Context, filter api.CardFilter) iter.Seq2[api.CardListItem, error] {
+	return func(yield func(api.CardListItem, error) bool) {
+		for number := 1; ; number++ {
+			page, err := s.ListCards(ctx, filter, number, api.MaxPerPage)
+			if err != nil {
+				yield(api.CardListItem{}, err)
+				return
+			}
+			if number > 1 && s.onePage {
+				return
+			}
+			for _, card := range page.Data {
+				if !yield(card, nil) {
+					return
+				}
+			}
+			if len(page.Data) < s.cap {
+				return
+			}
 		}
 	}
 }

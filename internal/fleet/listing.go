@@ -324,12 +324,11 @@ func (l *listing) fetchPage(ctx context.Context, number int) error {
 func (l *listing) walk(ctx context.Context) error {
 	var cards []api.CardListItem
 	f := l.fleet
-	err := f.source.WalkCards(ctx, api.CardFilter{Status: l.status}, func(card api.CardListItem) bool {
+	for card, err := range f.source.ListedCards(ctx, api.CardFilter{Status: l.status}) {
+		if err != nil {
+			return err
+		}
 		cards = append(cards, card)
-		return true
-	})
-	if err != nil {
-		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
