@@ -80,6 +80,9 @@ func TestFigures(t *testing.T) {
 			measure(t, cards, figures)
 		}
 	}
+	for _, purchases := range []int{500, 5_000} {
+		measureTransactions(t, purchases)
+	}
 	fmt.Println()
 	for _, target := range []struct {
 		figure string
@@ -156,6 +159,30 @@ func measure(t *testing.T, cards int, figures map[string]int) {
 				note(times+"the same with -refresh=false", int(100*plan.wall/r.wall))
 			}
 		}
+		f.service.Kill()
+	}
+}
+
+// measureTransactions plans a configuration that sums up all transactions of an account.
+// The least is the pages that have them.
+func measureTransactions(t *testing.T, purchases int) {
+	t.Helper()
+	for _, latency := range []time.Duration{0, slow} {
+		f := newFleet(t, "transactions", 0)
+		for range 20 {
+			f.service.Issue("1000")
+		}
+		made := f.service.Post("/_sandbox/simulate", object{"days": purchases / 500, "purchases_per_day": 500}).OK(http.StatusCreated)
+		settled, err := strconv.Atoi(made.Text("settled"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		transactions := purchases + settled
+		f.delay(latency)
+		o := operation{name: fmt.Sprintf("plan, %d txns", transactions), args: "plan"}
+		r := f.measure(o, repeats)
+		r.least = (transactions + 99) / 100
+		f.print(o, r)
 		f.service.Kill()
 	}
 }
