@@ -266,6 +266,8 @@ type replacedCard struct {
 	Balance   usd.Amount `json:"balance"`
 	// Planned is what the plan's sum of the wallet already has of this card.
 	Planned usd.Amount `json:"planned"`
+	// Taken is what max_taken_per_plan has counted of it.
+	Taken usd.Amount `json:"taken"`
 }
 
 const privateStateKey = "card"

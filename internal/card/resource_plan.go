@@ -88,7 +88,10 @@ func (p *planner) issue(ctx context.Context) {
 	if replaced == nil {
 		p.addNewCard(ctx)
 	} else {
-		planned.Again, planned.Returned, planned.Counted = true, replaced.Balance, replaced.Planned
+		planned.Again = true
+		planned.Returned = replaced.Balance
+		planned.Counted = replaced.Planned
+		planned.CountedTaken = replaced.Taken
 	}
 	p.spend(ctx, planned)
 }

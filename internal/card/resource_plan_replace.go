@@ -58,9 +58,11 @@ func (p *planner) planReplacement(ctx context.Context) {
 				capitalized(card.name()), changes, api.MinimumLoad))
 		return
 	}
-	p.private.Replaced.Planned = p.plan.issueCost() - p.state.Balance.Amount()
+	planned := session.PlannedSpend{Taken: p.plan.issueCost(), Returned: p.state.Balance.Amount()}
+	p.private.Replaced.Planned = planned.Taken - planned.Returned
+	p.private.Replaced.Taken = planned.MostTaken()
 	p.addNewCard(ctx)
-	p.spend(ctx, session.PlannedSpend{Taken: p.plan.issueCost(), Returned: p.state.Balance.Amount()})
+	p.spend(ctx, planned)
 	load := "the new load, known after apply"
 	if p.plan.Amount.IsKnown() {
 		load = p.plan.Amount.Amount().String() + " USD"

@@ -57,7 +57,9 @@ func (p *planner) planTransfer(ctx context.Context) {
 	for _, m := range movements {
 		funds += max(0, m.Delta)
 	}
-	p.spend(ctx, session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net), Doubtful: max(0, funds-max(0, net))})
+	planned := session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net), Doubtful: max(0, funds-max(0, net))}
+	p.private.Replaced.Taken = planned.MostTaken()
+	p.spend(ctx, planned)
 }
 
 // preview says what apply would stop for, and refuses what the card cannot give.

@@ -122,9 +122,9 @@ func configAttributes() map[string]schema.Attribute {
 			tfkit.OneOf(session.WalletCheckWarn, session.WalletCheckError, session.WalletCheckOff)),
 		"max_card_load": amount(api.MinimumLoad, "The most that one card may be given, in USD with at most two decimals, at least "+api.MinimumLoad.String()+". A plan is refused where the `amount` or `top_up.to` of a card is above it, or the `amount` of an action `vcard_card_fund`: "+
 			"it catches cents that were typed for dollars. Not set: no bound."),
-		"max_taken_per_plan": amount(0, "The most that one plan may take from the wallet, in USD with at most two decimals: loads, issuance fees, funds and top-ups, without what other cards return. "+
-			"A replacement counts with its load and fee less what its own card returns. A plan that takes more is refused, as that of a whole "+
-			"fleet in the wrong workspace. Not counted: actions, and amounts that are known only during apply. Not set: no bound."),
+		"max_taken_per_plan": amount(0, "The most that one plan may take from the wallet, in USD with at most two decimals: loads, issuance fees, funds and top-ups. "+
+			"What returns to the wallet does not count, so a replacement counts with its whole load and fee. A card with which the plan would take more is refused, as in a plan of a whole "+
+			"fleet in the wrong workspace. Amounts that are known only during apply are counted, and refused, then. Not counted: actions. Not set: no bound."),
 		"rate_limits": schema.SingleNestedAttribute{
 			Optional:            true,
 			MarkdownDescription: "What this configuration keeps to of the service's rate limits: a smaller share, for an API key that several pipelines use at once, or more, where support has raised them.",

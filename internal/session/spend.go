@@ -35,47 +35,46 @@ type PlannedSpend struct {
 	Doubtful usd.Amount
 	Holds    usd.Amount // on the card, of which no more than Returned returns
 	// Again says that core plans the card a second time, to replace it, and drops what
-	// is a warning. Counted is what it was counted with at first: taken above zero.
-	Again   bool
-	Counted usd.Amount
+	// is a warning. Counted and CountedTaken are what the first time has counted.
+	Again        bool
+	Counted      usd.Amount // Taken less Returned
+	CountedTaken usd.Amount // MostTaken
 }
 
-// takes is what the card takes at most, less what itself returns.
-func (p PlannedSpend) takes() usd.Amount { return max(0, p.Taken-p.Returned) + p.Doubtful }
+// MostTaken is what MaxTakenPerPlan counts, whatever returns to the wallet: at apply, nothing
+// tells a replacement from a new card, so the plan counts both in full, too.
+func (p PlannedSpend) MostTaken() usd.Amount { return p.Taken + p.Doubtful }
 
 // spent is what the cards that were planned so far do to the wallet, in USD.
 type spent struct {
-	net     usd.Amount // what they take, less what they return
-	upfront usd.Amount // what they take, before anything returns
-	taken   usd.Amount // what each takes, less what itself returns
-	settled usd.Amount // what they hold
-	takers  []PlannedSpend
+	net     usd.Amount     // what they take, less what they return
+	upfront usd.Amount     // what they take, before anything returns
+	taken   usd.Amount     // what they take at most; never above MaxTakenPerPlan
+	settled usd.Amount     // what they hold
+	largest []PlannedSpend // those that take most
 }
 
 const mostNamed = 3
 
-func (s *spend) add(p PlannedSpend) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cards++
-	t := &s.spent
-	takes, counted := p.takes(), max(0, p.Counted)
+// add counts what a card does to the wallet.
+func (t *spent) add(p PlannedSpend) error {
 	var errs [4]error
 	t.net, errs[0] = usd.Sum(t.net, p.Taken, -p.Returned, -p.Counted)
-	t.upfront, errs[1] = usd.Sum(t.upfront, max(0, p.Taken-counted))
-	t.taken, errs[2] = usd.Sum(t.taken, max(0, takes-counted))
+	t.upfront, errs[1] = usd.Sum(t.upfront, max(0, p.Taken-max(0, p.Counted)))
+	t.taken, errs[2] = usd.Sum(t.taken, max(0, p.MostTaken()-p.CountedTaken))
 	t.settled, errs[3] = usd.Sum(t.settled, p.Holds)
-	if takes > 0 {
-		t.takers = append(t.takers, p)
+	if p.MostTaken() > 0 {
+		t.largest = append(slices.Clone(t.largest), p)
+		slices.SortStableFunc(t.largest, func(a, b PlannedSpend) int { return cmp.Compare(b.MostTaken(), a.MostTaken()) })
+		t.largest = t.largest[:min(len(t.largest), mostNamed)]
 	}
 	return errors.Join(errs[:]...)
 }
 
-func (t *spent) largest() string {
+func (t spent) nameLargest() string {
 	var names []string
-	takers := slices.SortedStableFunc(slices.Values(t.takers), func(a, b PlannedSpend) int { return cmp.Compare(b.takes(), a.takes()) })
-	for _, p := range takers[:min(len(takers), mostNamed)] {
-		names = append(names, fmt.Sprintf("%s with %s USD", p.Card, p.takes()))
+	for _, p := range t.largest {
+		names = append(names, fmt.Sprintf("%s with %s USD", p.Card, p.MostTaken()))
 	}
 	return "Most goes to " + strings.Join(names, ", ") + "."
 }
@@ -88,6 +87,24 @@ type spend struct {
 	waits   bool // a card waits for others, to tell of all
 	isAlone bool // one has waited, and none came
 	wallet  fetchedOnce[plannedWallet]
+}
+
+// add counts what a card does, unless the plan would take more than the bound, nil for none.
+// It returns what the plan does with this card.
+func (s *spend) add(p PlannedSpend, bound *usd.Amount) (with spent, counted bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	with = s.spent
+	err = with.add(p)
+	if err != nil {
+		return with, false, err
+	}
+	if bound != nil && p.MostTaken() > 0 && with.taken > *bound {
+		return with, false, nil
+	}
+	s.cards++
+	s.spent = with
+	return with, true, nil
 }
 
 func (s *spend) soFar() spent {
@@ -115,16 +132,21 @@ func (w plannedWallet) isUnpayable(t spent) bool {
 	return w.isShort(t) && w.problem() == nil && t.net-w.Balance > w.mayReturn(t)
 }
 
-// Spend counts what the plan of a card does to the wallet. When the plan so far takes more
-// than the provider's configuration allows, or than the wallet holds, a card that takes
-// money says so, once. After the session's first write it does nothing: apply plans again,
-// from a wallet that is being spent. While no calls can be made, it says what is not checked.
+// Spend counts what the plan of a card does to the wallet, and refuses a card with which the
+// plan takes more than MaxTakenPerPlan. It counts while a plan is applied as well, when core
+// plans each card again: some amounts are known only then. A plan that takes more than the
+// wallet holds is told once, before the first write; after that the wallet is being spent.
+// While no calls can be made, it says what is not checked.
 func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
-	if s == nil || s.Known() && s.Client.HasWritten() {
+	if s == nil {
 		return nil
 	}
-	if err := s.spend.add(p); err != nil {
+	with, counted, err := s.spend.add(p, s.MaxTakenPerPlan)
+	if err != nil {
 		return diag.Diagnostics{diag.NewErrorDiagnostic("The plan moves more than can be counted", err.Error())}
+	}
+	if !counted {
+		return diag.Diagnostics{s.takesTooMuch(with)}
 	}
 	var diags diag.Diagnostics
 	if !s.Known() && p.Taken > 0 && s.Told("unchecked") == 0 {
@@ -133,28 +155,21 @@ func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 				"whether the wallet can pay, whether the BINs exist, and whether live cards have these labels already. "+
 				"Apply what the configuration depends on first, for example with -target, to have it checked.")
 	}
-	if p.takes() == 0 {
+	if p.MostTaken() == 0 || !s.IsPlanning() {
 		return diags
 	}
 	wallet, err := s.plannedWallet(ctx)
-	if t := s.spend.soFar(); err != nil || !s.isOver(t) && !wallet.isShort(t) {
+	if err != nil || !wallet.isShort(with) {
 		return diags
 	}
 	t, isMine := s.spend.awaitOthers(ctx)
-	if !isMine || s.Known() && s.Client.HasWritten() || s.plan.unplanned.Load() > 0 {
+	if !isMine || !s.IsPlanning() || s.plan.unplanned.Load() > 0 {
 		return diags
-	}
-	if s.isOver(t) && s.Told("over") == 0 {
-		diags.Append(takesTooMuch(t, *s.MaxTakenPerPlan))
 	}
 	if wallet.isShort(t) {
 		diags.Append(s.walletDiagnostic(t, wallet, p.Again)...)
 	}
 	return diags
-}
-
-func (s *Session) isOver(t spent) bool {
-	return s.MaxTakenPerPlan != nil && t.taken > *s.MaxTakenPerPlan
 }
 
 const (
@@ -228,14 +243,18 @@ func notPayable(t spent, wallet plannedWallet) string {
 	}
 	return fmt.Sprintf("Loads, issuance fees, funds and top-ups planned so far, less what they return, pass the wallet's balance by %s USD. %s %s %s "+
 		"Deposit first (the data source vcard_deposit_addresses lists where), or plan for less.",
-		t.net-wallet.Balance, t.largest(), outlook, planStatement)
+		t.net-wallet.Balance, t.nameLargest(), outlook, planStatement)
 }
 
-func takesTooMuch(t spent, most usd.Amount) diag.Diagnostic {
-	return diag.NewErrorDiagnostic(fmt.Sprintf("The plan takes at least %s USD, and max_taken_per_plan is %s USD", t.taken, most),
-		fmt.Sprintf("That is the sum of loads, issuance fees, funds and top-ups planned so far; what other cards return does not count. %s %s "+
-			"Where the cards are there already, as in another workspace or with a lost state, nothing should be applied. Where so much is wanted, raise max_taken_per_plan in the provider configuration.",
-			t.largest(), planStatement))
+// takesTooMuch refuses a card, in full once.
+func (s *Session) takesTooMuch(with spent) diag.Diagnostic {
+	text := fmt.Sprintf("With this card, the plan takes %s USD so far, and max_taken_per_plan is %s USD.", with.taken, *s.MaxTakenPerPlan)
+	if s.Told("over") == 0 {
+		text += " That is the sum of loads, issuance fees, funds and top-ups, whatever returns to the wallet. " + with.nameLargest() + " " + planStatement +
+			"\n\nIf these cards exist already, this is the wrong workspace, or its state is lost: do not apply. " +
+			"If the plan is meant to take this much, raise max_taken_per_plan in the provider configuration."
+	}
+	return diag.NewErrorDiagnostic("Plan exceeds max_taken_per_plan", text)
 }
 
 // PaidUpfront returns what the plan so far takes from the wallet before anything
