@@ -84,9 +84,12 @@ func (c Mover) Move(ctx context.Context, m Movement) (Transfer, error) {
 func (c Mover) ask(ctx context.Context, m Movement) (assessment, error) {
 	if m.Record == nil {
 		s, status, err := c.Cards.ReadSnapshot(ctx, m.CardID, nil)
-		return assessment{reconcile.Ask(reconcile.ReadRecord(s), m.Movement, c.KeysHonoured()).Read(s, false), status}, err
+		policy := reconcile.Policy{KeysHonoured: c.KeysHonoured()}
+		return assessment{reconcile.Ask(reconcile.ReadRecord(s), m.Movement, s, policy), status}, err
 	}
+	patience := transport.CommitWait
 	if p := m.Record.Pending; p != nil {
+		patience = shortLook
 		if !m.Record.Repeats(m.Movement) {
 			return assessment{}, &PendingError{Movement: m, Pending: *p}
 		}
@@ -95,30 +98,40 @@ func (c Mover) ask(ctx context.Context, m Movement) (assessment, error) {
 		}
 		ctx = transport.Verifying(ctx)
 	}
-	return c.look(ctx, m, reconcile.Ask(*m.Record, m.Movement, c.KeysHonoured()), nil)
+	return c.look(ctx, m, look{since: m.Record.Anchor, patience: patience, decide: func(card reconcile.Snapshot, waited bool) reconcile.Decision {
+		return reconcile.Ask(*m.Record, m.Movement, card, reconcile.Policy{KeysHonoured: c.KeysHonoured(), Waited: waited})
+	}})
 }
+
+// look is how a card is read until it can be decided about a movement.
+type look struct {
+	since    *reconcile.Anchor // the transactions are read down to it
+	patience time.Duration
+	answered *usd.Amount // the balance in the response to the movement; nil without one
+	decide   func(card reconcile.Snapshot, waited bool) reconcile.Decision
+}
+
+// shortLook is the patience with a movement whose response was lost, and which has had its time.
+const shortLook = 3 * transport.LookAgainAfter
 
 // look reads a card until it can be decided about a movement, or the wait is over,
 // which begins anew when the balance changes: what has come may be listed late.
-func (c Mover) look(ctx context.Context, m Movement, q reconcile.Question, answered *usd.Amount) (assessment, error) {
-	patience := transport.CommitWait
-	if q.Moment == reconcile.AnswerLost || q.Moment == reconcile.WhilePending {
-		patience = 3 * transport.LookAgainAfter
-	}
+func (c Mover) look(ctx context.Context, m Movement, l look) (assessment, error) {
 	end := c.clock.Now().Add(transport.LongestTrying)
 	var before usd.Amount
 	for waited := time.Duration(0); ; waited += transport.LookAgainAfter {
-		s, status, err := c.Cards.ReadSnapshot(ctx, m.CardID, q.Anchor())
+		s, status, err := c.Cards.ReadSnapshot(ctx, m.CardID, l.since)
 		if err != nil {
 			return assessment{}, err
 		}
 		if s.Balance != before && c.clock.Now().Before(end) {
 			waited, before = 0, s.Balance
 		}
-		if s.Answered = answered; m.Record != nil {
+		s.Answered = l.answered
+		if m.Record != nil {
 			s.Own = c.recent.of(m.CardID).moved
 		}
-		seen := assessment{q.Read(s, waited >= patience), status}
+		seen := assessment{l.decide(s, waited >= l.patience), status}
 		if seen.Verdict != reconcile.LookAgain {
 			return seen, nil
 		}
@@ -155,15 +168,16 @@ func (c Mover) ResolvePending(ctx context.Context, card string, record reconcile
 	}
 	var seen assessment
 	if err == nil {
-		q := reconcile.Ask(record, m.Movement, c.KeysHonoured())
-		q.Moment = reconcile.AnswerLost
-		seen, err = c.look(ctx, m, q, nil)
+		seen, err = c.look(ctx, m, look{since: record.Anchor, patience: shortLook, decide: func(card reconcile.Snapshot, waited bool) reconcile.Decision {
+			return reconcile.Resolve(record, card, waited)
+		}})
 	}
 	if err != nil {
 		return t.Transfer, fmt.Errorf("find out whether an earlier run could %s: %w", m, err)
 	}
-	if t.take(seen); seen.Verdict == reconcile.Send {
-		t.Transfer.Record = record.After(reconcile.NotMade, seen.Card)
+	t.take(seen)
+	if seen.Verdict == reconcile.Send {
+		t.Transfer.Record = seen.Record
 		return t.Transfer, nil
 	}
 	return t.Transfer, t.ended(seen)
@@ -192,7 +206,7 @@ func (t *transferRun) remember(record reconcile.Record) {
 // ended takes in that a movement is not to be sent: it was made before, or the error
 // says why not.
 func (t *transferRun) ended(seen assessment) error {
-	t.remember(seen.Next())
+	t.remember(seen.Record)
 	switch seen.Verdict {
 	case reconcile.Made:
 		t.MadeBefore = true
@@ -216,7 +230,7 @@ func (t *transferRun) stopped(seen assessment) *StoppedError {
 
 func (m Movement) untold(seen assessment) error {
 	text := fmt.Sprintf("the card held %s USD before and holds %s USD now, and its transactions do not tell whether that is with the %s USD or without",
-		seen.Record.Anchor.Balance, seen.Card.Balance, m.Delta.Abs())
+		seen.Before.Anchor.Balance, seen.Card.Balance, m.Delta.Abs())
 	if unread := cmp.Or(seen.Since.Hidden, seen.Since.Ignored); unread != "" {
 		text += "; " + unread
 	}
@@ -238,7 +252,7 @@ func (t *transferRun) send(ctx context.Context) error {
 	move.Body, move.Invalid, move.Accept = body, cmp.Or(move.Invalid, invalid), t.accept
 	how, err := t.client.Mutate(ctx, &transport.Mutation{
 		Kind: transport.MutationMove, Call: move, Key: t.key(), Verify: t.verify,
-		Uncertain: t.sent.Verdict == reconcile.SendKey || t.sent.Record.Pending != nil,
+		Uncertain: t.sent.Verdict == reconcile.SendKey || t.sent.Before.Pending != nil,
 	})
 	ctx, end := t.client.WithGrace(ctx)
 	defer end()
@@ -255,7 +269,7 @@ func (t *transferRun) send(ctx context.Context) error {
 			t.LeftOver = 0
 		}
 		t.take(t.after)
-		t.remember(t.after.Next())
+		t.remember(t.after.Record)
 		return nil
 	}
 	return t.confirm(ctx, &t.answered, nil)
@@ -277,7 +291,7 @@ func (t *transferRun) accept(body []byte) error {
 }
 
 func (t *transferRun) verify(ctx context.Context) transport.Outcome {
-	seen, err := t.client.look(ctx, t.Movement, t.sent.Then(reconcile.AnswerLost), nil)
+	seen, err := t.client.look(ctx, t.Movement, look{since: t.sent.Record.Anchor, patience: shortLook, decide: t.sent.AfterLost})
 	if err != nil {
 		return transport.Outcome{State: transport.Undecided, Reason: err}
 	}
@@ -295,14 +309,15 @@ func (t *transferRun) key() string { return t.sent.Record.Key(t.CardID, t.sent.M
 // confirm reads the card after the service answered that the movement was made, or
 // refused its key: that is one answer, and the card has to show it.
 func (t *transferRun) confirm(ctx context.Context, answered *usd.Amount, refusal *transport.Error) error {
-	q := t.sent.Then(reconcile.Answered)
-	q.Policy.KeyRefused = refusal != nil
+	decide := func(card reconcile.Snapshot, waited bool) reconcile.Decision {
+		return t.sent.AfterAnswer(card, waited, refusal != nil)
+	}
 	card := t.sent.Card
 	card.Answered = answered
 	status, err := t.client.Cards.ReadBalance(ctx, t.CardID, &card)
-	seen := assessment{q.Read(card, false), status}
+	seen := assessment{decide(card, false), status}
 	if err == nil && seen.Verdict == reconcile.LookAgain { // what has come since is not in it
-		seen, err = t.client.look(ctx, t.Movement, q, answered)
+		seen, err = t.client.look(ctx, t.Movement, look{since: t.sent.Before.Anchor, patience: transport.CommitWait, answered: answered, decide: decide})
 	}
 	if err != nil {
 		open := &transport.UndecidedError{
@@ -310,12 +325,13 @@ func (t *transferRun) confirm(ctx context.Context, answered *usd.Amount, refusal
 			Err: fmt.Errorf("the service answered, but the card could not be read after it: %w", err),
 		}
 		if refusal != nil {
-			return t.undecided(open, reconcile.Lost)
+			return t.undecided(open)
 		}
-		return t.undecided(open, reconcile.Unread)
+		t.remember(t.sent.Record.Unread(open.SentAt))
+		return open
 	}
 	t.take(seen)
-	t.remember(seen.Next())
+	t.remember(seen.Record)
 	if seen.Verdict != reconcile.Made {
 		stopped := t.stopped(seen)
 		stopped.Answered, stopped.Refusal = answered, refusal
@@ -332,7 +348,7 @@ func (t *transferRun) confirm(ctx context.Context, answered *usd.Amount, refusal
 
 func (t *transferRun) notMoved(ctx context.Context, err error) error {
 	if open, ok := errors.AsType[*transport.UndecidedError](err); ok {
-		return t.undecided(open, reconcile.Lost)
+		return t.undecided(open)
 	}
 	refusal, isRefusal := errors.AsType[*transport.Error](err)
 	switch {
@@ -340,15 +356,15 @@ func (t *transferRun) notMoved(ctx context.Context, err error) error {
 		return t.confirm(ctx, nil, refusal)
 	case t.Movement.Record == nil || !isRefusal:
 	case refusal.AfterLostResponse:
-		t.Transfer.Record = t.Movement.Record.After(reconcile.NotMade, t.sent.Card)
+		t.Transfer.Record = t.Movement.Record.NotMade()
 	case refusal.IsFinal():
-		t.Transfer.Record = t.Movement.Record.After(reconcile.Refused, t.sent.Card)
+		t.Transfer.Record = t.Movement.Record.Refused(t.sent.Card)
 	}
 	return err
 }
 
-func (t *transferRun) undecided(open *transport.UndecidedError, how reconcile.Outcome) error {
-	t.remember(t.sent.Next().After(how, reconcile.Snapshot{At: open.SentAt}))
+func (t *transferRun) undecided(open *transport.UndecidedError) error {
+	t.remember(t.sent.Record.Lost(open.SentAt))
 	return open
 }
 

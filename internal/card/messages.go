@@ -277,7 +277,7 @@ func previewed(card model, d reconcile.Decision) diag.Diagnostics {
 	}
 	switch {
 	case d.Verdict == reconcile.Undecided:
-		return say(mayBeMade, "%s Apply looks again, and moves nothing on this card until it can be told. %s", sentBefore(card, *d.Record.Pending), giveUp(card, []reconcile.Movement{m}))
+		return say(mayBeMade, "%s Apply looks again, and moves nothing on this card until it can be told. %s", sentBefore(card, *d.Before.Pending), giveUp(card, []reconcile.Movement{m}))
 	case d.Verdict == reconcile.SendKey:
 		return say(mayBeMade, "%s, as it may after an apply of this plan that was cut off. Apply asks under the idempotency key of that, which the service counts once. If something else brought the card there, the %s comes on top.", holds, what)
 	case d.Verdict == reconcile.Made:

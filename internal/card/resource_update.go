@@ -176,7 +176,7 @@ func (u *update) giveUp(ctx context.Context, record reconcile.Record) diag.Diagn
 		return diag.Diagnostics{session.ErrorDiagnostic("read "+u.before.name(), err)}
 	}
 	u.now.setState(status, snapshot.Balance)
-	u.now.setRecord(record.After(reconcile.GivenUp, snapshot))
+	u.now.setRecord(record.GivenUp(snapshot))
 	return nil
 }
 

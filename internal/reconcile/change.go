@@ -98,14 +98,14 @@ func (c Change) Make(r Record, move func(Movement, Record) (Record, error)) (Rec
 // is not made, as if each that is sent were made at once.
 func (c Change) Preview(r Record, card Snapshot, keysHonoured bool) (all []Decision) {
 	for _, m := range c.Movements() {
-		d := Ask(r, m, keysHonoured).Read(card, true)
+		d := Ask(r, m, card, Policy{KeysHonoured: keysHonoured, Waited: true})
 		all = append(all, d)
 		switch d.Verdict {
 		case Made:
-			r = d.Next()
+			r = d.Record
 		case Send, SendKey:
 			card.Balance += m.Delta
-			r = d.Then(Answered).Read(card, true).Next()
+			r = d.AfterAnswer(card, true, false).Record
 		default:
 			return all
 		}

@@ -3,71 +3,29 @@ package reconcile
 // Moment is when it is decided about a movement.
 type Moment int
 
-// The moments. After BeforeSending the record has it pending.
+// The moments. From WhilePending on, the record has the movement pending.
 const (
 	BeforeSending Moment = iota + 1
-	WhilePending         // an earlier run sent it, and never learnt what became of it
+	WhilePending         // an earlier run sent it, and never learned what became of it
 	AnswerLost           // it was sent, and how that ended is not known
-	Answered             // the service says that it was made, or that it has met its key before
+	Answered             // the service says that it was made, or that it has seen its key before
 )
 
-// Policy is what else a decision depends on.
+// Policy is what a decision depends on besides the card and the record.
 type Policy struct {
-	KeysHonoured bool // the service counts requests of one key once
-	KeyRefused   bool // by the service, which has met it before
+	KeysHonoured bool // the service counts requests with one key once
 	Waited       bool // looking again has shown no more
 }
 
-// Question is what is to be decided about a movement, by Ask or Then and a reading.
+// Question is all that the table looks at.
 type Question struct {
-	Moment   Moment
-	Movement Movement
-	Record   Record // after it was sent: that it is pending
-	Policy   Policy
-	Card     Snapshot    // as it was read
-	Since    Explanation // of that, since the record's anchor; once answered, since the reading before
-	Longer   Explanation // once answered: since the anchor before it was sent
-	Sent     *Decision   // by which this run has sent it; nil before that
-}
-
-// Ask is the question before a movement is sent, perhaps once more.
-func Ask(r Record, m Movement, keysHonoured bool) Question {
-	q := Question{Moment: BeforeSending, Movement: m, Record: r, Policy: Policy{KeysHonoured: keysHonoured}}
-	if r.Pending != nil {
-		q.Moment = WhilePending
-	}
-	return q
-}
-
-// Then is the question at a moment after the movement was sent by a decision.
-func (d Decision) Then(moment Moment) Question {
-	return Question{Moment: moment, Movement: d.Movement, Record: d.Next(), Policy: Policy{KeysHonoured: d.Policy.KeysHonoured}, Sent: &d}
-}
-
-// Anchor is the oldest that the card is compared with.
-func (q Question) Anchor() *Anchor {
-	if q.Moment == Answered {
-		return q.Sent.Record.Anchor
-	}
-	return q.Record.Anchor
-}
-
-// Read decides by a reading of the card.
-func (q Question) Read(card Snapshot, waited bool) Decision {
-	q.Card, q.Policy.Waited = card, waited
-	q.Since = q.explain(q.Anchor())
-	if q.Moment == Answered {
-		q.Longer, q.Since = q.Since, q.explain(q.Sent.Record.fresh(q.Sent.Card))
-	}
-	return Decide(q)
-}
-
-func (q Question) explain(since *Anchor) Explanation {
-	card := q.Card
-	if q.Sent != nil && since != q.Sent.Record.Anchor { // it has what other calls have moved
-		card.Own = 0
-	}
-	return Explain(since, card, q.Movement.Delta)
+	Moment        Moment
+	Movement      Movement
+	Record        Record
+	Policy        Policy
+	KeySeenBefore bool        // the service refused the key, which it has seen before; once answered
+	Since         Explanation // since the record's anchor; once answered, since the reading before it was sent
+	Longer        Explanation // once answered: since the anchor before it was sent
 }
 
 // Verdict is what is to be done.
@@ -105,55 +63,109 @@ const (
 	NotShown           // the service says that it was made, and the card does not show it
 )
 
-// Decision is a verdict and its reason.
+// Decision is what is to be done about a movement, and why.
 type Decision struct {
-	Question
-	Verdict Verdict
-	Reason  Reason
+	Verdict  Verdict
+	Reason   Reason
+	Movement Movement
+	Card     Snapshot    // as it was read
+	Since    Explanation // of the card; see Question
+	Before   Record      // that it was decided by
+	Record   Record      // to be kept from now on; of a movement that is to be sent, that it is pending
 }
 
-// Decide is the one place where it is decided whether money is sent.
-func Decide(q Question) Decision {
-	d := Decision{Question: q}
-	d.Verdict, d.Reason = q.judge()
+// Ask decides about a movement before it is sent: for the first time, or once more where the
+// record has it pending.
+func Ask(r Record, m Movement, card Snapshot, p Policy) Decision {
+	moment := BeforeSending
+	if r.Pending != nil {
+		moment = WhilePending
+	}
+	d := Decision{Movement: m, Card: card, Since: Explain(r.Anchor, card, m.Delta), Before: r, Record: r}
+	d.Verdict, d.Reason = Decide(Question{Moment: moment, Movement: m, Record: r, Policy: p, Since: d.Since})
+
+	switch d.Verdict {
+	case Send:
+		d.Record = r.sent(m, r.fresh(card), card.At, d.Since.Gain())
+	case SendKey:
+		d.Record = r.sent(m, r.Anchor, card.At, 0)
+	case Stop:
+		d.Record = r.stopped(m, card, d.Since)
+	case Made:
+		if moment == WhilePending {
+			d.Record = r.madeSince(m, d.Since, card.At)
+		} else {
+			d.Record = r.madeBefore(m, card, d.Since)
+		}
+	}
 	return d
 }
 
-// Next is the record by a decision: of a movement that is sent, that it is pending.
-func (d Decision) Next() Record {
-	q, r, m, e, verdict := d.Question, d.Record, d.Movement, d.Since, d.Verdict
-	if q.Moment == Answered && verdict != Undecided { // it is not pending any more
-		r = q.Sent.Record
+// Resolve decides what became of a record's pending movement, which is not sent again. The verdict
+// is Send where it was not made.
+func Resolve(r Record, card Snapshot, waited bool) Decision {
+	d := decideLost(r, r.Pending.Movement(), card, waited)
+	if d.Verdict == Send {
+		d.Record = r.NotMade()
 	}
-	switch {
-	case verdict == Send:
-		return r.sent(m, r.fresh(q.Card), q.Card.At, e.Gain())
-	case verdict == SendKey:
-		return r.sent(m, r.Anchor, q.Card.At, 0)
-	case verdict == Stop && q.Moment == Answered:
-		return r.stopped(m, q.Card, q.Longer)
-	case verdict == Stop:
-		return r.stopped(m, q.Card, e)
-	case verdict == Undecided && q.Moment == Answered:
-		return r.After(Unread, q.Card)
-	case verdict != Made:
-		return r
-	case d.Reason == MadeBefore:
-		return r.madeBefore(m, q.Card, q.Longer)
-	case d.Reason == OtherAmount:
-		return r.made(m, r.fresh(q.Card), q.Card.At, max(0, e.Left-m.Delta)+q.Sent.Since.Gain())
-	case q.Moment == Answered:
-		return r.made(m, r.fresh(q.Sent.Card).plus(m.Delta), q.Card.At, q.Sent.Since.Gain())
-	case q.Moment == BeforeSending:
-		return r.madeBefore(m, q.Card, e)
-	}
-	anchor := r.Anchor.plus(m.Delta)
-	anchor.Balance += e.Own
-	return r.made(m, anchor, q.Card.At, 0)
+	return d
 }
 
-// judge is the table in CONTRIBUTING: the first row that fits.
-func (q Question) judge() (Verdict, Reason) {
+// AfterLost decides what became of a movement that was sent by a decision, and whose response was
+// lost. The verdict is Send where it was not made.
+func (d Decision) AfterLost(card Snapshot, waited bool) Decision {
+	if d.Verdict == Send { // the new anchor has what other calls have moved
+		card.Own = 0
+	}
+	return decideLost(d.Record, d.Movement, card, waited)
+}
+
+func decideLost(r Record, m Movement, card Snapshot, waited bool) Decision {
+	d := Decision{Movement: m, Card: card, Since: Explain(r.Anchor, card, m.Delta), Before: r, Record: r}
+	d.Verdict, d.Reason = Decide(Question{Moment: AnswerLost, Movement: m, Record: r, Policy: Policy{Waited: waited}, Since: d.Since})
+	if d.Verdict == Made {
+		d.Record = r.madeSince(m, d.Since, card.At)
+	}
+	return d
+}
+
+// AfterAnswer decides what the card shows of a movement that was sent by a decision, and that the
+// service says it made, or whose key it has seen before.
+func (d Decision) AfterAnswer(card Snapshot, waited, keySeenBefore bool) Decision {
+	m := d.Movement
+	before := d.Before
+	fresh := before.fresh(d.Card)
+	sinceSent := card
+	sinceSent.Own = 0 // the reading before it was sent has what other calls have moved
+	longer := Explain(before.Anchor, card, m.Delta)
+	next := Decision{Movement: m, Card: card, Since: Explain(fresh, sinceSent, m.Delta), Before: d.Record, Record: d.Record}
+	next.Verdict, next.Reason = Decide(Question{
+		Moment: Answered, Movement: m, Record: d.Record, Policy: Policy{Waited: waited},
+		KeySeenBefore: keySeenBefore, Since: next.Since, Longer: longer,
+	})
+
+	switch next.Verdict {
+	case Undecided:
+		next.Record = d.Record.Unread(card.At)
+	case Stop:
+		next.Record = before.stopped(m, card, longer)
+	case Made:
+		switch next.Reason {
+		case MadeBefore:
+			next.Record = before.madeBefore(m, card, longer)
+		case OtherAmount:
+			excess := max(0, next.Since.Left-m.Delta)
+			next.Record = before.made(m, before.fresh(card), card.At, excess+d.Since.Gain())
+		default:
+			next.Record = before.made(m, fresh.plus(m.Delta), card.At, d.Since.Gain())
+		}
+	}
+	return next
+}
+
+// Decide is the one place where it is decided whether money is sent. It is the table in
+// CONTRIBUTING: the first row that fits.
+func Decide(q Question) (Verdict, Reason) {
 	e, m := q.Since, q.Movement
 	kept := q.Policy.KeysHonoured && e.Recent && q.Record.HasKey
 	made := e.With >= AsSettled && e.Without == Unexplained && e.Hidden == ""
@@ -161,13 +173,13 @@ func (q Question) judge() (Verdict, Reason) {
 
 	switch q.Moment {
 	case WhilePending, AnswerLost:
-		isAnswered := q.Record.Pending != nil && q.Record.Pending.Answered
+		answered := q.Record.Pending != nil && q.Record.Pending.Answered
 		switch {
 		case made:
 			return Made, LooksMade
-		case e.Without != Unexplained && e.With == Unexplained && e.Hidden == "" && !isAnswered:
+		case e.Without != Unexplained && e.With == Unexplained && e.Hidden == "" && !answered:
 			return Send, Explained
-		case q.Moment == WhilePending && kept && !isAnswered:
+		case q.Moment == WhilePending && kept && !answered:
 			return SendKey, KeyDecides
 		}
 		return q.again(Undecided, LooksEither)
@@ -179,7 +191,7 @@ func (q Question) judge() (Verdict, Reason) {
 			return q.again(Made, OtherAmount)
 		case q.Longer.shows() || m.MayHaveTopUp(q.Longer):
 			return q.again(Made, MadeBefore)
-		case q.Policy.KeyRefused:
+		case q.KeySeenBefore:
 			return q.again(Stop, NotShown)
 		}
 		return q.again(Undecided, NotShown)

@@ -47,7 +47,7 @@ func everyQuestion(yield func(reconcile.Question) bool) {
 			q.Policy.Waited = flip()
 			if moment == reconcile.Answered {
 				q.Since, q.Longer = explanation(-1, 0, 1), explanation(0)
-				q.Since.Echoed, q.Policy.KeyRefused = flip(), flip()
+				q.Since.Echoed, q.KeySeenBefore = flip(), flip()
 			} else {
 				q.Since = explanation(rests...)
 				q.Policy.KeysHonoured, q.Record.HasKey, q.Since.Recent = flip(), flip(), flip()
@@ -118,10 +118,11 @@ func factsOf(q reconcile.Question) (f facts) {
 func TestDecideNever(t *testing.T) {
 	t.Parallel()
 	for q := range everyQuestion {
-		d, f := reconcile.Decide(q), factsOf(q)
-		wrong := func(why string) { t.Fatalf("%s: %+v decides %d, %d", why, q, d.Verdict, d.Reason) }
+		f := factsOf(q)
+		verdict, reason := reconcile.Decide(q)
+		wrong := func(why string) { t.Fatalf("%s: %+v decides %d, %d", why, q, verdict, reason) }
 		before := q.Moment == reconcile.BeforeSending
-		switch d.Verdict {
+		switch verdict {
 		case reconcile.Send:
 			switch {
 			case q.Moment == reconcile.Answered, f.answered:
@@ -164,7 +165,7 @@ func TestDecideNever(t *testing.T) {
 				wrong("made, though nothing shows it")
 			}
 		case reconcile.Stop:
-			if !before && !(q.Moment == reconcile.Answered && q.Policy.KeyRefused) {
+			if !before && !(q.Moment == reconcile.Answered && q.KeySeenBefore) {
 				wrong("stopped after it was sent")
 			}
 		case reconcile.LookAgain:
@@ -177,10 +178,10 @@ func TestDecideNever(t *testing.T) {
 			}
 		}
 		quiet := !q.Since.Stale && !q.Since.Undone && !f.answered && q.Since.Hidden == "" && q.Since.Without == holds && q.Since.With == none && !f.notDue && !f.intoRange && !f.pastCap
-		if quiet && q.Moment != 0 && q.Moment != reconcile.Answered && d.Verdict != reconcile.Send {
+		if quiet && q.Moment != 0 && q.Moment != reconcile.Answered && verdict != reconcile.Send {
 			wrong("a quiet world holds up the movement")
 		}
-		if d.Verdict != reconcile.Undecided && d.Reason == reconcile.NoReason {
+		if verdict != reconcile.Undecided && reason == reconcile.NoReason {
 			wrong("no reason")
 		}
 	}
@@ -191,8 +192,8 @@ func TestZeroValues(t *testing.T) {
 	t.Parallel()
 	for _, moment := range []reconcile.Moment{0, reconcile.Answered + 1} {
 		q := reconcile.Question{Moment: moment, Since: reconcile.Explanation{Without: holds}, Movement: reconcile.Movement{Delta: dollar}}
-		if d := reconcile.Decide(q); d.Verdict != reconcile.Undecided || d.Reason != reconcile.NoReason {
-			t.Errorf("moment %d decides %d", moment, d.Verdict)
+		if verdict, reason := reconcile.Decide(q); verdict != reconcile.Undecided || reason != reconcile.NoReason {
+			t.Errorf("moment %d decides %d", moment, verdict)
 		}
 	}
 	if e := (reconcile.Event{}); e.Kind != reconcile.Other || (&reconcile.Anchor{Listed: true}).SideOf(e) != reconcile.Around {
@@ -241,7 +242,7 @@ var words = map[string]func(reconcile.Question, facts) bool{
 	"shown":                          func(_ reconcile.Question, f facts) bool { return f.shown },
 	"shown since before it was sent": func(_ reconcile.Question, f facts) bool { return f.shownBefore },
 	"left over, the same way, and the answer too": func(q reconcile.Question, f facts) bool { return f.sameWay && q.Since.Echoed },
-	"that its key was met before":                 func(q reconcile.Question, _ facts) bool { return q.Policy.KeyRefused },
+	"that its key was met before":                 func(q reconcile.Question, _ facts) bool { return q.KeySeenBefore },
 	"anything":                                    func(reconcile.Question, facts) bool { return true },
 
 	"any":      func(reconcile.Question, facts) bool { return true },
@@ -257,7 +258,8 @@ func TestTableOfContributing(t *testing.T) {
 		if q.Moment == 0 {
 			continue
 		}
-		d, f := reconcile.Decide(q), factsOf(q)
+		f := factsOf(q)
+		verdict, reason := reconcile.Decide(q)
 		number := slices.IndexFunc(table, func(r *row) bool {
 			return !slices.ContainsFunc(r.fits, func(fits func(reconcile.Question, facts) bool) bool { return !fits(q, f) })
 		})
@@ -269,13 +271,13 @@ func TestTableOfContributing(t *testing.T) {
 		if q.Policy.Waited {
 			want = r.then
 		}
-		if d.Verdict != want {
-			t.Fatalf("row %d (%s, %s, keys %s) says %d of %+v, which decides %d", number+1, r.moment, r.shown, r.keys, want, q, d.Verdict)
+		if verdict != want {
+			t.Fatalf("row %d (%s, %s, keys %s) says %d of %+v, which decides %d", number+1, r.moment, r.shown, r.keys, want, q, verdict)
 		}
-		if r.used++; r.used > 1 && d.Reason != r.reason {
-			t.Fatalf("row %d (%s, %s, keys %s) has the reasons %d and %d", number+1, r.moment, r.shown, r.keys, r.reason, d.Reason)
+		if r.used++; r.used > 1 && reason != r.reason {
+			t.Fatalf("row %d (%s, %s, keys %s) has the reasons %d and %d", number+1, r.moment, r.shown, r.keys, r.reason, reason)
 		}
-		r.reason = d.Reason
+		r.reason = reason
 	}
 	for number, r := range table {
 		if r.used == 0 {

@@ -64,7 +64,7 @@ func (l *life) run(mover api.Mover, record reconcile.Record) (reconcile.Record, 
 			l.undecided = 0
 			l.spoke, l.loose = true, true
 			s, _, err := mover.Cards.ReadSnapshot(l.t.Context(), cardID, record.Anchor)
-			return record.After(reconcile.GivenUp, s), err == nil
+			return record.GivenUp(s), err == nil
 		default: // apply says that nothing moves
 			l.spoke, l.loose = true, true
 			l.target = l.amount // as it advises
@@ -171,7 +171,7 @@ func (l *life) isSaidOnce(next reconcile.Record, m reconcile.Movement, reason re
 	if reason == reconcile.NotShown || l.excused || l.lagging || l.replica > 0 {
 		return
 	}
-	again := reconcile.Ask(next, m, l.honoured).Read(l.card.read(0), false)
+	again := reconcile.Ask(next, m, l.card.read(0), reconcile.Policy{KeysHonoured: l.honoured})
 	switch again.Reason {
 	case reconcile.NotDue, reconcile.IntoRange, reconcile.OverCap:
 	default:

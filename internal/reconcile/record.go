@@ -80,39 +80,46 @@ func (r Record) Key(card string, m Movement) string {
 		card, m.Purpose, m.Delta, m.Before, r.Seed), form).String()
 }
 
-// Outcome is what became of a movement in a way that no reading decides.
-type Outcome int
+// Lost is the record of a pending movement that was sent, the last time at a moment by the
+// service's clock, and that may have been made: it stays pending.
+func (r Record) Lost(at time.Time) Record { return r.pendingSince(at, false) }
 
-// The outcomes.
-const (
-	Lost    Outcome = iota // it may have been made: it stays pending
-	Unread                 // the service says that it was made, and the card cannot be read
-	NotMade                // it was sent, and a reading says that it was not made
-	Refused                // by the service, for what was asked
-	GivenUp                // by the user
-)
+// Unread is the record of a pending movement that the service says it made, where the card does
+// not show it or cannot be read: it stays pending, and is not sent again.
+func (r Record) Unread(at time.Time) Record { return r.pendingSince(at, true) }
 
-// After is the record after an outcome, at a moment by the service's clock or by a
-// reading of the card. A top-up that is given up counts, since it may have been made,
-// and so does what came unexplained.
-func (r Record) After(o Outcome, card Snapshot) Record {
-	switch pending := r.Pending; o {
-	case Lost, Unread:
-		sent := *pending
-		sent.SentAt, sent.Answered = card.At.UTC().Truncate(time.Second), o == Unread
-		r.Pending = &sent
-	case NotMade:
-		r.Pending = nil
-	case Refused: // which the service may repeat under the same key
-		r.Pending, r.Seed, r.HasKey = nil, r.Seed.after(card.reading()), false
-	case GivenUp:
-		gain := Explain(r.Anchor, card, pending.Delta).Came
-		if pending.Purpose == ForTopUp {
-			gain = max(gain, pending.Delta)
-		}
-		return r.taken(card, gain)
-	}
+func (r Record) pendingSince(at time.Time, answered bool) Record {
+	pending := *r.Pending
+	pending.SentAt = at.UTC().Truncate(time.Second)
+	pending.Answered = answered
+	r.Pending = &pending
 	return r
+}
+
+// NotMade is the record of a movement that was sent, and that a reading says was not made.
+func (r Record) NotMade() Record {
+	r.Pending = nil
+	return r
+}
+
+// Refused is the record of a movement that the service refused for what was asked, on a card
+// as it was read before: the next request has another key, since the service may repeat its
+// answer under the same one.
+func (r Record) Refused(card Snapshot) Record {
+	r.Pending = nil
+	r.Seed = r.Seed.after(card.reading())
+	r.HasKey = false
+	return r
+}
+
+// GivenUp is the record of a pending movement that the user has given up. A top-up that is
+// given up counts, since it may have been made, and so does what came unexplained.
+func (r Record) GivenUp(card Snapshot) Record {
+	gain := Explain(r.Anchor, card, r.Pending.Delta).Came
+	if r.Pending.Purpose == ForTopUp {
+		gain = max(gain, r.Pending.Delta)
+	}
+	return r.taken(card, gain)
 }
 
 // Repeats reports whether a movement is the one that is pending, once more.
@@ -170,6 +177,13 @@ func (r Record) madeBefore(m Movement, now Snapshot, e Explanation) Record {
 	}
 	anchor.Balance -= own
 	return r.made(m, anchor, now.At, beside-own)
+}
+
+// madeSince is the record after a pending movement turned out to be made since the anchor.
+func (r Record) madeSince(m Movement, e Explanation, at time.Time) Record {
+	anchor := r.Anchor.plus(m.Delta)
+	anchor.Balance += e.Own
+	return r.made(m, anchor, at, 0)
 }
 
 // made is the record after a movement was made, by a moment. What came besides counts

@@ -51,7 +51,7 @@ func TestRecordText(t *testing.T) {
 	}
 	// States have such texts, and a run that is repeated by a later version has the same keys.
 	r := largest()
-	after := r.After(reconcile.Refused, reconcile.Snapshot{Balance: 1})
+	after := r.Refused(reconcile.Snapshot{Balance: 1})
 	got := fmt.Sprintln(r.Text("card_1"), r.Key("card_1", r.Pending.Movement()), after.Text("card_1"))
 	if kept, err := os.ReadFile("testdata/record.txt"); err != nil || got != string(kept) {
 		t.Errorf("%v: the largest record is\n%s", err, got)
@@ -124,11 +124,10 @@ func TestTransitions(t *testing.T) {
 	raise.TopUp, raise.Range = 10*dollar, &reconcile.Range{Below: 150 * dollar, To: 150 * dollar}
 	withdrawal := reconcile.Movement{Delta: -40 * dollar, Before: 100 * dollar}
 	by := func(r reconcile.Record, m reconcile.Movement, card reconcile.Snapshot) reconcile.Decision {
-		return reconcile.Ask(r, m, true).Read(card, true)
+		return reconcile.Ask(r, m, card, reconcile.Policy{KeysHonoured: true, Waited: true})
 	}
-	as := func(d reconcile.Decision, v reconcile.Verdict) reconcile.Decision {
-		d.Verdict = v
-		return d
+	withoutKeys := func(r reconcile.Record, m reconcile.Movement, card reconcile.Snapshot) reconcile.Decision {
+		return reconcile.Ask(r, m, card, reconcile.Policy{Waited: true})
 	}
 	quiet, foreign := s, s // in which 50 USD came
 	quiet.Balance = 100 * dollar
@@ -138,17 +137,15 @@ func TestTransitions(t *testing.T) {
 	beside.Balance, beside.Own = 165*dollar, 25*dollar
 	gone := quiet
 	gone.Balance = 90 * dollar
-	open := by(was, topUp, quiet).Next()
-	sent := as(by(was, topUp, quiet), reconcile.Send)
-	answered := sent.Then(reconcile.Answered)
-	other := by(was, fund, quiet).Then(reconcile.Answered)
+	sent := by(was, topUp, quiet)
+	open := sent.Record
+	funded := by(was, fund, quiet)
+	byKey := by(was, raise, foreign)
 	more, less := shown, shown
 	more.Balance, less.Balance = 145*dollar, 135*dollar
 	for _, card := range []*reconcile.Snapshot{&more, &less} {
 		card.Answered = &card.Balance
 	}
-	refused := answered
-	refused.Policy.KeyRefused = true
 	for name, test := range map[string]struct {
 		got           reconcile.Record
 		balance, last usd.Amount // of the anchor
@@ -158,31 +155,34 @@ func TestTransitions(t *testing.T) {
 		pending       bool
 		answered      bool
 	}{
-		"stopped":               {got: as(by(was, withdrawal, foreign), reconcile.Stop).Next(), balance: 150, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
-		"stopped, topped up?":   {got: as(by(was, raise, foreign), reconcile.Stop).Next(), balance: 150, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
-		"stopped, record lost":  {got: by(reconcile.Record{}, fund, s).Next(), balance: 150, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: reconcile.Unknown}},
-		"refused":               {got: was.After(reconcile.Refused, s), balance: 100, last: 100, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"sent":                  {got: as(by(was, fund, foreign), reconcile.Send).Next(), balance: 150, keepsSeed: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
-		"sent, by the key":      {got: as(by(was, fund, foreign), reconcile.SendKey).Next(), balance: 100, last: 100, keepsSeed: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"lost":                  {got: open.After(reconcile.Lost, next), balance: 100, keepsSeed: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"unread":                {got: open.After(reconcile.Unread, next), balance: 100, keepsSeed: true, pending: true, answered: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"not shown":             {got: answered.Read(quietNext, true).Next(), balance: 100, keepsSeed: true, pending: true, answered: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"its key refused":       {got: refused.Read(quietNext, true).Next(), balance: 100, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"not made":              {got: open.After(reconcile.NotMade, s), balance: 100, keepsSeed: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"funded":                {got: by(was, fund, quiet).Then(reconcile.Answered).Read(made, false).Next(), balance: 140, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"funded next month":     {got: by(was, fund, quiet).Then(reconcile.Answered).Read(shown, false).Next(), balance: 140, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"topped up":             {got: answered.Read(made, false).Next(), balance: 140, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 60}},
-		"topped up next month":  {got: answered.Read(shown, false).Next(), balance: 140, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
-		"verified":              {got: sent.Then(reconcile.AnswerLost).Read(made, false).Next(), balance: 140, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 60}},
-		"made before":           {got: by(was, topUp, made).Next(), balance: 140, topUps: reconcile.TopUps{Month: march, Sum: 60}},
-		"made before, both":     {got: as(by(was, raise, foreign), reconcile.Made).Next(), balance: 140, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"more moved than asked": {got: other.Read(more, true).Next(), balance: 145, topUps: reconcile.TopUps{Month: april, Sum: 5}},
-		"less moved than asked": {got: other.Read(less, true).Next(), balance: 135, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"pending, made":         {got: reconcile.Ask(open, topUp, false).Read(shown, true).Next(), balance: 140, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
-		"made beside an action": {got: reconcile.Ask(open, topUp, false).Read(beside, true).Next(), balance: 165, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
-		"given up":              {got: open.After(reconcile.GivenUp, foreign), balance: 150, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
-		"a fund given up":       {got: by(was, fund, quiet).Next().After(reconcile.GivenUp, gone), balance: 90, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"given up, spent since": {got: open.After(reconcile.GivenUp, gone), balance: 90, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 60}},
+		"stopped":               {got: by(was, fund, foreign).Record, balance: 150, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
+		"stopped, topped up?":   {got: withoutKeys(was, raise, foreign).Record, balance: 150, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
+		"stopped, record lost":  {got: by(reconcile.Record{}, fund, s).Record, balance: 150, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: reconcile.Unknown}},
+		"refused":               {got: was.Refused(s), balance: 100, last: 100, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"sent":                  {got: by(was, withdrawal, foreign).Record, balance: 150, keepsSeed: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
+		"sent, by the key":      {got: byKey.Record, balance: 100, last: 100, keepsSeed: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"lost":                  {got: open.Lost(next.At), balance: 100, keepsSeed: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"unread":                {got: open.Unread(next.At), balance: 100, keepsSeed: true, pending: true, answered: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"not shown":             {got: sent.AfterAnswer(quietNext, true, false).Record, balance: 100, keepsSeed: true, pending: true, answered: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"its key refused":       {got: sent.AfterAnswer(quietNext, true, true).Record, balance: 100, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"not made":              {got: open.NotMade(), balance: 100, keepsSeed: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"resolved, not made":    {got: reconcile.Resolve(open, quiet, true).Record, balance: 100, keepsSeed: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"to be sent again":      {got: sent.AfterLost(quiet, true).Record, balance: 100, keepsSeed: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"resolved, made":        {got: reconcile.Resolve(open, shown, true).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
+		"funded":                {got: funded.AfterAnswer(made, false, false).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"funded next month":     {got: funded.AfterAnswer(shown, false, false).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"topped up":             {got: sent.AfterAnswer(made, false, false).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 60}},
+		"topped up next month":  {got: sent.AfterAnswer(shown, false, false).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
+		"verified":              {got: sent.AfterLost(made, false).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 60}},
+		"made before":           {got: by(was, topUp, made).Record, balance: 140, topUps: reconcile.TopUps{Month: march, Sum: 60}},
+		"made before, both":     {got: byKey.AfterAnswer(foreign, true, false).Record, balance: 140, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"more moved than asked": {got: funded.AfterAnswer(more, true, false).Record, balance: 145, topUps: reconcile.TopUps{Month: april, Sum: 5}},
+		"less moved than asked": {got: funded.AfterAnswer(less, true, false).Record, balance: 135, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"pending, made":         {got: withoutKeys(open, topUp, shown).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
+		"made beside an action": {got: withoutKeys(open, topUp, beside).Record, balance: 165, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
+		"given up":              {got: open.GivenUp(foreign), balance: 150, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
+		"a fund given up":       {got: funded.Record.GivenUp(gone), balance: 90, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"given up, spent since": {got: open.GivenUp(gone), balance: 90, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 60}},
 	} {
 		r := test.got
 		if test.topUps.Sum != reconcile.Unknown {
@@ -198,15 +198,18 @@ func TestTransitions(t *testing.T) {
 			t.Errorf("%s: topped up %+v, want %+v; pending %+v", name, r.TopUps, test.topUps, r.Pending)
 		}
 	}
-	if p := open.After(reconcile.Lost, next).Pending; p.Movement() != topUp || !p.SentAt.Equal(next.At) {
+	if p := open.Lost(next.At).Pending; p.Movement() != topUp || !p.SentAt.Equal(next.At) {
 		t.Errorf("pending is %+v", p)
 	}
 	unread := reconcile.Snapshot{Balance: 100 * dollar, At: at, Unclear: "x"}
-	stopped := by(was, withdrawal, unread).Next()
-	if !stopped.Anchor.Unclear || as(by(was, fund, unread), reconcile.Send).Next().Anchor.Unclear {
-		t.Error("only a stop says that the events cannot be read")
+	stopped := by(was, withdrawal, unread).Record
+	unreadSince := more
+	unreadSince.Unclear = "x"
+	other := funded.AfterAnswer(unreadSince, true, false)
+	if !stopped.Anchor.Unclear || other.Reason != reconcile.OtherAmount || other.Record.Anchor.Unclear {
+		t.Errorf("only a stop says that the events cannot be read: %+v", other)
 	}
-	if !by(stopped, fund, unread).Next().Anchor.Unclear || by(stopped, fund, quiet).Next().Anchor.Unclear {
+	if !by(stopped, fund, unread).Record.Anchor.Unclear || by(stopped, fund, quiet).Record.Anchor.Unclear {
 		t.Error("it is not said as long as they cannot be")
 	}
 }
@@ -260,15 +263,16 @@ func TestSeed(t *testing.T) {
 	sent := moved(was, m, card)
 	card.Balance += m.Delta
 	card.At = card.At.Add(time.Minute)
-	found := reconcile.Ask(was, m, true).Read(card, true)
-	if found.Verdict != reconcile.Made || found.Next().Seed != sent.Seed || sent.Seed == was.Seed {
-		t.Errorf("found %d, with the seed %x, and was sent with %x", found.Verdict, found.Next().Seed, sent.Seed)
+	found := reconcile.Ask(was, m, card, reconcile.Policy{KeysHonoured: true, Waited: true})
+	if found.Verdict != reconcile.Made || found.Record.Seed != sent.Seed || sent.Seed == was.Seed {
+		t.Errorf("found %d, with the seed %x, and was sent with %x", found.Verdict, found.Record.Seed, sent.Seed)
 	}
 	seeds := map[reconcile.Seed]bool{}
 	for r := was; len(seeds) < 3; {
-		d := reconcile.Ask(r, m, true).Read(card, true)
-		d.Verdict = reconcile.Stop
-		if r = d.Next(); seeds[r.Seed] || r.Seed == was.Seed {
+		r.Anchor = nil // which stops it each time
+		d := reconcile.Ask(r, m, card, reconcile.Policy{KeysHonoured: true, Waited: true})
+		r = d.Record
+		if d.Verdict != reconcile.Stop || seeds[r.Seed] || r.Seed == was.Seed {
 			t.Fatalf("stop %d repeats a seed", len(seeds))
 		}
 		seeds[r.Seed] = true
@@ -277,10 +281,9 @@ func TestSeed(t *testing.T) {
 
 // moved is the record after a movement on a card that shows it at once.
 func moved(r reconcile.Record, m reconcile.Movement, card reconcile.Snapshot) reconcile.Record {
-	d := reconcile.Ask(r, m, true).Read(card, true)
+	d := reconcile.Ask(r, m, card, reconcile.Policy{KeysHonoured: true, Waited: true})
 	card.Balance += m.Delta
-	d.Verdict = reconcile.Send
-	return d.Then(reconcile.Answered).Read(card, true).Next()
+	return d.AfterAnswer(card, true, false).Record
 }
 
 func TestTopUps(t *testing.T) {
