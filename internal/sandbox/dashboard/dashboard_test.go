@@ -2,16 +2,12 @@ package dashboard_test
 
 import (
 	"database/sql"
-	"encoding/json"
 	"html"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -179,40 +175,3 @@ type wall struct{ passed atomic.Int64 }
 
 func (w *wall) now() time.Time           { return day(1).Add(time.Duration(w.passed.Load())) }
 func (w *wall) advance(by time.Duration) { w.passed.Add(int64(by)) }
-
-// Everybody who installs the provider downloads the page, and few look at it. Other packages
-// bring what it is made with, as gRPC does html/template; what is measured here is the rest.
-func TestSize(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("NOT RUN: make test-all builds the provider without the page")
-	}
-	const most = 430_080 // 420 KiB
-	folder, replaced := sandboxtest.Must(os.Getwd()), map[string]string{}
-	for _, source := range sandboxtest.Must(filepath.Glob("*.go")) {
-		if !strings.HasSuffix(source, "_test.go") {
-			replaced[filepath.Join(folder, source)] = "" // as if it were not there
-		}
-	}
-	replaced[filepath.Join(folder, "dashboard.go")] = filepath.Join(folder, "testdata", "without.go")
-	without := filepath.Join(t.TempDir(), "without.json")
-	sandboxtest.Must(0, os.WriteFile(without, sandboxtest.Must(json.Marshal(map[string]any{"Replace": replaced})), 0o600))
-	added := size(t) - size(t, "-overlay="+without)
-	t.Logf("the page adds %d bytes", added)
-	if added <= 0 || added > most {
-		t.Errorf("the page adds %d bytes, of %d", added, most)
-	}
-}
-
-// size builds the provider, stripped and without tags, and returns its size.
-func size(t *testing.T, flags ...string) int64 {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "provider")
-	build := exec.CommandContext(t.Context(), "go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program}, flags...)...)
-	build.Args = append(build.Args, "github.com/vcard/terraform-provider-vcard")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, output)
-	}
-	return sandboxtest.Must(os.Stat(program)).Size()
-}

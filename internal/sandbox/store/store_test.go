@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
@@ -64,6 +66,37 @@ func TestOpenWaitsForALock(t *testing.T) {
 	}
 	sandboxtest.Must(0, opened.Close())
 	refused("a read of a closed file", "the database is closed", opened.Read(t.Context(), func(*store.Tx) error { return nil }))
+}
+
+// While another process has the file locked, reads do not wait, and changes are refused
+// after three seconds, which they wait side by side.
+func TestAForeignLock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db, path := openFile(t)
+		other := sandboxtest.Must(sql.Open("sqlite", "file:"+path))
+		defer func() { _ = other.Close() }()
+		other.SetMaxOpenConns(1)
+		sandboxtest.Must(other.ExecContext(t.Context(), "BEGIN IMMEDIATE"))
+		now := func(tx *store.Tx) error { tx.Now(); return nil }
+		began := time.Now()
+		for range 100 {
+			sandboxtest.Must(0, db.Read(t.Context(), now))
+		}
+		sandboxtest.Equal(t, "100 reads waited", time.Since(began), 0) //nolint:forbidigo // in a synctest bubble
+		var changes sync.WaitGroup
+		for range 5 {
+			changes.Go(func() {
+				if err := db.Write(t.Context(), now); !errors.Is(err, store.ErrBusy) {
+					t.Errorf("a change: %v", err)
+				}
+			})
+		}
+		changes.Wait()
+		sandboxtest.Equal(t, "5 changes waited", time.Since(began), 3*time.Second) //nolint:forbidigo // in a synctest bubble
+		sandboxtest.Must(other.ExecContext(t.Context(), "ROLLBACK"))
+		sandboxtest.Must(0, db.Write(t.Context(), now))
+	})
 }
 
 const endless = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT MAX(i) FROM n`

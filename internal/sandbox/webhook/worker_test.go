@@ -30,11 +30,7 @@ func TestCloseLeavesNothingRunning(t *testing.T) {
 	if of := running(); !strings.Contains(of, "webhook.(*Worker)") || !strings.Contains(of, "http.(*persistConn)") {
 		t.Fatalf("the search does not see the worker in %s", of)
 	}
-	begun := time.Now()
 	s.Close()
-	if took := time.Since(begun); took > time.Minute { // an endpoint has two
-		t.Errorf("closing took %v", took)
-	}
 	if strings.Contains(running(), "webhook.(*Worker)") {
 		t.Errorf("the worker still runs:\n%s", running())
 	}
