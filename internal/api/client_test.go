@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -412,10 +411,9 @@ func TestResponsesMayDiffer(t *testing.T) {
 	})
 }
 
-// A response of 8 MiB, whatever is in it, costs seconds and some memory at most.
-//
-//nolint:paralleltest // it measures memory
+// A response of 8 MiB is refused in a short message, whatever is in it.
 func TestLargeResponses(t *testing.T) {
+	t.Parallel()
 	fill := func(before, unit, after string) string {
 		return before + strings.Repeat(unit, (8<<20-len(before)-len(after))/len(unit)) + after
 	}
@@ -441,15 +439,10 @@ func TestLargeResponses(t *testing.T) {
 					continue
 				}
 				client := newClient(t, service, onlyOneTry) // that has met nothing
-				var before, after runtime.MemStats
-				runtime.ReadMemStats(&before)
-				began, earlier := time.Now(), len(service.requests())
 				err := try(t.Context(), client, call)
-				isRefused := err != nil || name == "one text" && status == 200 // which is no id, of one record
-				took := time.Since(began)
-				runtime.ReadMemStats(&after)
-				if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20 / uint64(len(service.requests())-earlier); !isRefused || len(fmt.Sprint(err)) > 2000 || took > 30*time.Second || allocated > 200 {
-					t.Errorf("%s of %s with %d took %s and %d MiB: %.300v", call, name, status, took, allocated, err)
+				refused := err != nil || name == "one text" && status == 200 // which is no id, of one record
+				if !refused || len(fmt.Sprint(err)) > 2000 {
+					t.Errorf("%s of %s with %d: %.300v", call, name, status, err)
 				}
 			}
 		}

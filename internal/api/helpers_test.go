@@ -93,7 +93,7 @@ func newClient(t *testing.T, handler http.Handler, options ...func(*api.Config))
 func isIdle(t *testing.T, client *api.Client, clock ratelimit.Clock) {
 	t.Helper()
 	held := api.Held(client)
-	for end := time.Now().Add(time.Second); len(held) > 0 && time.Now().Before(end); held = api.Held(client) {
+	for end := time.Now().Add(time.Minute); len(held) > 0 && time.Now().Before(end); held = api.Held(client) {
 		time.Sleep(time.Millisecond) // calls that were given up end by themselves
 	}
 	if len(held) > 0 {

@@ -11,9 +11,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // journal lists transactions, newest first, and may grow while it is read.
@@ -80,7 +82,7 @@ func (j *journal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // read returns the numbers of the transactions that a client reads.
 func (j *journal) read(t *testing.T, filter api.TransactionFilter) (numbers []int, failed error) {
 	t.Helper()
-	client := newClient(t, j, unlimited, func(c *api.Config) { c.RequestTimeout = time.Minute })
+	client := newClient(t, nil, unlimited, func(c *api.Config) { c.Transport, c.RequestTimeout = sandboxtest.Direct(j), time.Minute })
 	for transaction, err := range client.Transactions(t.Context(), filter) {
 		if failed = err; err != nil {
 			continue
@@ -191,7 +193,8 @@ func TestTransactionsEndWithARefusedPage(t *testing.T) {
 	}
 }
 
-// Pages are read side by side, as far as they are wanted.
+// Pages are read side by side, as far as they are wanted. In the time of the bubble every
+// page takes a millisecond, so that all that are asked for at once are in flight at once.
 func TestTransactionPagesAreReadSideBySide(t *testing.T) {
 	t.Parallel()
 	service := &journal{count: 10_000}
@@ -202,11 +205,13 @@ func TestTransactionPagesAreReadSideBySide(t *testing.T) {
 		break
 	}
 	for _, test := range []struct{ size, arrive, requests, most int }{{100, 0, 120, 16}, {100, 100, 126, 16}, {300, 0, 45, 5}, {1000, 0, 16, 2}} {
-		service := &journal{count: 10_000, size: test.size, grow: func(n int) int { return map[int]int{2: test.arrive}[n] }}
-		got, err := service.read(t, api.TransactionFilter{})
-		if most := int(service.most.Load()); err != nil || len(got) < 10_000 || len(service.asked) != test.requests || most < test.most/4 || most > test.most {
-			t.Errorf("%+v: %d transactions by %d requests, %d side by side, %v", test, len(got), len(service.asked), most, err)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			service := &journal{count: 10_000, size: test.size, grow: func(n int) int { return map[int]int{2: test.arrive}[n] }}
+			got, err := service.read(t, api.TransactionFilter{})
+			if most := int(service.most.Load()); err != nil || len(got) < 10_000 || len(service.asked) != test.requests || most != test.most {
+				t.Errorf("%+v: %d transactions by %d requests, %d side by side, %v", test, len(got), len(service.asked), most, err)
+			}
+		})
 	}
 }
 
