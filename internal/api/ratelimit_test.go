@@ -51,7 +51,7 @@ func (s *limitedService) accepts(windows ...string) bool {
 		if name == "hour" {
 			span = time.Hour
 		}
-		for len(s.seen[name]) > 0 && time.Since(s.seen[name][0]) >= span {
+		for len(s.seen[name]) > 0 && time.Since(s.seen[name][0]) >= span { //nolint:forbidigo // in a synctest bubble
 			s.seen[name] = s.seen[name][1:]
 		}
 		if len(s.seen[name]) >= s.sizes[name] {
@@ -138,7 +138,7 @@ func TestLimitsAreKept(t *testing.T) {
 				service := newLimitedService(100*time.Millisecond, test.limits)
 				began := time.Now()
 				sideBySide(t, newClient(t, nil, inMemory(service), func(c *api.Config) { c.Limits = test.limits }), test.call, test.calls, 40)
-				if took := time.Since(began); service.refused > 0 || service.accepted < test.calls || took > test.most {
+				if took := time.Since(began); service.refused > 0 || service.accepted < test.calls || took > test.most { //nolint:forbidigo // in a synctest bubble
 					t.Errorf("%d refused, %d accepted in %s, want none, %d in %s", service.refused, service.accepted, took, test.calls, test.most)
 				}
 			})
@@ -169,16 +169,16 @@ func TestWaitingForLimits(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		for range 2 {
-			if err := try(t.Context(), client, "read"); err != nil || time.Since(began) > 0 {
-				t.Errorf("%v after %s", err, time.Since(began))
+			if err := try(t.Context(), client, "read"); err != nil || time.Since(began) > 0 { //nolint:forbidigo // in a synctest bubble
+				t.Errorf("%v after %s", err, time.Since(began)) //nolint:forbidigo // in a synctest bubble
 			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		err := try(ctx, client, "read")
 		lost, ok := errors.AsType[*transport.RequestError](err)
-		if !ok || lost.Sent || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 3*time.Second {
-			t.Errorf("%v after %s", err, time.Since(began))
+		if !ok || lost.Sent || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 3*time.Second { //nolint:forbidigo // in a synctest bubble
+			t.Errorf("%v after %s", err, time.Since(began)) //nolint:forbidigo // in a synctest bubble
 		}
 		wg.Wait()
 	})
@@ -191,7 +191,7 @@ func TestRefusalsForPacePauseEveryCaller(t *testing.T) {
 		service := newLimitedService(10*time.Millisecond, ratelimit.Limits{RequestsPerMinute: 20})
 		began := time.Now()
 		sideBySide(t, newClient(t, nil, inMemory(service), onlyOneTry), "read", 60, 60)
-		if took := time.Since(began); took > 6*time.Minute || service.accepted != 60 || service.refused > 150 {
+		if took := time.Since(began); took > 6*time.Minute || service.accepted != 60 || service.refused > 150 { //nolint:forbidigo // in a synctest bubble
 			t.Errorf("%d calls took %s with %d refusals", service.accepted, took, service.refused)
 		}
 	})
@@ -225,7 +225,7 @@ func TestRefusalsForPaceEndWithTheOperation(t *testing.T) {
 			}
 			began := time.Now()
 			err := try(ctx, newClient(t, nil, inMemory(service)), test.call)
-			if took := time.Since(began); kindOf(err) != test.ends || took > test.most || took < test.least {
+			if took := time.Since(began); kindOf(err) != test.ends || took > test.most || took < test.least { //nolint:forbidigo // in a synctest bubble
 				t.Errorf("%s: %v after %s", name, err, took)
 			}
 		})
@@ -259,7 +259,7 @@ func TestPauseOutlastsTheRequestsBeforeIt(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		began := time.Now()
 		err := try(t.Context(), client, "read")
-		if took := time.Since(began); err != nil || took < 28*time.Second {
+		if took := time.Since(began); err != nil || took < 28*time.Second { //nolint:forbidigo // in a synctest bubble
 			t.Errorf("%v, took %s, want what is left of the pause", err, took)
 		}
 		wg.Wait()
@@ -290,7 +290,7 @@ func TestRefusalOfCreatesOrDetailsPausesNothingElse(t *testing.T) {
 			time.AfterFunc(10*time.Second, func() { service.resize(test.window, 1000) })
 			began := time.Now()
 			err := try(t.Context(), client, test.other)
-			if took := time.Since(began); err != nil || (took > 0) != test.waits {
+			if took := time.Since(began); err != nil || (took > 0) != test.waits { //nolint:forbidigo // in a synctest bubble
 				t.Errorf("%s refused: %s took %s, %v", test.refused, test.other, took, err)
 			}
 			wg.Wait()
