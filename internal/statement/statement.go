@@ -30,7 +30,7 @@ func actions() []Action {
 	return []Action{Issue, Replace, Terminate, Fund, Withdraw, TopUp, Freeze, Unfreeze, Import, Forget, Configure}
 }
 
-// Statement is what a plan does to the wallet. Its JSON stands in the guide.
+// Statement is what a plan does to the wallet. examples/policy/statement.schema.json is the schema of its JSON.
 type Statement struct {
 	FormatVersion string `json:"format_version"`
 	// Complete says that the plan does this and nothing else: Unknown is empty.
