@@ -73,18 +73,28 @@ func (r *Record) Left() usd.Amount {
 	return 0
 }
 
-// Moved is the money that came onto the card or, below zero, left it; where no card is
-// concerned, the same of the wallet.
-func (r *Record) Moved() usd.Amount {
+// OnCard is what came onto the card; below zero, it left the card.
+func (r *Record) OnCard() usd.Amount {
 	switch r.Kind {
 	case Authorization:
 		if r.State == transaction.Authorized {
 			return -r.Amount
 		}
 		return r.Refunded - r.Settled
+	case Issued, Funded:
+		return r.Amount
 	case Withdrawn, Returned:
 		return -r.Amount
-	case Opened, Issued, Funded, DepositConfirmed:
+	}
+	return 0
+}
+
+// InWallet is what came into the wallet; below zero, it left the wallet.
+func (r *Record) InWallet() usd.Amount {
+	switch r.Kind {
+	case Issued, Funded:
+		return -r.Amount - r.Fee
+	case Withdrawn, Returned, Opened, DepositConfirmed:
 		return r.Amount
 	}
 	return 0

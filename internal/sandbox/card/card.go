@@ -223,21 +223,52 @@ func list(c *server.Call) (wire.Response, error) {
 	return wire.OK(view), nil
 }
 
-// Filter picks cards of an account; what is empty picks all.
+// Filter picks cards of an account. A field that is not set excludes no card.
 type Filter struct {
 	Text   string // in the label, or the last four digits, or the id
 	Status Status
+	Live   bool // active or frozen
 	BINID  string
 	Until  time.Time // when it was issued at the latest
+	LowAt  time.Time // active, with a balance that is low at this time
 }
 
 // Where is the condition that a filter puts on the rows of cards c.
 func (f Filter) Where(accountID int64) store.Where {
+	text := "%" + store.Literal(f.Text) + "%"
 	return store.NewWhere(`c.account_id = ?`, accountID).
 		And(f.Status != "", `c.status = ?`, f.Status).
+		And(f.Live, `c.status <> ?`, Terminated).
 		And(f.BINID != "", `c.bin_id = ?`, f.BINID).
 		And(!f.Until.IsZero(), `c.created_at <= ?`, f.Until.UnixMilli()).
-		And(f.Text != "", `(c.label LIKE ? ESCAPE '\' OR c.last4 = ? OR c.public_id = ?)`, "%"+store.Literal(f.Text)+"%", f.Text, f.Text)
+		And(!f.LowAt.IsZero(), low, accountID, firstLowDay(f.LowAt), accountID, Active).
+		And(f.Text != "", `(c.label LIKE ? ESCAPE '\' OR c.last4 = ? OR c.public_id = ?)`, text, f.Text, f.Text)
+}
+
+// lowDays is how many days of spending a balance has to cover.
+const lowDays = 7
+
+// low selects the cards that Low reports.
+const low = `c.id IN (
+	SELECT k.id FROM cards k JOIN ledger_accounts b ON b.id = k.ledger_account_id
+	LEFT JOIN (SELECT card_id, SUM(settled + held - refunded) AS spent FROM daily_sums WHERE account_id = ? AND day >= ? GROUP BY card_id) d ON d.card_id = k.id
+	WHERE k.account_id = ? AND k.status = ? AND (b.balance = 0 OR b.balance < d.spent))`
+
+func firstLowDay(now time.Time) int64 { return store.Day(now) - lowDays + 1 }
+
+// Low reports whether the card is active and has nothing left, or less than was spent
+// with it in the last seven days.
+func (c *Card) Low(tx *store.Tx) (bool, error) {
+	if c.Status != Active {
+		return false, nil
+	}
+	if c.Balance == 0 {
+		return true, nil
+	}
+	spent, err := store.Value[usd.Amount](tx, `
+		SELECT COALESCE(SUM(s.settled + s.held - s.refunded), 0) FROM cards c
+		JOIN daily_sums s ON s.account_id = c.account_id AND s.card_id = c.id AND s.day >= ? WHERE c.id = ?`, firstLowDay(tx.Now()), c.ID)
+	return c.Balance < spent, err
 }
 
 // Search returns a page of the cards that a filter picks, newest first, and their number.
@@ -270,10 +301,10 @@ func CountByStatus(tx *store.Tx, accountID int64) (n Counts, err error) {
 	return n, err
 }
 
-// InNeed returns a few active cards of which less than a tenth is left: of what they were
-// loaded with, or of the month's limit.
-func InNeed(tx *store.Tx, accountID, most int64) ([]*Card, error) {
-	return store.List[Card](tx, columns+`LEFT JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ? / 1000, 'unixepoch')
-		WHERE c.account_id = ? AND c.status = ? AND (l.balance * 10 < c.loaded OR s.amount * 10 > c.spending_limit * 9) ORDER BY c.id DESC LIMIT ?`,
+// NearLimit returns a few active cards that have used more than nine tenths of this
+// month's spending limit.
+func NearLimit(tx *store.Tx, accountID, most int64) ([]*Card, error) {
+	return store.List[Card](tx, columns+`JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ? / 1000, 'unixepoch')
+		WHERE c.account_id = ? AND c.status = ? AND s.amount * 10 > c.spending_limit * 9 ORDER BY c.id DESC LIMIT ?`,
 		tx.Now().UnixMilli(), accountID, Active, most)
 }

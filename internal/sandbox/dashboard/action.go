@@ -106,7 +106,7 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 	}
 	i := slices.IndexFunc(p.actions, func(a action) bool { return a.name == r.PostForm.Get("action") })
 	if i < 0 {
-		d.showError(w, r, wire.Invalid("the form has no such action; nothing was done"))
+		d.showError(w, r, wire.Invalid("unknown action; nothing was done"))
 		return
 	}
 	a := &p.actions[i]
@@ -134,7 +134,7 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 func (a *action) notice(res wire.Response, repeated bool) notice {
 	switch {
 	case repeated && (a.done != "" || a.report != nil):
-		return notice{Text: "This form was sent before. It was not done again."}
+		return notice{Text: "This form was already submitted. Nothing was done again."}
 	case a.report != nil:
 		return a.report(res)
 	}
@@ -148,7 +148,7 @@ func (d *Dashboard) do(ctx context.Context, accountID int64, o server.Operation)
 	refused := d.Server.Read(ctx, func(tx *store.Tx) error {
 		var err error
 		if by, err = account.ByID(tx, accountID); err == nil && by.ID == 0 {
-			return wire.Invalid("the account is gone since a reset; nothing was done")
+			return wire.Invalid("the account no longer exists after a reset; nothing was done")
 		}
 		return err
 	})

@@ -18,7 +18,7 @@ import (
 func TestStoryOfACard(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
-	b.get("/cards").has("There is no card yet")
+	b.get("/cards").has("No active or frozen cards")
 	card := s.Issue("100", `"label":"summer"`)
 	page, other := "/cards/"+card, s.Issue("100")
 	press := func(action string, fields ...string) seen {
@@ -43,7 +43,7 @@ func TestStoryOfACard(t *testing.T) {
 	press("settle", "transaction_id", authorization, "amount", " ").has("is settled", "31.50")
 	settlement = s.Get("/transactions").Data()[0]["id"].(string)
 	press("refund", "transaction_id", settlement, "amount", "1")
-	press("refund", "transaction_id", settlement).has("is on the card", "40.00 settled, 40.00 refunded", `<span class="authorization">0.00</span>`)
+	press("refund", "transaction_id", settlement).has("is credited", "40.00 settled, 40.00 refunded", `<span class="authorization">0.00</span>`)
 
 	// The end of a card gives its balance back; what merchants were promised stays theirs.
 	s.Authorize(card, "20", "7311").OK(201)
@@ -113,10 +113,10 @@ func TestBars(t *testing.T) {
 		s.Get("/cards/" + card + "/details").OK(200)
 	}
 	for limit, bar := range map[string][3]string{
-		"1000": {"3 of 1,000", "bar", "1"}, "4": {"3 of 4", "bar", "75"}, "3": {
-			"3 of 3", "bar full",
+		"1000": {"3 / 1,000", "bar", "1"}, "4": {"3 / 4", "bar", "75"}, "3": {
+			"3 / 3", "bar full",
 			"100",
-		}, "2": {"3 of 2", "bar full", "100"}, "0": {"no limit", "bar", "0"},
+		}, "2": {"3 / 2", "bar full", "100"}, "0": {"no limit", "bar", "0"},
 	} {
 		s.Put("/_sandbox/limits", `{"details_per_minute":`+limit+`}`).OK(200)
 		b.get("/").matches(fmt.Sprintf(`Details read, last minute</th><td class="number">%s</td><td class="share"><svg class="%s" [^>]*><rect [^>]*><rect class="part" width="%s"`, bar[0], bar[1], bar[2]))
@@ -130,7 +130,7 @@ func TestActivityInWords(t *testing.T) {
 	s, b := start(t)
 	deposit := s.Post("/_sandbox/deposits", `{"currency":"btc","amount":5}`).OK(201).Text("id")
 	s.Post("/_sandbox/deposits/"+deposit+"/confirm", nil).OK(200)
-	b.get("/").has(">deposit pending</span>", "BTC on their way", ">deposit confirmed</span>", "Into the wallet", ">opened</span>", "The account&#39;s opening balance")
+	b.get("/").has(">deposit pending</span>", "BTC deposit announced", ">deposit confirmed</span>", "Credited to the wallet", ">opened</span>", "Opening balance")
 	card := s.Issue("100", `"auto_freeze_at":50`)
 	s.Post("/cards/"+card+"/fund", `{"amount":20}`).OK(200)
 	s.Post("/cards/"+card+"/withdraw", `{"amount":10}`).OK(200)
@@ -142,7 +142,7 @@ func TestActivityInWords(t *testing.T) {
 	s.Terminate(card)
 	for _, path := range []string{"/", "/cards/" + card} {
 		b.get(path).has("Loaded from the wallet", "Funded from the wallet", "Withdrawn to the wallet", "Returned to the wallet", "insufficient funds",
-			">auto frozen</span>", "The balance fell below the threshold", "Transactions are enabled again", "Transactions are suspended", "Closed permanently",
+			">auto frozen</span>", "Balance below the auto-freeze threshold", "Purchases are allowed again", "Purchases are declined", "Closed permanently",
 			`class="withdrawn">-10.00`, `class="returned">-40.00`, `Corner Shop</bdi> <span class="reason">3D Secure pending</span>`)
 	}
 }
@@ -159,7 +159,7 @@ func TestDeclinesAreExplained(t *testing.T) {
 	s.Post("/cards/"+card+"/fund", `{"amount":5}`).OK(200)
 	s.Advance("744h")
 	for id, why := range map[string]string{
-		limit: "4.78 asked; 296.10 of the limit of 300.00 counted in March", category: "MCC 7011 is travel; allowed: advertising", funds: "9,000.50 asked; 203.90 on the card",
+		limit: "4.78 requested, 296.10 of 300.00 used in March", category: "MCC 7011 is travel; allowed: advertising", funds: "9,000.50 requested, 203.90 available",
 	} {
 		for _, path := range []string{"/transactions", "/cards/" + card, "/"} {
 			b.get(path).has(why, `href="/transactions/`+id+`"`)
@@ -168,7 +168,7 @@ func TestDeclinesAreExplained(t *testing.T) {
 	}
 	s.Freeze(card)
 	frozen := s.Authorize(card, "1", "7311").Transaction()
-	b.get("/transactions/" + frozen).has("card frozen").lacks("asked;")
+	b.get("/transactions/" + frozen).has("card frozen").lacks("requested,")
 }
 
 // The page of a purchase has all that came of it, by the id of any of its transactions.
@@ -188,7 +188,7 @@ func TestPurchase(t *testing.T) {
 			">transaction.authorized</a>", ">transaction.settled</a>", ">transaction.refunded</a>", `value="28.50"`).
 			lacks(other, "card.created", ">card issued</a>").counts(`<tr id="txn_`, 3)
 	}
-	b.post("/transactions/"+authorization, "refund", "transaction_id", settlement, "amount", "5").has("is on the card", "15.00 refunded")
+	b.post("/transactions/"+authorization, "refund", "transaction_id", settlement, "amount", "5").has("is credited", "15.00 refunded")
 	b.post("/transactions/"+other, "settle", "transaction_id", other, "amount", "1").has("is settled")
 	for _, path := range []string{"/transactions/txn_none", "/transactions/" + card} {
 		b.get(path).is(404)
@@ -230,7 +230,7 @@ func bought(s *sandboxtest.Server, want int) {
 func TestAFormIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	s, b, path, buy := purchase(t)
-	const done, again = "Authorized: 40.00 USD", "It was not done again."
+	const done, again = "Authorized: 40.00 USD", "Nothing was done again."
 	b.send(http.MethodPost, path, buy).has(done)
 	b.send(http.MethodPost, path, buy).has(again).lacks(done)
 	bought(s, 1)
@@ -245,7 +245,7 @@ func TestAFormIsDoneOnce(t *testing.T) {
 	others := b.form("/requests", "action", "forget")
 	for i := range 32 {
 		others.Set("other", strconv.Itoa(i))
-		b.send(http.MethodPost, "/requests", others).has("The requests are forgotten.")
+		b.send(http.MethodPost, "/requests", others).has("The request log is cleared.")
 	}
 	b.send(http.MethodPost, other, buy).has(done) // of the 33 last ones the first
 
@@ -274,7 +274,7 @@ func TestNoticeIsSaidOnce(t *testing.T) {
 	b.header = http.Header{"X-Dashboard-Live": {"1"}}
 	b.get(path).lacks(done)
 	b.header = http.Header{}
-	second := b.send(http.MethodPost, path, buy).has(done).lacks("not done again")
+	second := b.send(http.MethodPost, path, buy).has(done).lacks("already submitted")
 	sandboxtest.Equal(t, "the page of the second press", second.Request.URL.RequestURI(), path)
 	b.get(path).lacks(done)
 }

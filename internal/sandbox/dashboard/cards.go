@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -19,47 +18,83 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-type cardList struct{ Cards []cardFigures }
+type cardList struct {
+	Cards []*cardFigures
+	Low   int64 // how many active cards have a low balance, whatever the filter
+}
 
-// cardFigures is a card with what came of it this month.
+// cardFigures is a card with its figures of this month.
 type cardFigures struct {
 	*card.Card
 
-	Spent   usd.Amount // settled less refunded
-	Counted usd.Amount // towards the limit
+	Spent usd.Amount // settled minus refunded
+	Used  usd.Amount // of the spending limit
+	IsLow bool       // the balance is low
 }
 
-// CardID is for what links to a card.
-func (f cardFigures) CardID() string { return f.PublicID }
+// CardID is for templates that link to a card.
+func (f *cardFigures) CardID() string { return f.PublicID }
 
-func readFigures(v *view, c *card.Card) (cardFigures, error) {
+func readFigures(v *view, c *card.Card) (*cardFigures, error) {
 	spent, err := transaction.Spent(v.Tx, v.Account.ID, c.ID)
-	counted, failed := transaction.Counted(v.Tx, c.ID)
-	return cardFigures{c, spent, counted}, errors.Join(err, failed)
+	if err != nil {
+		return nil, err
+	}
+	used, err := transaction.Counted(v.Tx, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	low, err := c.Low(v.Tx)
+	if err != nil {
+		return nil, err
+	}
+	return &cardFigures{Card: c, Spent: spent, Used: used, IsLow: low}, nil
+}
+
+// The choices of the cards' filter besides a status. Without a choice, terminated cards
+// are hidden.
+const (
+	lowBalance = "low_balance"
+	everyCard  = "all"
+)
+
+func cardFilter(v *view, text, status string) card.Filter {
+	filter := card.Filter{Text: text}
+	switch status {
+	case "":
+		filter.Live = true
+	case lowBalance:
+		filter.LowAt = v.Tx.Now()
+	case everyCard:
+	default:
+		filter.Status = card.Status(status)
+	}
+	return filter
 }
 
 func readCards(v *view) (any, error) {
-	l := v.list(search("q", "Label or last four digits"), pick("status", "active", "frozen", "terminated"))
-	filter := card.Filter{Text: l.text("q"), Status: card.Status(l.text("status"))}
+	status := pick("status", string(card.Active), string(card.Frozen), string(card.Terminated), lowBalance, everyCard)
+	status.Any = "active and frozen"
+	l := v.list(search("q", "Label or last four digits"), status)
+	filter := cardFilter(v, l.text("q"), l.text("status"))
 	found, total, err := card.Search(v.Tx, v.Account.ID, filter, l.page)
 	if err != nil {
 		return nil, err
 	}
 	l.showsOf(len(found), total)
 	data := new(cardList)
-	data.Cards, err = readAllFigures(v, found)
-	return data, err
-}
-
-func readAllFigures(v *view, cards []*card.Card) (all []cardFigures, err error) {
-	for _, c := range cards {
+	data.Low, err = card.Count(v.Tx, v.Account.ID, card.Filter{LowAt: v.Tx.Now()})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range found {
 		figures, err := readFigures(v, c)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, figures)
+		data.Cards = append(data.Cards, figures)
 	}
-	return all, nil
+	return data, nil
 }
 
 func cardActions() []action {
@@ -72,7 +107,7 @@ func cardActions() []action {
 		{name: "buy", route: control + "/authorizations", texts: "card_id", numbers: "amount", body: merchant, report: reportBought},
 		{
 			name: "challenge", route: control + "/3ds-challenges", texts: "card_id merchant", numbers: "amount",
-			done: "A 3D Secure challenge is pending for five minutes.",
+			done: "A 3D Secure challenge is pending. It expires after five minutes.",
 		},
 	}, followUps()...)
 }
@@ -84,11 +119,11 @@ func merchant(f form) map[string]any {
 
 // cardData is everything on a card's page.
 type cardData struct {
-	cardFigures
+	*cardFigures
 
 	Held     usd.Amount
 	Time     timeline
-	Details  *cardDetails // only in response to the press that asks for them
+	Details  *cardDetails // only in response to the button that asks for them
 	Timeline []*activity.Record
 	Runs     []*requestlog.Run
 }
@@ -108,22 +143,33 @@ func readCard(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, l := new(cardData), v.list()
-	if details := new(cardDetails); v.response("details", details) {
+	const runs = 5
+	data := new(cardData)
+	l := v.list()
+	details := new(cardDetails)
+	if v.response("details", details) {
 		data.Details = details
 	}
-	const runs = 5
-	var (
-		more                          bool
-		figures, held, days, log, all error
-	)
-	data.cardFigures, figures = readFigures(v, c)
-	data.Held, held = c.Held(v.Tx)
-	data.Time, days = v.timeline(c)
-	data.Runs, log = requestlog.OfCard(v.Tx, v.Account.ID, c.PublicID, runs)
-	data.Timeline, more, all = activity.OfCard(v.Tx, c.ID, l.page)
-	l.shows(len(data.Timeline), more)
-	return data, errors.Join(figures, held, days, log, all)
+	data.cardFigures, err = readFigures(v, c)
+	if err != nil {
+		return nil, err
+	}
+	data.Held, err = c.Held(v.Tx)
+	if err != nil {
+		return nil, err
+	}
+	data.Time, err = v.timeline(c)
+	if err != nil {
+		return nil, err
+	}
+	data.Runs, err = requestlog.OfCard(v.Tx, v.Account.ID, c.PublicID, runs)
+	if err != nil {
+		return nil, err
+	}
+	timeline, more, err := activity.OfCard(v.Tx, c.ID, l.page)
+	data.Timeline = timeline
+	l.shows(len(timeline), more)
+	return data, err
 }
 
 // followUpForm settles an authorization, or refunds a settlement.
@@ -159,7 +205,7 @@ func reportBought(res wire.Response) notice {
 	if bought.DeclineReason != nil {
 		return notice{Text: fmt.Sprintf("Declined: %s.", words(*bought.DeclineReason)), Bad: true}
 	}
-	return notice{Text: fmt.Sprintf("Authorized: %s USD are held until the merchant settles.", bought.Transaction.Amount)}
+	return notice{Text: fmt.Sprintf("Authorized: %s USD is held until the merchant settles.", bought.Transaction.Amount)}
 }
 
 // notInName matches what the name of a resource cannot have.
@@ -176,29 +222,41 @@ func (d *cardData) Name() string {
 
 // Config is the card as a configuration declares it.
 func (d *cardData) Config() string {
-	width := len("spending_limit") // the longest name, if there are no categories
+	attributes := [][2]string{
+		{"bin_id", quote(d.BINID)},
+		{"amount", d.Loaded.String()},
+	}
+	if d.Label != "" {
+		attributes = append(attributes, [2]string{"label", quote(d.Label)})
+	}
+	attributes = append(attributes, [2]string{"spending_limit", d.SpendingLimit.String()})
 	if len(d.AllowedCategories) > 0 {
-		width = len("allowed_categories")
+		categories := make([]string, len(d.AllowedCategories))
+		for i, category := range d.AllowedCategories {
+			categories[i] = quote(category)
+		}
+		attributes = append(attributes, [2]string{"allowed_categories", "[" + strings.Join(categories, ", ") + "]"})
+	}
+	if d.AutoFreezeAt != nil {
+		attributes = append(attributes, [2]string{"auto_freeze_at", d.AutoFreezeAt.String()})
+	}
+	if len(d.Metadata) > 0 {
+		attributes = append(attributes, [2]string{"metadata", metadata(d.Metadata)})
+	}
+	if d.Status == card.Frozen {
+		attributes = append(attributes, [2]string{"frozen", "true"})
+	}
+	width := 0
+	for _, attribute := range attributes {
+		width = max(width, len(attribute[0]))
 	}
 	var b strings.Builder
-	line := func(wanted bool, name string, value any) {
-		if wanted {
-			_, _ = fmt.Fprintf(&b, "  %-*s = %v\n", width, name, value)
-		}
+	fmt.Fprintf(&b, "resource \"vcard_card\" %q {\n", d.Name())
+	for _, attribute := range attributes {
+		fmt.Fprintf(&b, "  %-*s = %s\n", width, attribute[0], attribute[1])
 	}
-	var categories []string
-	for _, c := range d.AllowedCategories {
-		categories = append(categories, quote(c))
-	}
-	line(true, "bin_id", quote(d.BINID))
-	line(true, "amount", d.Loaded)
-	line(d.Label != "", "label", quote(d.Label))
-	line(true, "spending_limit", d.SpendingLimit)
-	line(len(categories) > 0, "allowed_categories", "["+strings.Join(categories, ", ")+"]")
-	line(d.AutoFreezeAt != nil, "auto_freeze_at", d.AutoFreezeAt)
-	line(len(d.Metadata) > 0, "metadata", metadata(d.Metadata))
-	line(d.Status == card.Frozen, "frozen", true)
-	return fmt.Sprintf("resource \"vcard_card\" %q {\n%s}\n", d.Name(), &b)
+	b.WriteString("\n  lifecycle {\n    create_before_destroy = true\n  }\n}\n")
+	return b.String()
 }
 
 func metadata(all map[string]json.RawMessage) string {

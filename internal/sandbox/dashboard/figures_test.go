@@ -129,9 +129,9 @@ func TestFiguresAreSums(t *testing.T) {
 	}
 	run := b.get("/runs/decade00")
 	same("the run's wallet", run.figure("Wallet"), back-onto-fees)
-	same("the run onto cards", run.figure("Onto cards"), onto)
-	same("the run back", run.figure("Back to the wallet"), back)
-	same("the run's fees", run.figure("Fees"), fees)
+	same("the run onto cards", run.figure("To cards"), -onto)
+	same("the run back", run.figure("From cards"), back)
+	same("the run's fees", run.figure("Fees"), -fees)
 	if t.Logf("%d figures were compared", compared); compared < 40 {
 		t.Error("which are too few")
 	}

@@ -19,8 +19,8 @@ const script = `<script>alert(1)</script>`
 func TestLists(t *testing.T) {
 	t.Parallel()
 	s, b := start(t, sandboxtest.Stopped(day(1)), func(o *sandboxtest.Options) { o.InitialBalance = 12_345_678 * usd.Dollar })
-	b.get("/transactions").has("There is no transaction yet", "buy something")
-	b.get("/3ds").has("No challenge is pending", "start 3D Secure")
+	b.get("/transactions").has("No transactions yet", "simulate a purchase")
+	b.get("/3ds").has("No pending challenges", "start 3D Secure")
 	b.get("/ledger").has("opening balance", "12,345,678.00", "-12,345,678.00", "No money has moved yet")
 	alpha := s.Issue("1200", `"label":"Alpha"`)
 	s.Issue("300", `"label":"beta"`)
@@ -56,6 +56,39 @@ func TestLists(t *testing.T) {
 		`<span class="authorization">-38.50</span>`).lacks(script)
 	b.get("/transactions?q=GAM&state=authorized").has("1–1 of 1", `value="GAM"`, `value="authorized" selected`)
 	b.get("/cards").has("1,161.50")
+}
+
+// The list of cards hides terminated ones by default. It says which balances are low: nothing
+// is left, or less than was spent in the last seven days.
+func TestCardsByStatusAndBalance(t *testing.T) {
+	t.Parallel()
+	s, b := start(t, sandboxtest.StartingAt(day(1)))
+	s.Issue("100", `"label":"unused"`)
+	s.Freeze(s.Issue("100", `"label":"paused"`))
+	s.Terminate(s.Issue("100", `"label":"ended"`))
+	s.Settle(s.Authorize(s.Issue("100", `"label":"half"`), "50", "7311").Transaction(), "").OK(201)
+	s.Settle(s.Authorize(s.Issue("100", `"label":"low"`), "51", "7311").Transaction(), "").OK(201)
+	s.Authorize(s.Issue("100", `"label":"empty"`), "100", "7311").OK(201)
+	label := regexp.MustCompile(`<tr id="card_.*?<bdi>(\w+)</bdi>`)
+	shows := func(query, want string) seen {
+		t.Helper()
+		page := b.get("/cards" + query).is(200)
+		var got []string
+		for _, found := range label.FindAllStringSubmatch(page.text, -1) {
+			got = append(got, found[1])
+		}
+		sandboxtest.Equal(t, "/cards"+query, strings.Join(got, " "), want)
+		return page
+	}
+	shows("", "empty low half paused unused").has("2 active cards have a low balance").counts(">low balance</span>", 2)
+	shows("?status=low_balance", "empty low").counts(">low balance</span>", 2)
+	shows("?status=terminated", "ended")
+	shows("?status=all", "empty low half ended paused unused")
+	s.Advance("144h") // the seventh day still counts
+	shows("?status=low_balance", "empty low")
+	s.Advance("24h")
+	shows("?status=low_balance", "empty").has("active").counts(">low balance</span>", 1)
+	b.get("/").has(`<a href="/cards?status=low_balance">1 low balance</a>`)
 }
 
 // Pages are bounded, and reach every row.
@@ -128,21 +161,21 @@ func TestChallenges(t *testing.T) {
 	second, third := challenge(s, card, "Example Ads"), challenge(s, card, "Example Ads")
 	b.post("/3ds", "failed", "id", second.Text("id")).has("The challenge has failed.", `class="badge failed"`, third.Text("otp"))
 	s.Advance("5m")
-	b.get("/3ds").has("No challenge is pending", `class="badge expired"`, "clock &#43;6m<").lacks(third.Text("otp"))
+	b.get("/3ds").has("No pending challenges", `class="badge expired"`, "clock &#43;6m<").lacks(third.Text("otp"))
 	b.get("/cards/"+card).has("3D Secure approved", "3D Secure failed", "3D Secure expired")
 }
 
 func TestDeposits(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
-	b.get("/deposits").has("There is no deposit yet", "sandbox-btc-", "Avalanche C-Chain", "nobody can send real coins")
+	b.get("/deposits").has("No deposits yet", "sandbox-btc-", "Avalanche C-Chain", "nobody can send real coins")
 	for _, address := range s.Get("/wallet/deposit-address").OK(200).Data() {
 		b.get("/deposits").has(address["address"].(string))
 	}
-	b.post("/deposits", "announce", "currency", "eth", "amount", "250").has("on their way", "250.00", `class="badge pending"`)
+	b.post("/deposits", "announce", "currency", "eth", "amount", "250").has("The deposit is pending.", "250.00", `class="badge pending"`)
 	sandboxtest.Equal(t, "pending deposits", s.Get("/wallet/balance").Text("pending_deposits"), "250.00")
 	id := b.get("/deposits").find(`(dep_\w+)`)
-	b.post("/deposits", "confirm", "id", id).has("in the wallet", `class="badge confirmed"`).lacks(`value="confirm"`)
+	b.post("/deposits", "confirm", "id", id).has("credited to the wallet", `class="badge confirmed"`).lacks(`value="confirm"`)
 	sandboxtest.Equal(t, "the wallet", s.Get("/wallet/balance").Text("balance"), "10250.00")
 	b.post("/deposits", "confirm", "id", id).has("is confirmed already")
 	b.post("/deposits", "announce", "currency", "eth", "amount", script).has("Amount must be a number", "&lt;script&gt;", `value="eth" selected`).lacks(script)
@@ -154,7 +187,7 @@ func TestLedger(t *testing.T) {
 	s, b := start(t)
 	card := s.Post("/cards", map[string]any{"bin_id": sandboxtest.BIN, "amount": 100, "label": script}).OK(201).Text("id")
 	s.Settle(s.Authorize(card, "40", "7311").Transaction(), "").OK(201)
-	b.get("/ledger").has("card issued", `<td class="number fig">101.00</td>`, "&lt;script&gt;", `<td class="number">9,899.00</td>`, `<td class="number">60.00</td>`,
+	b.get("/ledger").has("card issued", `data-label="debit">101.00</td>`, "&lt;script&gt;", `<td class="number">9,899.00</td>`, `<td class="number">60.00</td>`,
 		`<td class="number">40.00</td>`, `<th scope="row">Sum</th><td></td><td class="number">0.00</td>`).
 		lacks(script, "Balanced at", "No money has moved yet").counts("<tbody id=", 4)
 	b.post("/ledger", "audit").has("Balanced at")
@@ -165,7 +198,7 @@ func TestLedger(t *testing.T) {
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
-	b.get("/requests").has("No client has asked for anything", "terraform plan")
+	b.get("/requests").has("No requests yet", "terraform plan")
 	body := `{"bin_id":"` + sandboxtest.BIN + `","amount":50}`
 	s.Post("/cards", body, sandboxtest.IdempotencyKey, "once").OK(201)
 	s.Get("/cards?status=active").OK(200)
@@ -181,8 +214,8 @@ func TestRequests(t *testing.T) {
 
 	b.get("/requests?run=1").has("<b>POST</b> /cards", "?status=active", "once", `<span class="badge failed">404</span>`, `<span class="badge failed">none</span>`).
 		lacks(s.Key).counts(`<tr id="request-`, 8).counts(`class="badge replayed"`, 1)
-	b.get("/runs/1").has("<h1>Other client").counts(`<tr id="request-`, 8).counts("try 2", 1).lacks(s.Key)
-	b.post("/requests", "forget").has("The requests are forgotten.", "No client has asked for anything")
+	b.get("/runs/1").has("<h1>Other client").counts(`<tr id="request-`, 8).counts("attempt 2", 1).lacks(s.Key)
+	b.post("/requests", "forget").has("The request log is cleared.", "No requests yet")
 	sandboxtest.Equal(t, "requests left", len(s.Get("/_sandbox/requests").OK(200).Data()), 0)
 }
 
@@ -195,9 +228,9 @@ func TestWebhooks(t *testing.T) {
 		_, _ = w.Write([]byte("<b>no such campaign</b>" + strings.Repeat("x", 2_000)))
 	})
 	s, b := start(t, inbox.Trusted)
-	b.get("/webhooks").has("There is no endpoint", "vcard_webhook", "nobody has asked")
+	b.get("/webhooks").has("No endpoints.", "vcard_webhook", "because there is no endpoint")
 	hook := s.Post("/webhooks", `{"url":"`+inbox.URL+`/team-a/v2/xoxB9z8y7x6w5/in?token=t0k3n","events":["card.created","3ds.challenge"],"secret":"whsec_chosen"}`).OK(201).Text("id")
-	b.get("/webhooks").has("Nothing was delivered yet", inbox.URL+"/team-a/v2/…/in?…", "card.created, 3ds.challenge", hook, `<option value="`+hook+`"`)
+	b.get("/webhooks").has("No deliveries yet", inbox.URL+"/team-a/v2/…/in?…", "card.created, 3ds.challenge", hook, `<option value="`+hook+`"`)
 	card := s.Post("/cards", map[string]any{"bin_id": sandboxtest.BIN, "amount": 50, "label": script}).OK(201).Text("id")
 	sent := inbox.Wait(1)[0]
 	id := s.Get("/_sandbox/deliveries").Data()[0]["id"].(string)
@@ -212,24 +245,24 @@ func TestWebhooks(t *testing.T) {
 	page.has(string(sent.Body))
 	b.get("/webhooks?state=retrying&endpoint="+hook).counts(`<tr id="dlv_`, 2)
 	b.get("/webhooks?about="+card).counts(`<tr id="dlv_`, 1).has(`<a href="/cards/` + card + `">`)
-	b.get("/").has(`<a href="/webhooks/dlv_`, ": answered 418 I&#39;m a teapot</li>")
+	b.get("/").has(`<a href="/webhooks/dlv_`, "answered 418 I&#39;m a teapot <code>")
 	b.get("/webhooks?state=pending").has("No deliveries match")
 	b.get("/webhooks?state=delivered").has("No deliveries match")
 	b.get("/webhooks?endpoint=wh_none").has("No deliveries match")
-	b.get("/webhooks/" + id + "?signature=" + url.QueryEscape(" "+sent.Header.Get("X-Webhook-Signature"))).has("Genuine: ")
-	b.get("/webhooks/"+id+"?signature=sha256%3D00%3Cscript%3E").has("Not the signature", "&lt;script&gt;").lacks("Genuine: ", "<script>0")
+	b.get("/webhooks/" + id + "?signature=" + url.QueryEscape(" "+sent.Header.Get("X-Webhook-Signature"))).has("The signature matches.")
+	b.get("/webhooks/"+id+"?signature=sha256%3D00%3Cscript%3E").has("The signature does not match.", "&lt;script&gt;").lacks("The signature matches.", "<script>0")
 
 	inbox.Respond(nil)
 	b.post("/webhooks/"+id, "redeliver").has("The event is sent again.")
 	sandboxtest.Eventually(t, func() bool { return strings.Contains(b.get("/webhooks").text, "1 of 2 delivered") })
 	b.get("/webhooks/"+id).has("418", ">200<")
-	b.post("/webhooks", "redeliver-failed").has("All that failed is sent again.")
+	b.post("/webhooks", "redeliver-failed").has("All failed deliveries are sent again.")
 	sandboxtest.Eventually(t, func() bool { return strings.Contains(b.get("/webhooks").text, "2 of 2 delivered") })
 	b.get("/webhooks").lacks("retrying, ", "last: ")
 	b.get("/webhooks?state=delivered").counts(`<tr id="dlv_`, 2)
 	b.post("/webhooks", "redeliver", "delivery_id", id).has("The event is sent again.")
 	inbox.Wait(5)
 	b.get("/webhooks").matches(`(?s)<details class="confirm">\s*<summary[^>]*>Remove…</summary>\s*<form[^>]*>[^/]*value="` + hook + `"`) // no single press removes it
-	b.post("/webhooks", "remove", "webhook_id", hook).has("The endpoint is removed.", "There is no endpoint", "nobody has asked")
+	b.post("/webhooks", "remove", "webhook_id", hook).has("The endpoint is removed.", "No endpoints.", "because there is no endpoint")
 	b.get("/webhooks/" + id).is(404)
 }

@@ -20,9 +20,9 @@ func depositActions() []action {
 	return []action{
 		{
 			name: "announce", route: deposits, texts: "currency", numbers: "amount",
-			done: "The coins are on their way. The wallet has them once the network confirms.",
+			done: "The deposit is pending. It is credited to the wallet when the network confirms it.",
 		},
-		{name: "confirm", route: deposits + "/{id}/confirm", texts: "id", done: "The deposit is confirmed: it is in the wallet."},
+		{name: "confirm", route: deposits + "/{id}/confirm", texts: "id", done: "The deposit is confirmed and credited to the wallet."},
 	}
 }
 
@@ -64,7 +64,7 @@ type pendingChallenge struct {
 }
 
 func readChallenges(v *view) (any, error) {
-	l := v.list(search("q", "Card: label, last four or id"), pick("status", threeds.Pending, threeds.Approved, threeds.Failed, threeds.Expired))
+	l := v.list(search("q", "Card: label, last four digits or ID"), pick("status", threeds.Pending, threeds.Approved, threeds.Failed, threeds.Expired))
 	records, more, err := activity.OfChallenges(v.Tx, v.Account.ID, activity.ChallengeFilter{CardText: l.text("q"), Status: l.text("status")}, l.page)
 	l.shows(len(records), more)
 	list := new(challengeList)
@@ -82,7 +82,7 @@ func readChallenges(v *view) (any, error) {
 func webhookActions() []action {
 	return []action{
 		redeliver(),
-		{name: "redeliver-failed", route: "POST " + server.Control + "/deliveries/redeliver-failed", done: "All that failed is sent again."},
+		{name: "redeliver-failed", route: "POST " + server.Control + "/deliveries/redeliver-failed", done: "All failed deliveries are sent again."},
 		{name: "remove", route: "DELETE " + server.Control + "/webhooks/{webhook_id}", texts: "webhook_id", done: "The endpoint is removed."},
 	}
 }
@@ -96,7 +96,7 @@ type webhookLists struct {
 func readWebhooks(v *view) (any, error) {
 	endpoint := pick("endpoint")
 	lists := &webhookLists{EndpointsList: v.listOf("endpoints")}
-	l := v.list(pick("state", string(webhook.Pending), string(webhook.Retrying), string(webhook.Delivered), string(webhook.Failed)), endpoint, search("about", "About: an id"))
+	l := v.list(pick("state", string(webhook.Pending), string(webhook.Retrying), string(webhook.Delivered), string(webhook.Failed)), endpoint, search("about", "Subject ID"))
 	var (
 		more bool
 		err  error

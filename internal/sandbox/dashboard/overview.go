@@ -14,10 +14,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wallet"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -25,45 +23,21 @@ type overview struct {
 	Wallet, OnCards, Held, Pending usd.Amount
 	card.Counts
 
-	Start     *gettingStarted // in place of figures, while there is no card
-	Runs      []*requestlog.Run
-	Attention attention
+	Start     *gettingStarted   // instead of figures, while there is no card
+	Runs      []*requestlog.Run // that asked for a change
+	LastPlan  *requestlog.Run   // the newest run that only read; nil: there is none
+	Attention *attention
 	Time      timeline
-	Spending  []*transaction.Spending // of this month, the most first
-	Spent     usd.Amount              // with all cards
+	Spending  []*transaction.Spending // of this month, the largest first
+	Spent     usd.Amount              // this month, with all cards
 	Limits    []limitUse
 	Newest    []*activity.Record
 }
 
-// attention is what somebody should look at.
-type attention struct {
-	Failing    []*webhook.Delivery // the newest of each endpoint
-	Declines   transaction.Sums    // of today and yesterday
-	Declined   []*activity.Record  // the newest of them
-	Since      string              // yesterday
-	Cards      []cardFigures       // nearly empty, or near their limits
-	Challenges int64               // that are pending
-}
-
-func readAttention(v *view) (a attention, err error) {
-	const most = 3
-	yesterday := v.Tx.Now().Truncate(24 * time.Hour).Add(-24 * time.Hour)
-	a.Since = yesterday.Format(time.DateOnly)
-	declines := transaction.Filter{State: transaction.Declined, From: yesterday, Purchases: true}
-	var failing, sums, declined, cards, pending error
-	found, err := card.InNeed(v.Tx, v.Account.ID, 2*most)
-	a.Failing, failing = webhook.Failing(v.Tx, v.Account.ID, most)
-	a.Declines, sums = transaction.Sum(v.Tx, v.Account.ID, declines)
-	a.Declined, declined = activity.OfPurchases(v.Tx, v.Account.ID, declines, firstPage(most))
-	a.Cards, cards = readAllFigures(v, found)
-	a.Challenges, pending = threeds.CountPending(v.Tx, v.Account.ID)
-	return a, errors.Join(err, failing, sums, declined, cards, pending)
-}
-
-// gettingStarted is what makes a first card.
+// gettingStarted is what a first card needs.
 type gettingStarted struct {
 	Address string `json:"-"`
-	Key     string `json:"api_key"` // only in response to the press that asks for it
+	Key     string `json:"api_key"` // only in response to the button that asks for it
 }
 
 // limitUse is a limit of the account's key, and how much of it is used.
@@ -73,6 +47,7 @@ type limitUse struct {
 }
 
 func readOverview(v *view) (any, error) {
+	const largest, newest, lastRuns = 8, 12, 5
 	lines, err := ledger.Summary(v.Tx, v.Account.ID)
 	if err != nil {
 		return nil, err
@@ -81,34 +56,67 @@ func readOverview(v *view) (any, error) {
 	for _, line := range lines {
 		balances[line.Name] = line.Balance
 	}
-	o := &overview{Wallet: balances[string(ledger.Wallet)], Held: balances[string(ledger.Holds)], OnCards: balances[string(ledger.Card)]}
-	const largest, newest, lastRuns = 8, 12, 5
-	var pending, counts, days, runs, attention, spending, spent, limits, all error
-	o.Pending, pending = wallet.PendingDeposits(v.Tx, v.Account.ID)
-	o.Counts, counts = card.CountByStatus(v.Tx, v.Account.ID)
-	o.Time, days = v.timeline(nil)
-	o.Runs, _, runs = requestlog.Runs(v.Tx, v.Account.ID, firstPage(lastRuns))
-	o.Attention, attention = readAttention(v)
-	o.Spending, spending = transaction.LargestSpending(v.Tx, v.Account.ID, largest)
-	o.Spent, spent = transaction.Spent(v.Tx, v.Account.ID, 0)
-	o.Limits, limits = readLimits(v)
-	o.Newest, _, all = activity.OfAccount(v.Tx, v.Account.ID, firstPage(newest))
+	o := &overview{
+		Wallet:  balances[string(ledger.Wallet)],
+		Held:    balances[string(ledger.Holds)],
+		OnCards: balances[string(ledger.Card)],
+	}
+	o.Pending, err = wallet.PendingDeposits(v.Tx, v.Account.ID)
+	if err != nil {
+		return nil, err
+	}
+	o.Counts, err = card.CountByStatus(v.Tx, v.Account.ID)
+	if err != nil {
+		return nil, err
+	}
 	if o.Counts == (card.Counts{}) {
 		o.Start = &gettingStarted{Address: v.Address}
 		v.response("show-key", o.Start)
 	}
-	return o, errors.Join(pending, counts, days, runs, attention, spending, spent, limits, all)
+	o.Time, err = v.timeline(nil)
+	if err != nil {
+		return nil, err
+	}
+	o.Runs, err = requestlog.Changing(v.Tx, v.Account.ID, lastRuns)
+	if err != nil {
+		return nil, err
+	}
+	o.LastPlan, err = requestlog.LastReading(v.Tx, v.Account.ID)
+	if err != nil {
+		return nil, err
+	}
+	o.Attention, err = readAttention(v)
+	if err != nil {
+		return nil, err
+	}
+	o.Spending, err = transaction.LargestSpending(v.Tx, v.Account.ID, largest)
+	if err != nil {
+		return nil, err
+	}
+	o.Spent, err = transaction.Spent(v.Tx, v.Account.ID, 0)
+	if err != nil {
+		return nil, err
+	}
+	o.Limits, err = readLimits(v)
+	if err != nil {
+		return nil, err
+	}
+	o.Newest, _, err = activity.OfAccount(v.Tx, v.Account.ID, firstPage(newest))
+	return o, err
 }
 
 func readLimits(v *view) ([]limitUse, error) {
 	limits, err := behavior.ReadLimits(v.Tx)
+	if err != nil {
+		return nil, err
+	}
 	used := v.Server.Counters.Used(v.Account.CountedBy(), v.Tx.Now())
 	return []limitUse{
 		{"Requests, last minute", used.RequestsPerMinute, limits.RequestsPerMinute},
 		{"Requests, last hour", used.RequestsPerHour, limits.RequestsPerHour},
 		{"Cards issued, last minute", used.CreatesPerMinute, limits.CreatesPerMinute},
 		{"Details read, last minute", used.DetailsPerMinute, limits.DetailsPerMinute},
-	}, err
+	}, nil
 }
 
 // timeline is what the purchases of each day came to, as charts of one scale each.

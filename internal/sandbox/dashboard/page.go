@@ -129,7 +129,7 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted
 // pages are all pages, in the order of the navigation.
 func pages() []*page {
 	showKey := action{name: "show-key", route: "GET " + server.Control + "/api-key"}
-	forget := action{name: "forget", route: "DELETE " + server.Control + "/requests", done: "The requests are forgotten."}
+	forget := action{name: "forget", route: "DELETE " + server.Control + "/requests", done: "The request log is cleared."}
 	audit := action{name: "audit", route: "GET " + server.Control + "/ledger"}
 	resend, follow := []action{redeliver()}, followUps()
 	return []*page{

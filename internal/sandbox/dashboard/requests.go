@@ -66,9 +66,9 @@ type cardChange struct {
 	Done    []string // in words
 	Before  requestlog.Standing
 	After   requestlog.Standing
-	Onto    usd.Amount // from the wallet; below zero: back
-	Fees    usd.Amount
-	Refused []string // the service's messages
+	Wallet  usd.Amount // what came into the wallet; below zero, it left the wallet
+	Fees    usd.Amount // of that
+	Refused []string   // the service's messages
 	Lost    bool
 }
 
@@ -131,7 +131,9 @@ func byCard(entries []*requestlog.Entry) (all []*cardChange) {
 		} else if e.Message != "" {
 			c.Refused = append(c.Refused, e.Message)
 		}
-		c.Onto, c.Fees, c.Lost = c.Onto+e.Moved(), c.Fees+e.Fee, c.Lost || e.Lost
+		c.Wallet += e.Wallet
+		c.Fees += e.Fee
+		c.Lost = c.Lost || e.Lost
 	}
 	for _, c := range all {
 		c.Done, c.Refused = slices.Compact(c.Done), slices.Compact(c.Refused)

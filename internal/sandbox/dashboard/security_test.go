@@ -109,12 +109,12 @@ func TestLinkWorksOnce(t *testing.T) {
 		ahead.header = http.Header{name: {value}}
 		ahead.get(path)
 	}
-	newBrowser(t, s).get("/login?token=" + strings.Repeat("A", 26)).has("used before, or is too old")
+	newBrowser(t, s).get("/login?token=" + strings.Repeat("A", 26)).has("expired or was already used")
 	b := newBrowser(t, s)
 	b.get(path).has("Logged in")
 	b.get("/").has("<h1>Overview</h1>")
 	late := newBrowser(t, s)
-	late.get(path).is(403).has("used before")
+	late.get(path).is(403).has("already used")
 	late.get("/").has("<h1>Log in</h1>")
 }
 

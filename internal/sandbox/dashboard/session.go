@@ -178,7 +178,7 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 	case token == "" || r.Method != http.MethodGet || looksAhead != "":
 		d.askForKey(w, r, http.StatusOK, "")
 	case !d.useLink(token):
-		d.askForKey(w, r, http.StatusForbidden, "This link was used before, or is too old. Log in with the API key.")
+		d.askForKey(w, r, http.StatusForbidden, "This link has expired or was already used. Log in with the API key.")
 	default:
 		d.begin(w, r, d.First)
 		// Not a redirect: browsers keep a strict cookie from one that another site began.
@@ -220,7 +220,7 @@ func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
 	case refused != nil:
 		d.showError(w, r, refused)
 	case by.ID == 0:
-		d.askForKey(w, r, http.StatusForbidden, "No account has this API key. The server printed it as VCARD_API_KEY.")
+		d.askForKey(w, r, http.StatusForbidden, "No account has this API key. The server prints the key as VCARD_API_KEY when it starts.")
 	default:
 		d.begin(w, r, by.ID)
 		http.Redirect(w, r, nextPath(r), http.StatusSeeOther)

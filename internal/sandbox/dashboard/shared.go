@@ -35,6 +35,7 @@ func functions() template.FuncMap {
 		"count":   func(n any) string { return grouped(fmt.Sprint(n)) },
 		"copy":    func(what string, text any) copyable { return copyable{what, fmt.Sprint(text)} },
 		"follow":  newFollowUp,
+		"paid":    func(a usd.Amount) string { return signed(-a) }, // from the wallet's point of view
 		"signed":  signed,
 		"subject": subject,
 		"took":    took,

@@ -38,7 +38,7 @@ func followUps() []action {
 	const control = "POST " + server.Control
 	return []action{
 		{name: "settle", route: control + "/settlements", texts: "transaction_id", numbers: "amount", done: "The authorization is settled.", row: "row"},
-		{name: "refund", route: control + "/refunds", texts: "transaction_id", numbers: "amount", done: "The refund is on the card.", row: "row"},
+		{name: "refund", route: control + "/refunds", texts: "transaction_id", numbers: "amount", done: "The refund is credited.", row: "row"},
 	}
 }
 

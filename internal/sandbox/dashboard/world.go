@@ -19,18 +19,18 @@ func worldActions() []action {
 		faults, accounts = server.Control + "/faults", server.Control + "/accounts"
 	)
 	return []action{
-		{name: "advance", route: "POST " + server.Control + "/clock", texts: "advance", done: "Time has passed."},
-		{name: "set-limits", route: limits, body: settingFields, done: "The limits are set."},
-		{name: "restore-limits", route: limits, done: "The limits are as documented."},
-		{name: "set-quirks", route: quirks, body: quirkFields, done: "The quirks are set."},
-		{name: "restore-quirks", route: quirks, done: "The quirks are as usual."},
-		{name: "add-fault", route: "POST " + faults, texts: "method path when", numbers: "times delay_ms", body: faultResponse, done: "The fault is set."},
-		{name: "preset", route: "POST " + faults, body: func(f form) map[string]any { return presets()[f.text("preset")] }, done: "The fault is set."},
-		{name: "simulate", route: "POST " + server.Control + "/simulate", numbers: "days purchases_per_day declines seed", body: merchantNames, done: "$purchases purchases were made on $cards cards, of which $declined were declined; the clock has moved."},
+		{name: "advance", route: "POST " + server.Control + "/clock", texts: "advance", done: "The clock is advanced."},
+		{name: "set-limits", route: limits, body: settingFields, done: "The limits are saved."},
+		{name: "restore-limits", route: limits, done: "The default limits are restored."},
+		{name: "set-quirks", route: quirks, body: quirkFields, done: "The quirks are saved."},
+		{name: "restore-quirks", route: quirks, done: "The default quirks are restored."},
+		{name: "add-fault", route: "POST " + faults, texts: "method path when", numbers: "times delay_ms", body: faultResponse, done: "The fault is added."},
+		{name: "preset", route: "POST " + faults, body: func(f form) map[string]any { return presets()[f.text("preset")] }, done: "The fault is added."},
+		{name: "simulate", route: "POST " + server.Control + "/simulate", numbers: "days purchases_per_day declines seed", body: merchantNames, done: "Simulated $purchases purchases on $cards cards; $declined were declined. The clock is advanced."},
 		{name: "remove-fault", route: "DELETE " + faults + "/{id}", texts: "id", done: "The fault is removed."},
 		{name: "remove-faults", route: "DELETE " + faults, done: "All faults are removed."},
 		{name: "create-account", route: "POST " + accounts, texts: "state", numbers: "initial_balance"},
-		{name: "reset", route: "POST " + server.Control + "/reset", done: "Everything is as it was at the start."},
+		{name: "reset", route: "POST " + server.Control + "/reset", done: "The sandbox is reset."},
 	}
 }
 
@@ -152,7 +152,7 @@ func walletFields() [2]string { return [2]string{"wallet_field_1", "wallet_field
 func quirkSettings(q *behavior.Quirks) []behavior.Setting {
 	all := q.Settings()
 	for i, name := range walletFields() {
-		all = append(all, behavior.Setting{Name: name, About: "the name of a BIN’s field for a mobile wallet", Text: &q.WalletFields[i]})
+		all = append(all, behavior.Setting{Name: name, About: "name of a mobile wallet field of a BIN", Text: &q.WalletFields[i]})
 	}
 	return all
 }

@@ -22,32 +22,32 @@ func TestSettings(t *testing.T) {
 	s, b := start(t, sandboxtest.Stopped(day(1)))
 	s.Quirks(nil)
 	set := func(action string, fields ...string) seen { t.Helper(); return b.post("/world", action, fields...) }
-	set("advance", "advance", "720h").has("Time has passed.", "2026-03-31 12:00:00")
+	set("advance", "advance", "720h").has("The clock is advanced.", "2026-03-31 12:00:00")
 	sandboxtest.Equal(t, "the time", s.Get("/_sandbox/clock").Text("now"), "2026-03-31T12:00:00.000Z")
 	set("advance", "advance", "-1h").is(400).has("Advance must be a duration above 0", `value="-1h"`)
 
-	b.get("/world").has(`name="requests_per_hour" required maxlength="64" spellcheck="false" value="10000"`).lacks("usually")
+	b.get("/world").has(`name="requests_per_hour" required maxlength="64" spellcheck="false" value="10000"`).lacks("default: ")
 	set("set-limits", "requests_per_minute", "60", "requests_per_hour", "0", "creates_per_minute", "50", "details_per_minute", "30").
-		has("The limits are set.", "usually 1000", "usually 10000").lacks("usually 50<")
+		has("The limits are saved.", "default: 1000", "default: 10000").lacks("default: 50<")
 	sandboxtest.Equal(t, "the limits", strings.TrimSpace(s.Get("/_sandbox/limits").Raw),
 		`{"requests_per_minute":60,"creates_per_minute":50,"requests_per_hour":0,"details_per_minute":30}`)
 	for _, many := range []string{"many", "null", "1.5"} {
 		set("set-limits", "requests_per_minute", many).has("must be an integer", `value="`+many+`"`)
 	}
-	set("restore-limits", "requests_per_minute", "60").has("The limits are as documented.").lacks("usually")
+	set("restore-limits", "requests_per_minute", "60").has("The default limits are restored.").lacks("default: ")
 
 	usual := s.Get("/_sandbox/quirks").OK(200)
-	shown := fieldsOf(b.get("/world").has("<small>the answer to changes of a terminated card</small>").lacks("usually"), "quirks")
+	shown := fieldsOf(b.get("/world").has("<small>the answer to changes of a terminated card</small>").lacks("default: "), "quirks")
 	sandboxtest.Equal(t, "fields of the quirks", len(shown)/2, len(usual.Body)+1) // the wallet fields are two
-	set("set-quirks", shown...).has("The quirks are set.").lacks("usually")
+	set("set-quirks", shown...).has("The quirks are saved.").lacks("default: ")
 	sandboxtest.Equal(t, "the quirks, sent as they were", s.Get("/_sandbox/quirks").Raw, usual.Raw)
 	set("set-quirks", append(shown, "idempotency", "conflict", "terminated_status", "409", "wallet_field_2", "x_pay")...).
-		has("usually honoured", "usually 400", "usually wallet b pay", `value="conflict" selected`, `value="409" selected`, `value="x_pay"`)
+		has("default: honoured", "default: 400", "default: wallet b pay", `value="conflict" selected`, `value="409" selected`, `value="x_pay"`)
 	if got := s.Get("/_sandbox/quirks").Raw; !regexp.MustCompile(`"idempotency":"conflict".*"terminated_status":409.*"x_pay"`).MatchString(got) {
 		t.Errorf("the quirks are %s", got)
 	}
 	set("set-quirks", append(shown, "cards_per_page", script)...).has("&lt;script&gt;").lacks(script)
-	set("restore-quirks", append(shown, "idempotency", "conflict")...).has("The quirks are as usual.").lacks("usually")
+	set("restore-quirks", append(shown, "idempotency", "conflict")...).has("The default quirks are restored.").lacks("default: ")
 }
 
 // fieldsOf are the fields of the form that an id names, as a browser would send them.
@@ -65,12 +65,12 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
 	s.Quirks(nil)
-	b.get("/world").has("The service answers every call")
+	b.get("/world").has("No faults.")
 	fault := func(fields ...string) seen {
 		t.Helper()
 		return b.post("/world", "add-fault", append([]string{"method", "GET", "path", "/bins", "times", "1", "when", "before", "delay_ms", "0", "status", "503"}, fields...)...)
 	}
-	fault("then", "status", "body", `{"error":"<script>alert(1)</script>"}`).has("The fault is set.", "answered 503").lacks(script)
+	fault("then", "status", "body", `{"error":"<script>alert(1)</script>"}`).has("The fault is added.", "answered 503").lacks(script)
 	answered := s.Get("/bins").OK(503)
 	sandboxtest.Equal(t, "the error", answered.Text("error"), script)
 	sandboxtest.Equal(t, "Content-Type", answered.Header.Get("Content-Type"), "application/json")
@@ -78,7 +78,7 @@ func TestFaults(t *testing.T) {
 	sandboxtest.Equal(t, "the body", s.Send(t.Context(), http.MethodGet, "/bins", nil).OK(503).Raw, "Bad <gateway>")
 	fault("then", "status", "body", " ")
 	s.Get("/bins").Refused(http.StatusServiceUnavailable, "injected_fault", "")
-	fault("then", "status", "path", "/cards/nothing", "body", strings.Repeat("x", 20_000)).has("The fault is set.")
+	fault("then", "status", "path", "/cards/nothing", "body", strings.Repeat("x", 20_000)).has("The fault is added.")
 	b.post("/world", "remove-faults")
 	fault("then", "drop", "path", "/card").is(400).has("No call of the API is GET /card")
 	fault("then", "drop", "path", "/cards", "method", "DELETE").has("No call of the API is DELETE /cards")
@@ -91,10 +91,10 @@ func TestFaults(t *testing.T) {
 		t.Errorf("the faults are %v", left)
 	}
 	b.post("/world", "remove-fault", "id", "1").has("There is no fault")
-	b.post("/world", "remove-faults").has("All faults are removed.", "The service answers every call")
+	b.post("/world", "remove-faults").has("All faults are removed.", "No faults.")
 
 	preset := func(name string) seen { t.Helper(); return b.post("/world", "preset", "preset", name) }
-	preset("rate limited").has("The fault is set.", "answered 429")
+	preset("rate limited").has("The fault is added.", "answered 429")
 	for range 3 {
 		s.Get("/bins").Refused(http.StatusTooManyRequests, "rate_limited", "")
 	}
@@ -141,7 +141,7 @@ func TestSimulate(t *testing.T) {
 	s.Unlimited()
 	s.Issue("500", `"label":"search"`)
 	travel := s.Issue("300", `"label":"travel"`, `"allowed_categories":["travel"]`)
-	b.post("/world", "simulate", press...).has("36 purchases were made on 2 cards, of which 4 were declined")
+	b.post("/world", "simulate", press...).has("Simulated 36 purchases on 2 cards; 4 were declined")
 	made := regexp.MustCompile(`"(id|card_id)":"\w+",|\n`).ReplaceAllString(listed(s), "")
 	golden(t, "testdata/simulated.txt", strings.ReplaceAll(made, "},{", "},\n{"))
 	sandboxtest.Equal(t, "days that have purchases", strings.Count(b.get("/").text, `id="day-2026-03-`), 5)
@@ -168,7 +168,7 @@ func TestSimulate(t *testing.T) {
 		}
 	}
 	for i := range 7 {
-		s.Authorize(s.Issue("50"), "46", "7311").OK(201)
+		s.Authorize(s.Issue("50", `"spending_limit":50`), "46", "7311").OK(201)
 		s.Authorize(travel, "9999", "7011").OK(201)
 		s.Post("/webhooks", `{"url":"https://127.0.0.1:1/","events":["card.frozen"]}`).OK(201)
 		s.Call(http.MethodPost, "/cards/"+travel+[]string{"/freeze", "/unfreeze"}[i%2], nil, "User-Agent", fmt.Sprint("run/0000000", i)).OK(200)
@@ -176,7 +176,7 @@ func TestSimulate(t *testing.T) {
 	sandboxtest.Eventually(t, func() bool { return !strings.Contains(s.Get("/_sandbox/deliveries").Raw, `"tries":[]`) })
 	s.Get("/_sandbox/requests").OK(200) // by then, they are in the file
 	for text, most := range map[string]int{
-		`<tr id="run-`: 5, " card.frozen</a> to": 3, `<b class="number">`: 3, "runs short": 6,
+		`<tr id="run-`: 5, `<li id="delivery-`: 6, `<li id="card-`: 6, ">near limit</span>": 4, ">low balance</span>": 4,
 		`class="share"`: 4 + 8, `<td class="name"><time`: 12,
 	} {
 		b.get("/").counts(text, most)
@@ -278,7 +278,7 @@ func TestAccountIsNotReady(t *testing.T) {
 	s, b := start(t)
 	card := s.Issue("100")
 	execute(t, s)(`UPDATE accounts SET state = 'api_not_enabled'`)
-	b.get("/").has("refuses this account", "api not enabled")
+	b.get("/").has("cannot use the API", "api not enabled")
 	for _, action := range []string{"freeze", "details"} {
 		b.post("/cards/"+card, action).is(403).has("not switched on", `class="badge active"`)
 	}
@@ -292,7 +292,7 @@ func TestAccounts(t *testing.T) {
 	s, b := start(t, func(o *sandboxtest.Options) {
 		o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
-	b.get("/world").has("acct_first", "this one", "Back to the start")
+	b.get("/world").has("acct_first", "signed in", "Reset…")
 	created := b.post("/world", "create-account", "state", "ready", "initial_balance", "7").
 		has(`name="initial_balance" inputmode="decimal" value="10000.00"`) // for the next one
 	id, key := created.find(`acct_\w{10,}`), created.find(`sk_live_\w+`)
@@ -304,11 +304,11 @@ func TestAccounts(t *testing.T) {
 	b.post("/world", "create-account", "state", "rich").is(400).has("State must be one of")
 
 	other := newBrowser(t, s).logIn(key)
-	other.get("/world").has("The file’s first account sees them all").lacks("acct_first", "Back to the start")
+	other.get("/world").has("Only the first account can list all accounts").lacks("acct_first", "Reset…")
 	s.Issue("100")
 	other.post("/world", "reset").is(403).has("Only the key of the file&#39;s first account resets it")
 	sandboxtest.Equal(t, "cards", len(s.Get("/cards").Data()), 1)
-	b.post("/world", "reset").has("Everything is as it was at the start.").lacks(id)
+	b.post("/world", "reset").has("The sandbox is reset.").lacks(id)
 	sandboxtest.Equal(t, "cards", len(s.Get("/cards").OK(200).Data()), 0)
 	other.get("/world").has("<h1>Log in</h1>")
 	first := s.Key
@@ -325,7 +325,7 @@ func TestLogInsEnd(t *testing.T) {
 	s, b := start(t, func(o *sandboxtest.Options) { o.Clock = clock.now })
 	const inside, outside = "<h1>Overview</h1>", "<h1>Log in</h1>"
 	clock.advance(15 * time.Minute)
-	newBrowser(t, s).get(strings.TrimPrefix(s.Link, s.Root())).has("is too old")
+	newBrowser(t, s).get(strings.TrimPrefix(s.Link, s.Root())).has("expired")
 	s.Advance("720h") // the service's own time is no reason to log anybody out
 	b.get("/").has(inside, "2026-03-31")
 	clock.advance(12 * time.Hour)

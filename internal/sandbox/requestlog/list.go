@@ -124,6 +124,20 @@ func Runs(tx *store.Tx, accountID int64, page wire.Page) ([]*Run, bool, error) {
 	return store.Page[Run](tx, page, runColumns+`WHERE u.account_id = ? ORDER BY u.id DESC`, accountID)
 }
 
+// Changing returns the newest runs of an account that asked for a change.
+func Changing(tx *store.Tx, accountID, most int64) ([]*Run, error) {
+	return store.List[Run](tx, runColumns+`WHERE u.account_id = ? AND u.changes > 0 ORDER BY u.id DESC LIMIT ?`, accountID, most)
+}
+
+// LastReading returns the newest run of an account that only read, or nil.
+func LastReading(tx *store.Tx, accountID int64) (*Run, error) {
+	found, err := store.List[Run](tx, runColumns+`WHERE u.account_id = ? AND u.changes = 0 ORDER BY u.id DESC LIMIT 1`, accountID)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return found[0], nil
+}
+
 // ByKey returns the run that a key names, or a 404.
 func ByKey(tx *store.Tx, accountID int64, key string) (*Run, error) {
 	found, err := store.List[Run](tx, runColumns+`WHERE u.account_id = ?1 AND (u.name = ?2 OR u.name = '' AND u.id = ?2) ORDER BY u.id DESC LIMIT 1`, accountID, key)

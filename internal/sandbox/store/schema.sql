@@ -141,7 +141,7 @@ CREATE TABLE daily_sums (
   fees       INTEGER NOT NULL,
   PRIMARY KEY (account_id, card_id, day)
 ) WITHOUT ROWID;
-CREATE INDEX daily_sums_by_day ON daily_sums (account_id, day, card_id, settled, refunded);
+CREATE INDEX daily_sums_by_day ON daily_sums (account_id, day, card_id, settled, held, refunded);
 
 -- What the authorizations of a UTC calendar month came to: settled amounts, and
 -- held ones as long as they are not settled.
@@ -260,6 +260,7 @@ CREATE TABLE runs (
 );
 CREATE INDEX runs_by_name ON runs (account_id, name, id);
 CREATE INDEX runs_by_account ON runs (account_id, id);
+CREATE INDEX runs_by_changes ON runs (account_id, id) WHERE changes > 0;
 
 CREATE TABLE request_log (
   id              INTEGER PRIMARY KEY,

@@ -1,0 +1,147 @@
+package dashboard
+
+import (
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// maxAttention is how many cards and endpoints the list shows.
+const maxAttention = 6
+
+// attention is what somebody should look at.
+type attention struct {
+	Failing  []*webhook.Delivery // the newest of each endpoint
+	Cards    []*cardAttention
+	Low      int64 // how many cards have a low balance, in all
+	Declines int64 // how many purchases were declined since then, in all
+	Since    string
+}
+
+// cardAttention is why one card needs attention.
+type cardAttention struct {
+	CardID, Label, Last4 string
+
+	Low       bool
+	Balance   usd.Amount
+	NearLimit bool
+	Used      usd.Amount // of the spending limit
+	Limit     usd.Amount
+	Declines  int64            // among the newest ones
+	Decline   *activity.Record // the newest one
+	Challenge *activity.Record // a pending one
+}
+
+func readAttention(v *view) (*attention, error) {
+	a := new(attention)
+	var err error
+	a.Failing, err = webhook.Failing(v.Tx, v.Account.ID, maxAttention)
+	if err != nil {
+		return nil, err
+	}
+	err = a.addDeclines(v)
+	if err != nil {
+		return nil, err
+	}
+	err = a.addLowBalances(v)
+	if err != nil {
+		return nil, err
+	}
+	err = a.addNearLimits(v)
+	if err != nil {
+		return nil, err
+	}
+	err = a.addChallenges(v)
+	if err != nil {
+		return nil, err
+	}
+	a.Cards = a.Cards[:min(len(a.Cards), maxAttention)]
+	return a, nil
+}
+
+// addDeclines adds the cards whose purchases were declined yesterday or today.
+func (a *attention) addDeclines(v *view) error {
+	const day = 24 * time.Hour
+	yesterday := v.Tx.Now().Truncate(day).Add(-day)
+	filter := transaction.Filter{State: transaction.Declined, From: yesterday, Purchases: true}
+	sums, err := transaction.Sum(v.Tx, v.Account.ID, filter)
+	if err != nil {
+		return err
+	}
+	a.Declines = sums.Count
+	a.Since = yesterday.Format(time.DateOnly)
+	newest, err := activity.OfPurchases(v.Tx, v.Account.ID, filter, firstPage(pageSize))
+	if err != nil {
+		return err
+	}
+	for _, r := range newest {
+		one := a.card(r.CardID, r.Label, r.Last4)
+		one.Declines++
+		if one.Decline == nil {
+			one.Decline = r
+		}
+	}
+	return nil
+}
+
+func (a *attention) addLowBalances(v *view) error {
+	filter := card.Filter{LowAt: v.Tx.Now()}
+	found, total, err := card.Search(v.Tx, v.Account.ID, filter, firstPage(maxAttention))
+	if err != nil {
+		return err
+	}
+	a.Low = total
+	for _, c := range found {
+		one := a.card(c.PublicID, c.Label, c.Last4)
+		one.Low = true
+		one.Balance = c.Balance
+	}
+	return nil
+}
+
+func (a *attention) addNearLimits(v *view) error {
+	found, err := card.NearLimit(v.Tx, v.Account.ID, maxAttention)
+	if err != nil {
+		return err
+	}
+	for _, c := range found {
+		used, err := transaction.Counted(v.Tx, c.ID)
+		if err != nil {
+			return err
+		}
+		one := a.card(c.PublicID, c.Label, c.Last4)
+		one.NearLimit = true
+		one.Used = used
+		one.Limit = c.SpendingLimit
+	}
+	return nil
+}
+
+func (a *attention) addChallenges(v *view) error {
+	filter := activity.ChallengeFilter{Status: threeds.Pending}
+	pending, _, err := activity.OfChallenges(v.Tx, v.Account.ID, filter, firstPage(maxAttention))
+	if err != nil {
+		return err
+	}
+	for _, r := range pending {
+		a.card(r.CardID, r.Label, r.Last4).Challenge = r
+	}
+	return nil
+}
+
+// card returns the line of a card, and adds it if it has none yet.
+func (a *attention) card(id, label, last4 string) *cardAttention {
+	for _, c := range a.Cards {
+		if c.CardID == id {
+			return c
+		}
+	}
+	added := &cardAttention{CardID: id, Label: label, Last4: last4}
+	a.Cards = append(a.Cards, added)
+	return added
+}
