@@ -28,26 +28,26 @@ func NewDataSource() datasource.DataSource {
 
 func about() schema.Schema {
 	return schema.Schema{
-		MarkdownDescription: "The BINs that cards can be issued on, in the order of the service's catalogue. Filters that are set must all hold; when no BIN passes, the lists are empty, with a warning that names what there is.",
+		MarkdownDescription: "Lists the BINs that cards can be issued on, in the order of the service's catalogue. If no BIN matches all filters, the lists are empty, and a warning names the catalogue.",
 		Attributes: map[string]schema.Attribute{
 			"network":  tfkit.Filter("Only BINs of this card network, such as `visa`; case does not matter. Default: all networks.", tfkit.NotEmpty()),
 			"category": tfkit.Filter("Only BINs of this category, such as `ads`; case does not matter. Default: all categories.", tfkit.NotEmpty()),
 			"three_ds": schema.BoolAttribute{Optional: true, MarkdownDescription: "Only BINs with (`true`) or without (`false`) 3D Secure. Default: both."},
 			"ids": schema.ListAttribute{
 				Computed: true, ElementType: types.StringType,
-				MarkdownDescription: "Ids of the BINs in `bins`, in the same order, which the service may change: write the id into a card's configuration, and check it by this list.",
+				MarkdownDescription: "Ids of the BINs in `bins`, in the same order. The service may change the order: write the id itself into a card's configuration.",
 			},
 			"bins": schema.ListNestedAttribute{
 				Computed:            true,
-				MarkdownDescription: "The BINs that pass the filters.",
+				MarkdownDescription: "The BINs that match the filters.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"id":       tfkit.Computed("BIN id, as `bin_id` of `vcard_card` takes it."),
+					"id":       tfkit.Computed("BIN id, for `bin_id` of `vcard_card`."),
 					"network":  tfkit.Computed("Card network, in lower case."),
 					"category": tfkit.Computed("Category, such as `ads`."),
 					"three_ds": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether cards of this BIN take part in 3D Secure."},
 					"wallets": schema.MapAttribute{
 						Computed: true, ElementType: types.BoolType,
-						MarkdownDescription: "Whether each mobile wallet takes cards of this BIN, by the service's own name of the wallet.",
+						MarkdownDescription: "Whether each mobile wallet accepts cards of this BIN, by the service's name of the wallet.",
 					},
 				}},
 			},

@@ -39,8 +39,8 @@ func aboutCard() schema.Schema {
 		Computed: true, CustomType: timetypes.RFC3339Type{}, MarkdownDescription: "When the card was issued, RFC 3339.",
 	}
 	return schema.Schema{
-		MarkdownDescription: "Reads one card of the account: by its id, in whatever state it is, terminated included, or by its label, where exactly one active or frozen card has it. " +
-			"The card's number, expiry and code are not among its attributes: see the ephemeral resource `vcard_card_details`.",
+		MarkdownDescription: "Reads one card: by its id, also a terminated one, or by its label, if exactly one active or frozen card has it. " +
+			"For its number and code, see the ephemeral resource `vcard_card_details`.",
 		Attributes: attributes,
 	}
 }
@@ -153,9 +153,9 @@ func NewListDataSource() datasource.DataSource {
 
 func aboutCards() schema.Schema {
 	return schema.Schema{
-		MarkdownDescription: "Lists all cards of the account that the filters select: the active ones, then the frozen ones, each newest first. Terminated cards, whose labels may have been given to others since, are listed only with `status = \"terminated\"`.",
+		MarkdownDescription: "Lists the cards of the account: the active ones, then the frozen ones, each newest first. Terminated cards are listed only with `status = \"terminated\"`.",
 		Attributes: map[string]schema.Attribute{
-			"status": tfkit.Filter("Only cards in this state: `active`, `frozen` or `terminated`. Not set: `active` and `frozen`, the cards that can be managed.",
+			"status": tfkit.Filter("Only cards in this state: `active`, `frozen` or `terminated`. Default: `active` and `frozen`.",
 				tfkit.OneOf(api.StatusActive, api.StatusFrozen, api.StatusTerminated)),
 			"bin_id":       tfkit.Filter(onlyBIN, tfkit.NotEmpty()),
 			"label":        tfkit.Filter(onlyLabel, tfkit.NotEmpty()),

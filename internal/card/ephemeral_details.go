@@ -36,16 +36,16 @@ func (e *cardDetails) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp 
 		return schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: description}
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Reads the number, the code and the expiry of a card, to hand them to a write-only attribute or to another provider's configuration. " +
-			"They are never written to the state, to a plan or to a log. The service grants this 30 times a minute: further reads of a run wait for their turn. " +
-			"Terraform opens it while planning and again while applying, so each card counts twice. Needs Terraform 1.10 or OpenTofu 1.11.",
+		MarkdownDescription: "Reads a card's number, code and expiry, to pass them to a write-only attribute or another provider's configuration. " +
+			"They are never written to the state, a plan or a log. The service allows 30 reads a minute, and Terraform reads once while planning and once while applying. " +
+			"Requires Terraform 1.10 or OpenTofu 1.11.",
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{
 				Required: true, Validators: []validator.String{tfkit.CardID()},
-				MarkdownDescription: "Id of the card, of the form `card_…`. A terminated card has no details any more.",
+				MarkdownDescription: "Id of the card, of the form `card_…`. A terminated card has no details.",
 			},
 			"pan":       secret("Full card number."),
-			"cvv":       secret("Card verification value, the code that is asked for beside the number."),
+			"cvv":       secret("Card verification value."),
 			"exp_month": schema.Int64Attribute{Computed: true, MarkdownDescription: "Month in which the card expires, 1 to 12."},
 			"exp_year":  schema.Int64Attribute{Computed: true, MarkdownDescription: "Year in which the card expires, four digits."},
 		},

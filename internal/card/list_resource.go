@@ -41,11 +41,11 @@ func (l *cardListResource) ListResourceConfigSchema(_ context.Context, _ list.Li
 		return schema.StringAttribute{Optional: true, Validators: []validator.String{check}, MarkdownDescription: description}
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Finds the cards of the account that can be imported, for `terraform query`: the active ones, then the frozen " +
-			"ones, each newest first. With `include_resource` each card costs one more call to the service. Needs Terraform 1.14.",
+		MarkdownDescription: "Finds the cards that can be imported, for `terraform query`: the active ones, then the frozen " +
+			"ones, each newest first. With `include_resource`, each card costs one more request. Requires Terraform 1.14.",
 		Attributes: map[string]schema.Attribute{
-			"status": filter("Only cards in this state: `active` or `frozen`. Not set: both. Terminated cards cannot be managed and are not "+
-				"listed; the data source `vcard_cards` shows them with `status = \"terminated\"`.", tfkit.OneOf(api.StatusActive, api.StatusFrozen)),
+			"status": filter("Only cards in this state: `active` or `frozen`. Default: both. For terminated cards, "+
+				"use the data source `vcard_cards` with `status = \"terminated\"`.", tfkit.OneOf(api.StatusActive, api.StatusFrozen)),
 			"bin_id":       filter(onlyBIN, tfkit.NotEmpty()),
 			"label":        filter(onlyLabel, tfkit.NotEmpty()),
 			"label_prefix": filter(onlyPrefix, tfkit.NotEmpty()),

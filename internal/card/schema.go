@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	replaces    = " The service cannot change this on a live card: a change terminates the card and issues another, with another number."
-	notReadable = " The service does not report it back: on an imported card the first value set is taken over without replacing the card."
+	replaces    = " Changing it replaces the card."
+	notReadable = " The service does not show it: an imported card adopts the first value."
 )
 
 func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
@@ -39,67 +39,67 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 	held := func(description string, modifiers ...planmodifier.Number) schema.NumberAttribute {
 		return schema.NumberAttribute{Computed: true, CustomType: usdtype.Type{}, PlanModifiers: modifiers, MarkdownDescription: description}
 	}
-	limit := amount("What the card may spend in a month, in USD with at most two decimals. Not set: the BIN's maximum. "+
-		"Taken out of the configuration, the card keeps its limit."+replaces, tfkit.AtLeast(usd.Cent))
+	limit := amount("What the card may spend in a month, in USD with at most two decimals. Default: the BIN's maximum. "+
+		"If you remove it, the card keeps its limit."+replaces, tfkit.AtLeast(usd.Cent))
 	limit.Computed = true
-	below := amount("Balance in USD, at most two decimals, under which the card is topped up.", tfkit.AtLeast(usd.Cent))
-	to := amount("Balance in USD, at most two decimals, up to which it is topped up; at least `below`.", tfkit.AtLeast(0))
+	below := amount("Balance in USD, with at most two decimals, below which a plan tops the card up.", tfkit.AtLeast(usd.Cent))
+	to := amount("Balance in USD, with at most two decimals, that a top-up restores; at least `below`.", tfkit.AtLeast(0))
 	for _, bound := range []*schema.NumberAttribute{&below, &to} {
 		bound.Optional, bound.Required = false, true
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: fmt.Sprintf("A virtual payment card, issued from and loaded by the account's wallet. Creating it costs the load plus a fee of %s USD; destroying it terminates the card for good and returns what it holds to the wallet. ", api.IssuanceFee) +
+		MarkdownDescription: fmt.Sprintf("A virtual payment card, paid from the account's wallet. Creating it costs the load plus a fee of %s USD. Destroying it terminates the card for good and returns its balance to the wallet. ", api.IssuanceFee) +
 			"The card's number and code are never in the state; the ephemeral resource `vcard_card_details` reads them.",
 		Attributes: map[string]schema.Attribute{
 			// Fixed when the card is issued.
 			"bin_id": schema.StringAttribute{
 				Required: true, Validators: []validator.String{tfkit.NotEmpty()},
-				MarkdownDescription: "BIN to issue the card on; the data source `vcard_bins` lists them. Checked against that catalogue at plan time." + replaces,
+				MarkdownDescription: "BIN to issue the card on. The data source `vcard_bins` lists them, and the plan checks it." + replaces,
 			},
 			"label": schema.StringAttribute{
 				Optional: true, Computed: true,
 				Validators: []validator.String{tfkit.Rule("Not a label", labelLength), tfkit.Rule("More than a line", oneLine)},
-				MarkdownDescription: fmt.Sprintf("Name of the card, 1 to %d characters. Not set: `tf-` and a random token, so that a card whose creation lost its response can be told from every other. ", maxLabelLength) +
-					"Taken out of the configuration, the card keeps its label. " +
-					"Messages name the card by it, also where the configuration marks it as sensitive, which a provider cannot see." + replaces,
+				MarkdownDescription: fmt.Sprintf("Name of the card, 1 to %d characters. Give each card its own: if the response to a new card is lost, the provider finds the card by its label. ", maxLabelLength) +
+					"Default: the provider's `label_prefix`, the day and 20 random characters. If you remove it, the card keeps its label. " +
+					"Messages show it, even if the configuration marks it as sensitive." + replaces,
 			},
 			"spending_limit": limit,
 			"allowed_categories": schema.SetAttribute{
 				Optional: true, ElementType: types.StringType,
 				Validators: []validator.Set{setvalidator.NoNullValues(), setvalidator.ValueStringsAre(tfkit.NotEmpty())},
 				MarkdownDescription: "Merchant categories where the card may be used, such as `advertising` and `software`; everything else is " +
-					"declined. Not set: no restriction." + replaces + notReadable,
+					"declined. Default: no restriction." + replaces + notReadable,
 			},
-			"auto_freeze_at": amount("The service freezes the card by itself when its balance drops below this, in USD with at most two decimals. "+
-				"Not set: never."+replaces+notReadable, tfkit.AtLeast(usd.Cent)),
+			"auto_freeze_at": amount("The service freezes the card when its balance drops below this, in USD with at most two decimals. "+
+				"Default: never."+replaces+notReadable, tfkit.AtLeast(usd.Cent)),
 			"metadata": schema.MapAttribute{
 				Optional: true, ElementType: types.StringType,
 				Validators:          []validator.Map{mapvalidator.NoNullValues(), mapvalidator.KeysAre(tfkit.NotEmpty())},
-				MarkdownDescription: fmt.Sprintf("Key-value pairs kept with the card, at most %d keys.", maxMetadataCount) + replaces + notReadable,
+				MarkdownDescription: fmt.Sprintf("Key-value pairs stored with the card, at most %d keys.", maxMetadataCount) + replaces + notReadable,
 			},
 
 			// Changed on a live card.
-			"amount": amount(fmt.Sprintf("What Terraform has loaded onto the card, net, in USD with at most two decimals. Required to issue a card: the initial load, at least %s. ", api.MinimumLoad) +
-				"Raised later, the difference is funded from the wallet; lowered, it is withdrawn to the wallet. Spending on the card never changes " +
-				"it. Not set on an imported card: Terraform does not manage its load; the first value set then is the baseline and moves no money. " +
-				"Round what you compute, as in `floor(x * 100 + 0.5) / 100`: a plan shows every digit of a product."),
+			"amount": amount(fmt.Sprintf("What Terraform has loaded onto the card, net, in USD with at most two decimals. Required for a new card: its initial load, at least %s. ", api.MinimumLoad) +
+				"Raising it funds the card with the difference, lowering it withdraws the difference. Spending never changes it. " +
+				"Without it, Terraform does not manage the load of an imported card; the first value becomes the baseline and moves no money. " +
+				"Round computed amounts: `floor(x * 100 + 0.5) / 100`."),
 			"frozen": schema.BoolAttribute{
 				Optional: true, Computed: true,
-				MarkdownDescription: "`true` freezes the card: all transactions are suspended, it keeps its balance, and `top_up` rests. `false` unfreezes it. " +
-					"Not set: Terraform leaves the card as it is, also when the service froze it at `auto_freeze_at`. Taken out of the configuration, the card stays as it is.",
+				MarkdownDescription: "`true` freezes the card: transactions are suspended, it keeps its balance, and `top_up` pauses. `false` unfreezes it, also if somebody else froze it. " +
+					"Default: Terraform leaves the card as it is.",
 			},
 			"top_up": schema.SingleNestedAttribute{
 				Optional: true,
-				MarkdownDescription: "Keep the card loaded: when a plan finds its balance under `below`, it funds the card up to `to` and shows this " +
-					"as a change of `topped_up`. It rests while the configuration says `frozen = true`, however little the card holds.",
+				MarkdownDescription: "Keeps the card loaded: a plan that finds less than `below` funds the card up to `to`, and shows it " +
+					"as a change of `topped_up`. It pauses while `frozen = true`.",
 				Attributes: map[string]schema.Attribute{"below": below, "to": to},
 			},
-			"max_top_up_per_month": amount("What `top_up` may add in a UTC calendar month, in USD with at most two decimals. A plan then adds less, or nothing, and says so. "+
-				"Money that came to the card and that nothing explains counts too. Not set: no bound. A replacement or an import begins at 0.", tfkit.AtLeast(usd.Cent)),
+			"max_top_up_per_month": amount("What `top_up` may add in a calendar month (UTC), in USD with at most two decimals. A plan that reaches it adds less, and says so. "+
+				"Money on the card that nothing explains counts too. Default: no limit. A replaced or imported card starts at 0.", tfkit.AtLeast(usd.Cent)),
 			"deletion_protection": schema.BoolAttribute{
 				Optional: true, Computed: true, Default: booldefault.StaticBool(false),
-				MarkdownDescription: "While `true`, plans that would terminate the card fail: destroy, replacement, and removal from the configuration. " +
-					"A replacement fails also in the plan that sets it to `true`. Default `false`. To terminate a protected card, apply `false` first.",
+				MarkdownDescription: "`true` fails every plan that would terminate the card: destroy, replacement, and removal from the configuration. " +
+					"Default: `false`. To terminate a protected card, apply `false` first.",
 			},
 
 			// What the service says of the card.
@@ -108,15 +108,15 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 			"last4":     computed("Last four digits of the card number.", same...),
 			"status":    computed("`active`, `frozen` or `terminated`."),
 			"balance":   held("USD on the card at the last refresh."),
-			"topped_up": held("USD that `top_up` has funded since Terraform manages the card, in sum."),
-			"issuance_fee": held(fmt.Sprintf("USD that issuing the card cost beside its load, %s; a plan that issues a card shows it. Null on an imported card.", api.IssuanceFee),
+			"topped_up": held("USD that `top_up` has added since Terraform manages the card."),
+			"issuance_fee": held(fmt.Sprintf("USD that issuing the card cost on top of its load, %s. Null on an imported card.", api.IssuanceFee),
 				numberplanmodifier.UseStateForUnknown()),
 			"created_at": schema.StringAttribute{
 				Computed: true, CustomType: timetypes.RFC3339Type{}, PlanModifiers: same,
 				MarkdownDescription: "When the card was issued, RFC 3339.",
 			},
-			"money_record": computed("What the provider remembers so that no money moves twice: opaque, no secret. It changes when money moves."),
-			"expires_at":   computed("Date on which the card expires, `YYYY-MM-DD`. Known of cards that Terraform issued; null on imported ones.", same...),
+			"money_record": computed("What the provider remembers so that no money moves twice. Opaque, not secret; it changes when money moves."),
+			"expires_at":   computed("Date on which the card expires, `YYYY-MM-DD`. Null on an imported card.", same...),
 		},
 	}
 }

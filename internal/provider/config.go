@@ -73,61 +73,61 @@ func configAttributes() map[string]schema.Attribute {
 	limit := func(documented int, what string) schema.NumberAttribute {
 		return schema.NumberAttribute{
 			Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(1, 1_000_000)},
-			MarkdownDescription: what + ", 1 to 1,000,000; default " + grouped(documented) + ", the service's own limit.",
+			MarkdownDescription: what + ", 1 to 1,000,000. Default: " + grouped(documented) + ", the service's limit.",
 		}
 	}
 	return map[string]schema.Attribute{
 		"api_key": schema.StringAttribute{
 			Optional: true, Sensitive: true,
-			MarkdownDescription: "API key of the account, made in the dashboard under API access; begins with `sk_live_`. Whoever holds it can " +
+			MarkdownDescription: "API key of the account, from the dashboard under API access; it starts with `sk_live_`. Whoever holds it can " +
 				"move the account's money. Prefer the environment variable `" + envAPIKey + "`.",
 		},
-		"base_url": text("Address of the service with its version prefix, as in `https://host/api/v1`. Must be https; plain http is allowed to " +
-			"this machine, and with a sandbox's key. Can be set by the environment variable `" + envBaseURL + "`."),
+		"base_url": text("Address of the service with its version, such as `https://host/api/v1`. Must be https; plain http is allowed to " +
+			"this machine, and with a sandbox's key. Or set the environment variable `" + envBaseURL + "`."),
 		"sandbox": schema.SingleNestedAttribute{
 			Optional: true,
-			MarkdownDescription: "Use the embedded sandbox, the whole service on a local file, in place of an account. Excludes `api_key` and " +
-				"`base_url`. The environment variable `" + envSandbox + "` can name the file instead.",
+			MarkdownDescription: "Use the embedded sandbox, the whole service in a local file, instead of an account. Conflicts with `api_key` and " +
+				"`base_url`. Or set the environment variable `" + envSandbox + "` to the file.",
 			Attributes: map[string]schema.Attribute{
 				"path": schema.StringAttribute{
 					Required: true, Validators: []validator.String{tfkit.NotEmpty()},
-					MarkdownDescription: "SQLite file that holds the sandbox, with an extension, as in `vcard-sandbox.db`; made when it does not exist, in a folder that does. " +
-						"On Windows, write `C:/cards/sandbox.db`. Keep it beside the Terraform state, as both tell of the same cards; when no run is on, this one file holds everything. `:memory:` is refused.",
+					MarkdownDescription: "SQLite file that holds the sandbox, such as `vcard-sandbox.db`, in an existing folder; created if it does not exist. " +
+						"On Windows, write `C:/cards/sandbox.db`. Keep it next to the Terraform state, because both describe the same cards. `:memory:` is refused.",
 				},
 				// A text, since Terraform says of a number in here that is none only that
 				// something in sandbox is none.
-				"initial_balance": text("USD in the wallet of a sandbox that is made anew, a number with at most two decimals; default 10000. "+
+				"initial_balance": text("USD in the wallet of a new sandbox, with at most two decimals. Default: 10000. "+
 					"An existing sandbox keeps its balance.", tfkit.Rule("Not an amount", amountText)),
 			},
 		},
-		"request_timeout": text("How long one request may take, as a duration such as `30s` or `2m`, at least 1s; default `"+transport.DefaultRequestTimeout.String()+"`.",
+		"request_timeout": text("How long one request may take, such as `30s` or `2m`, at least 1s. Default: `"+transport.DefaultRequestTimeout.String()+"`.",
 			tfkit.Rule("Invalid duration", timeout)),
 		"max_retries": schema.NumberAttribute{
 			Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(0, 20)},
-			MarkdownDescription: "How often a call is tried again after a broken connection or a server error, 0 to 20; default 4. While planning, a connection that is refused is tried again at most twice, and what failed for every call is not tried again by the next. " +
-				"What moves money or changes a card is sent again only once the provider has looked and found that it did not take effect. Waiting out a rate limit does not count.",
+			MarkdownDescription: "How often a request is retried after a broken connection or a server error, 0 to 20. Default: 4. " +
+				"A request that moves money or changes a card is retried only after the provider has checked that it did not take effect. Waiting for a rate limit does not count.",
 		},
-		"idempotency_keys": text("What the service does with the idempotency key that each change carries: `"+keysHonoured+"` when it is known to count requests with the same key once, `"+keysUnknown+"` (the default) when it may not. "+
-			"With `"+keysHonoured+"` a lost response is simply asked for again; otherwise the provider waits, looks, and stops where it cannot tell whether money has moved. Ask the service's support before you set it. The embedded sandbox honours keys.",
+		"idempotency_keys": text("What the service does with idempotency keys: `"+keysHonoured+"` if it counts requests with the same key once, `"+keysUnknown+"` (the default) if it may not. "+
+			"With `"+keysHonoured+"`, a request whose response was lost is repeated; otherwise the provider waits, reads the card, and stops if it cannot tell whether money moved. Ask the service's support before you set it. The embedded sandbox honours keys.",
 			tfkit.OneOf(keysUnknown, keysHonoured)),
-		"label_prefix": text("What the labels begin with of cards that are given none, 1 to 32 letters, digits, `.`, `_` and `-`, with a `-` at the end; default `"+session.DefaultLabelPrefix+"`. "+
-			"The day and 20 random characters follow, as in `tf-20261123-k3…`. Give each workspace of an account its own: a plan names live cards of its prefix that a run which was cut off may have left, and `vcard statement -no-unmanaged` refuses them. "+
-			"Write it as a text: the statement reads it in the plan's JSON, which does not tell what variables make of it.",
+		"label_prefix": text("Prefix of generated labels, 1 to 32 letters, digits, `.`, `_` and `-`, with a `-` at the end. Default: `"+session.DefaultLabelPrefix+"`. "+
+			"The day and 20 random characters follow, as in `tf-20261123-k3…`. Give each workspace of an account its own, so that plans and `vcard statement --no-unmanaged` find the cards that a killed run left. "+
+			"Write it as a literal: the statement cannot see the values of variables.",
 			tfkit.Rule("Not a prefix of labels", labelPrefix)),
-		"wallet_check": text("What happens when a plan takes more than the wallet holds: `warn` (the default), `error` to refuse the plan, or "+
-			"`off`. A plan that the other cards might still pay for, with what they return, only warns. "+
-			"Where the wallet cannot be read, a plan that takes from it warns or is refused likewise. "+
+		"wallet_check": text("What happens if a plan takes more than the wallet holds: `warn` (the default), `error` to refuse the plan, or "+
+			"`off`. A plan that other cards could still pay for, with what they return, only warns. "+
+			"If the wallet cannot be read, the plan warns or is refused in the same way. "+
 			"Actions are not counted. "+
-			"Unless it is `off`, apply checks each replacement too: it does not terminate a card while the wallet, with what the card returns, cannot pay for the new one.",
+			"Unless it is `off`, apply does not terminate a card for its replacement while the wallet cannot pay for the new one.",
 			tfkit.OneOf(session.WalletCheckWarn, session.WalletCheckError, session.WalletCheckOff)),
-		"max_card_load": amount(api.MinimumLoad, "The most that one card may be given, in USD with at most two decimals, at least "+api.MinimumLoad.String()+". A plan is refused where the `amount` or `top_up.to` of a card is above it, or the `amount` of an action `vcard_card_fund`: "+
-			"it catches cents that were typed for dollars. Not set: no bound."),
-		"max_taken_per_plan": amount(0, "The most that one plan may take from the wallet, in USD with at most two decimals: loads, issuance fees, funds and top-ups. "+
-			"What returns to the wallet does not count, so a replacement counts with its whole load and fee. A card with which the plan would take more is refused, as in a plan of a whole "+
-			"fleet in the wrong workspace. Amounts that are known only during apply are counted, and refused, then. Not counted: actions. Not set: no bound."),
+		"max_card_load": amount(api.MinimumLoad, "Refuses a plan if the `amount` or `top_up.to` of a card, or the `amount` of an action `vcard_card_fund`, is above this, in USD with at most two decimals, at least "+api.MinimumLoad.String()+". "+
+			"It catches cents typed for dollars. Default: no limit."),
+		"max_taken_per_plan": amount(0, "The most that one plan may take from the wallet, in USD with at most two decimals: loads, issuance fees, funds and top-ups, "+
+			"whatever returns to it. Each card that exceeds it is refused, as in a plan of a whole fleet in the wrong workspace. "+
+			"Amounts that are known only during apply are counted then. Actions are not counted. Default: no limit."),
 		"rate_limits": schema.SingleNestedAttribute{
 			Optional:            true,
-			MarkdownDescription: "What this configuration keeps to of the service's rate limits: a smaller share, for an API key that several pipelines use at once, or more, where support has raised them.",
+			MarkdownDescription: "Rate limits that this configuration stays below: a share, if several pipelines use one API key, or more, if support has raised the account's.",
 			Attributes: map[string]schema.Attribute{
 				"requests_per_minute": limit(ratelimit.DocumentedRequestsPerMinute, "Requests per minute"),
 				"requests_per_hour":   limit(ratelimit.DocumentedRequestsPerHour, "Requests per hour"),

@@ -109,8 +109,8 @@ func (p *vcardProvider) Metadata(_ context.Context, _ provider.MetadataRequest, 
 
 func (p *vcardProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Virtual payment cards for ad spend: cards are issued from the account's wallet, topped up, frozen and terminated as the plan says. " +
-			"Configure either an account of the service (`api_key` and `base_url`) or the embedded `sandbox`, which needs no account and no network.",
+		MarkdownDescription: "Issue, fund, freeze and terminate virtual payment cards for ad spend, with every dollar in the plan. " +
+			"Configure an account of the service (`api_key` and `base_url`) or the embedded `sandbox`, which needs no account and no network.",
 		Attributes: configAttributes(),
 	}
 }

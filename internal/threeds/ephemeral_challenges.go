@@ -37,8 +37,8 @@ func (r *challengesResource) Schema(_ context.Context, _ ephemeral.SchemaRequest
 		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "3D Secure challenges with their one-time codes, read anew in every phase of a run and kept in no plan and no state. " +
-			"A challenge lives for minutes: one that is there while planning may be gone at apply, so do not count on an element of `challenges` to exist. Needs Terraform 1.10 or OpenTofu 1.11.",
+		MarkdownDescription: "Reads pending 3D Secure challenges with their one-time codes, which are never written to a plan or state. " +
+			"A challenge lives for minutes: one that exists while planning may be gone at apply. Requires Terraform 1.10 or OpenTofu 1.11.",
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{
 				Optional: true, Validators: []validator.String{tfkit.CardID()},
@@ -46,17 +46,17 @@ func (r *challengesResource) Schema(_ context.Context, _ ephemeral.SchemaRequest
 			},
 			"status": schema.StringAttribute{
 				Optional: true, Computed: true, Validators: []validator.String{tfkit.NotEmpty()},
-				MarkdownDescription: "Only challenges in this status. Default `pending`: those that wait for their code.",
+				MarkdownDescription: "Only challenges in this status. Default: `pending`.",
 			},
 			"challenges": schema.ListNestedAttribute{
 				Computed:            true,
 				MarkdownDescription: "The challenges that pass the filters, in the service's order; empty when there is none.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 					"id":         computed("Challenge id, of the form `3ds_…`."),
-					"card_id":    computed("Id of the card that is to pay."),
+					"card_id":    computed("Id of the card that pays."),
 					"merchant":   computed("Name of the merchant that asks for the payment."),
 					"amount":     schema.NumberAttribute{Computed: true, MarkdownDescription: "Amount of the payment in USD, exact."},
-					"otp":        schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "One-time code that confirms the payment. Null where the service no longer shows it, since the challenge is settled."},
+					"otp":        schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "One-time code that confirms the payment. Null if the service no longer shows it."},
 					"status":     computed("Status of the challenge, such as `pending`."),
 					"expires_at": computed("When the challenge expires, as the service writes it: ISO 8601, UTC."),
 				}},

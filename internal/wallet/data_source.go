@@ -24,8 +24,8 @@ func NewBalanceDataSource() datasource.DataSource {
 
 func aboutBalance() schema.Schema {
 	return schema.Schema{
-		MarkdownDescription: "What the account's wallet and its cards hold at this moment. Terraform reads it before it changes anything, " +
-			"unless `depends_on` names what has to be done first.",
+		MarkdownDescription: "Reads what the account's wallet and its cards hold. Terraform reads it before it changes anything, " +
+			"unless `depends_on` names what must be done first.",
 		Attributes: map[string]schema.Attribute{
 			"balance":          tfkit.ComputedNumber("Balance of the wallet in `currency`, with as many decimals as the service shows. Cards are issued and loaded from it, one to one with USD."),
 			"currency":         tfkit.Computed("Currency that the wallet is held in; `USDT`."),
@@ -83,7 +83,7 @@ func aboutAddresses() schema.Schema {
 		"address":  tfkit.Computed("Address to send the deposit to."),
 	}
 	return schema.Schema{
-		MarkdownDescription: "Where crypto deposits top the wallet up. Deposits are converted to USDT once their network has confirmed them.",
+		MarkdownDescription: "Lists the addresses for crypto deposits into the wallet. Deposits are converted to USDT once their network confirms them.",
 		Attributes: map[string]schema.Attribute{
 			"currency": tfkit.Filter("Only this coin, one of `"+strings.Join(currencies(), "`, `")+"`. Default: all coins.", tfkit.OneOf(currencies()...)),
 			"addresses": schema.ListNestedAttribute{

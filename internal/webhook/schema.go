@@ -21,40 +21,36 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
-const replaces = " A change registers a new endpoint; the old one stays registered until it is removed in the dashboard."
+const replaces = " Changing it registers a new endpoint; the old one stays until you remove it in the dashboard."
 
 func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	secret := []validator.String{tfkit.NotEmpty(), tfkit.Rule("More than a line", oneLine)}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "An HTTPS endpoint that the service sends events to, signed with HMAC-SHA256 over the raw body.\n\n" +
-			"The service can only register endpoints: it cannot show, change or remove one. So a change registers a new endpoint, " +
-			"destroying this resource takes it out of the state alone, and what was changed or removed in the dashboard is not noticed. " +
-			"Plans warn of every endpoint that is left behind and has to be removed in the dashboard.",
+		MarkdownDescription: "An HTTPS endpoint that the service sends signed events to. " +
+			"The service can only register endpoints: it cannot show, change or remove one.",
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{Computed: true, MarkdownDescription: "Endpoint id, of the form `wh_…`."},
 			"url": schema.StringAttribute{
 				Required: true, Validators: []validator.String{tfkit.Rule("Not an https address", httpsURL)},
-				MarkdownDescription: "Address that receives the events; must begin with `https://`." + replaces,
+				MarkdownDescription: "Address that receives the events; must start with `https://`." + replaces,
 			},
 			"events": schema.SetAttribute{
 				Required: true, ElementType: types.StringType,
-				MarkdownDescription: "Events to receive: any of `" + strings.Join(events(), "`, `") + "`; or `[\"*\"]`, alone, for all of them." + replaces,
+				MarkdownDescription: "Events to receive: any of `" + strings.Join(events(), "`, `") + "`; or `[\"*\"]` for all." + replaces,
 			},
 			"secret": schema.StringAttribute{
 				Optional: true, Computed: true, Sensitive: true, Validators: secret,
-				MarkdownDescription: "Secret that the service signs with, as it stands in the state. Not set: the service generates one, which lands here. " +
-					"Taken out of the configuration, the endpoint keeps the secret that it has. To keep the secret out of the state, use `secret_wo`: " +
-					"this is null then. Null as well on an imported endpoint until it is set." + replaces,
+				MarkdownDescription: "Secret that the service signs with. It is stored in the state; `secret_wo` is not. Default: the service generates one. " +
+					"If you remove it, the endpoint keeps its secret. Null with `secret_wo`, and on an imported endpoint." + replaces,
 			},
 			"secret_wo": schema.StringAttribute{
 				Optional: true, WriteOnly: true, Sensitive: true, Validators: secret,
-				MarkdownDescription: "Secret that the service signs with, sent and never kept: it is in no plan and no state, and may come from an ephemeral value. " +
-					"Needs `secret_wo_version` and excludes `secret`. A change is not noticed by itself; raise `secret_wo_version` with it. Needs Terraform 1.11 or OpenTofu 1.11.",
+				MarkdownDescription: "Secret that the service signs with, in no plan and no state; it may be an ephemeral value. " +
+					"Requires `secret_wo_version`, and Terraform or OpenTofu 1.11; conflicts with `secret`.",
 			},
 			"secret_wo_version": schema.NumberAttribute{
 				Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(math.MinInt64, math.MaxInt64)},
-				MarkdownDescription: "Version of `secret_wo`, any whole number; change it whenever `secret_wo` changes. Needs `secret_wo`. " +
-					"Taken out together with `secret_wo`, the new endpoint signs with `secret`, or with a generated secret when that is not set." + replaces,
+				MarkdownDescription: "Version of `secret_wo`, any whole number. Change it whenever you change `secret_wo`, because Terraform cannot see that." + replaces,
 			},
 			"created_at": schema.StringAttribute{
 				Computed: true, CustomType: timetypes.RFC3339Type{},
