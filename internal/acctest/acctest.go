@@ -297,7 +297,7 @@ func (w *Workspace) Built() *Workspace {
 	w.t.Helper()
 	other := *w
 	other.built = true
-	w.Install("vcard/vcard", filepath.Dir(sandboxtest.Program(w.t)))
+	w.Install("vcard/vcard", filepath.Dir(sandboxtest.Provider(w.t)))
 	return &other
 }
 
@@ -309,7 +309,7 @@ func (w *Workspace) Wrapped(lines string) *Workspace {
 	if err != nil {
 		w.t.Skip("needs a shell, which runs the provider")
 	}
-	other, program := w.Built(), sandboxtest.Program(w.t)
+	other, program := w.Built(), sandboxtest.Provider(w.t)
 	folder := filepath.Join(w.Dir, "wrapped")
 	w.Write(filepath.Join("wrapped", filepath.Base(program)), fmt.Sprintf("#!%s\nPROVIDER='%s'\n%s\n", shell, program, lines))
 	if err := os.Chmod(filepath.Join(folder, filepath.Base(program)), 0o700); err != nil { //nolint:gosec // it is to be run

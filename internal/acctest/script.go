@@ -30,7 +30,7 @@ func Scripts(t *testing.T, folder string, settings ...string) {
 	if os.Getenv("TF_ACC") == "" || CLI() == "" {
 		t.Skip("needs TF_ACC and Terraform or OpenTofu")
 	}
-	vcard := func(s *script, args []string) error { return s.ts.Exec(sandboxtest.Program(s.t), args...) }
+	vcard := func(s *script, args []string) error { return s.ts.Exec(sandboxtest.Vcard(s.t), args...) }
 	commands := map[string]func(ts *testscript.TestScript, neg bool, args []string){}
 	for name, command := range map[string]struct {
 		usage       string

@@ -117,7 +117,7 @@ func mayBeIssuedAgain(cards []api.CardListItem) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Live cards that this plan may issue once more",
 		"They have the label of a new card, or one that was generated: "+names+".\n\n"+
 			"A live card is in this state under another address (write moved), the original of a copied block (give the copy another label), being replaced by this very apply (nothing to do), "+
-			"or left by a run that was cut off: import it. vcard statement -no-unmanaged tells which are in no state, and writes the import blocks"+block)
+			"or left by a run that was cut off: import it. vcard statement --no-unmanaged tells which are in no state, and writes the import blocks"+block)
 }
 
 // followAdvice is how the configuration takes over what the service shows, where it may.

@@ -203,13 +203,13 @@ func TestBlocksRun(t *testing.T) {
 	}
 }
 
-// reader is the environment of somebody who has a CLI and the built vcard, no
+// reader is the environment of somebody who has a CLI and the built programs, no
 // account, and no network but loopback.
 func reader(t *testing.T) []string {
 	t.Helper()
 	programs := t.TempDir()
 	cli := sandboxtest.Must(filepath.Abs(acctest.CLI()))
-	for name, target := range map[string]string{"terraform": cli, "vcard": sandboxtest.Program(t)} {
+	for name, target := range map[string]string{"terraform": cli, "vcard": sandboxtest.Vcard(t)} {
 		sandboxtest.Must(0, os.Symlink(target, filepath.Join(programs, name)))
 	}
 	own := slices.DeleteFunc(acctest.Environ(), func(variable string) bool {
@@ -234,7 +234,7 @@ func mirror(t *testing.T) string {
 	for _, host := range []string{"registry.terraform.io", "registry.opentofu.org"} {
 		platform := filepath.Join(folder, host, "vcard", "vcard", version, runtime.GOOS+"_"+runtime.GOARCH)
 		sandboxtest.Must(0, os.MkdirAll(platform, 0o700))
-		sandboxtest.Must(0, os.Link(sandboxtest.Program(t), filepath.Join(platform, "terraform-provider-vcard_v"+version)))
+		sandboxtest.Must(0, os.Link(sandboxtest.Provider(t), filepath.Join(platform, "terraform-provider-vcard_v"+version)))
 	}
 	config := filepath.Join(folder, "cli.tfrc")
 	text := "provider_installation {\n  filesystem_mirror {\n    path = \"" + folder + "\"\n  }\n}\n"

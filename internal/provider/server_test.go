@@ -370,7 +370,7 @@ func TestProviderEndsAfterItsCLI(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = output.Close() }()
-	cli := exec.CommandContext(t.Context(), "sh", "-c", `"$0" & wait`, sandboxtest.Program(t))
+	cli := exec.CommandContext(t.Context(), "sh", "-c", `"$0" & wait`, sandboxtest.Provider(t))
 	cli.Env = append(os.Environ(), "TF_PLUGIN_MAGIC_COOKIE=d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2")
 	cli.Stdout = write
 	if err := cli.Start(); err != nil {

@@ -43,7 +43,7 @@ type Statement struct {
 	// Others are the addresses of what the plan changes or invokes besides cards.
 	Others     []string `json:"others"`
 	Violations []string `json:"violations,omitempty"`
-	// Remedy says what to add to the configuration for -no-unmanaged.
+	// Remedy says what to add to the configuration for --no-unmanaged.
 	Remedy string `json:"-"`
 }
 

@@ -354,7 +354,7 @@ func TestSamples(t *testing.T) {
 			})
 			for flag, form := range map[string]string{"text": ".txt", "markdown": ".comment.txt", "json": ".statement.json"} {
 				want := sandboxtest.File(t, strings.TrimSuffix(plan, ".plan.json")+form)
-				_, got, _ := state(t, text, "-format", flag)
+				_, got, _ := state(t, text, "--format", flag)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Error(diff)
 				}
@@ -388,7 +388,7 @@ func TestPublishedSchema(t *testing.T) {
 		}, ",")),
 		invoke("vcard_card_withdraw", `"card_id":"card_1"`, ""),
 	} {
-		_, stdout, _ := state(t, plan, "-format", "json", "-max-card", "0", "-no-unknown")
+		_, stdout, _ := state(t, plan, "--format", "json", "--max-card", "0", "--no-unknown")
 		printed, err := jsonschema.UnmarshalJSON(strings.NewReader(stdout))
 		if err != nil {
 			t.Fatal(err)

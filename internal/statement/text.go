@@ -190,7 +190,7 @@ func (s *Statement) WriteText(w io.Writer) error {
 	list("Not known yet", texts(s.Unknown))
 	notes := texts(s.Notes)
 	if more := len(notes) - mostBullets; more > 0 {
-		notes = append(notes[:mostBullets], fmt.Sprintf("and %d more, which -format json lists", more))
+		notes = append(notes[:mostBullets], fmt.Sprintf("and %d more, which --format json lists", more))
 	}
 	list("Worth a look", notes)
 	list("Changes besides cards", s.Others)
@@ -242,7 +242,7 @@ func (s *Statement) table(b *strings.Builder) {
 			for _, left := range s.Cards[i:] {
 				sum += left.Wallet
 			}
-			fmt.Fprintf(b, "\nAnd %d more, together %s USD: `-format text` lists them.\n", len(s.Cards)-i, signed(sum))
+			fmt.Fprintf(b, "\nAnd %d more, together %s USD: `--format text` lists them.\n", len(s.Cards)-i, signed(sum))
 			return
 		}
 		b.WriteString(row)

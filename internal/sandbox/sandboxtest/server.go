@@ -154,31 +154,48 @@ func (c *Client) AddQuirks(quirks map[string]any) {
 	c.Quirks(all)
 }
 
-// Program returns the path of the built provider: the one that TF_ACC_PROVIDER_PATH
-// names, else one that is built once for all tests of a package.
-func Program(t testing.TB) string {
+// Provider returns the path of the built provider: the one that TF_ACC_PROVIDER_PATH names, or
+// one that is built once for all tests of a package.
+func Provider(t testing.TB) string {
 	t.Helper()
-	path := Must(program())
-	return path
+	return Must(provider())
+}
+
+// Vcard returns the path of the built command vcard: the one that TF_ACC_VCARD_PATH names, or
+// one that is built once for all tests of a package.
+func Vcard(t testing.TB) string {
+	t.Helper()
+	return Must(vcard())
+}
+
+var provider = sync.OnceValues(func() (string, error) {
+	return build("TF_ACC_PROVIDER_PATH", "terraform-provider-vcard", module)
+})
+
+var vcard = sync.OnceValues(func() (string, error) {
+	return build("TF_ACC_VCARD_PATH", "vcard", module+"/internal/cmd/vcard")
+})
+
+const module = "github.com/vcard/terraform-provider-vcard"
+
+// build builds a program, unless the variable names one that is built already.
+func build(variable, name, pkg string) (string, error) {
+	if path := os.Getenv(variable); path != "" {
+		return path, nil
+	}
+	path := filepath.Join(programFolder(), name)
+	output, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building %s: %w: %s", name, err, output)
+	}
+	return path, nil
 }
 
 func programFolder() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("vcard-program-%d", os.Getpid()))
 }
 
-var program = sync.OnceValues(func() (string, error) {
-	if path := os.Getenv("TF_ACC_PROVIDER_PATH"); path != "" {
-		return path, nil
-	}
-	path := filepath.Join(programFolder(), "terraform-provider-vcard")
-	output, err := exec.Command("go", "build", "-o", path, "github.com/vcard/terraform-provider-vcard").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building the provider: %w: %s", err, output)
-	}
-	return path, nil
-})
-
-// Run runs the tests of a package, and removes what Program built for them.
+// Run runs the tests of a package, and removes the programs that were built for them.
 func Run(m *testing.M) {
 	m.Run()
 	_ = os.RemoveAll(programFolder())
@@ -200,7 +217,7 @@ type Process struct {
 // interrupts it. The log goes to stderr; arguments are further flags.
 func StartProcess(t testing.TB, stderr io.Writer, arguments ...string) *Process {
 	t.Helper()
-	running := Must(process.Start(t.Context(), Program(t), stderr, arguments...))
+	running := Must(process.Start(t.Context(), Vcard(t), stderr, arguments...))
 	t.Cleanup(func() { _ = running.Wait() })
 	p := &Process{NewClient(t, running.Address), running}
 	if WithQuirks() {
