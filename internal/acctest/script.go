@@ -120,8 +120,13 @@ func startScript(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
+	sockets, err := os.MkdirTemp(socketFolder(), "vcard-")
+	if err != nil {
+		return err
+	}
+	env.Defer(func() { _ = os.RemoveAll(sockets) }) // a provider that was killed leaves its own
 	for name, value := range map[string]string{
-		"EXAMPLES": examples, "SERVICE": service.URL, "VCARD_BASE_URL": service.URL, "VCARD_API_KEY": service.Key,
+		socketVariable: sockets, "EXAMPLES": examples, "SERVICE": service.URL, "VCARD_BASE_URL": service.URL, "VCARD_API_KEY": service.Key,
 		"TF_CLI_CONFIG_FILE": filepath.Join(s.folder, "cli.tfrc"), "TF_CLI_ARGS": "-no-color", "TF_IN_AUTOMATION": "1", "TF_INPUT": "0",
 		"CHECKPOINT_DISABLE": "1", "GOGC": "off", "GOMEMLIMIT": "1GiB",
 	} {

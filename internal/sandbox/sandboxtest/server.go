@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -195,10 +197,42 @@ func programFolder() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("vcard-program-%d", os.Getpid()))
 }
 
-// Run runs the tests of a package, and removes the programs that were built for them.
-func Run(m *testing.M) {
-	m.Run()
+// Run runs the tests of a package, and removes the programs that were built for them. It fails
+// where a goroutine or a database of this module outlives the tests and what is to run at their end.
+func Run(m *testing.M, atEnd ...func()) {
+	code := m.Run()
+	for _, end := range atEnd {
+		end()
+	}
 	_ = os.RemoveAll(programFolder())
+	if code != 0 {
+		return // the test program ends with this code
+	}
+	if left := leftRunning(); len(left) > 0 {
+		fmt.Fprintf(os.Stderr, "FAIL: these goroutines outlive the tests:\n\n%s\n", strings.Join(left, "\n\n"))
+		os.Exit(1)
+	}
+}
+
+// leftRunning returns the stacks of all goroutines but its own in which something of this
+// module, or an open database, runs. It gives them a minute to end.
+func leftRunning() []string {
+	var left []string
+	for range 600 {
+		left = nil
+		stacks := make([]byte, 16<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		for _, stack := range strings.Split(string(stacks), "\n\n")[1:] {
+			if strings.Contains(stack, "terraform-provider-vcard/internal/") || strings.Contains(stack, "database/sql.(*DB)") {
+				left = append(left, stack)
+			}
+		}
+		if len(left) == 0 {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return left
 }
 
 // File returns what is in a file.
