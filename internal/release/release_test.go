@@ -5,6 +5,8 @@ package release_test
 
 import (
 	"errors"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
@@ -91,4 +94,61 @@ echo "go: errors parsing go.mod: invalid go version" >&2; exit 1`
 			sandboxtest.Says(t, "make", string(said), test.says...)
 		})
 	}
+}
+
+// A running vcard and an initialized folder survive make mirror of a later version.
+func TestMirrorWhileRunning(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("NOT RUN: make test-all builds the mirror twice")
+	}
+	cli := os.Getenv("TF_ACC_TERRAFORM_PATH")
+	if cli == "" {
+		t.Skip("needs TF_ACC_TERRAFORM_PATH")
+	}
+	bin, folder := t.TempDir(), t.TempDir()
+	mirror := func(version string) {
+		t.Helper()
+		command := exec.CommandContext(t.Context(), "make", "mirror", "BIN="+bin, "VERSION="+version)
+		command.Dir = "../.."
+		command.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=")
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("make mirror: %v: %s", err, output)
+		}
+	}
+	terraform := func(args ...string) string {
+		t.Helper()
+		command := exec.CommandContext(t.Context(), cli, args...)
+		command.Dir = folder
+		command.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+filepath.Join(bin, "mirror.tfrc"), "CHECKPOINT_DISABLE=1")
+		output, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("terraform %v: %v: %s", args, err, output)
+		}
+		return string(output)
+	}
+	write(t, filepath.Join(folder, "main.tf"), `
+terraform {
+  required_providers {
+    vcard = { source = "vcard/vcard" }
+  }
+}
+
+provider "vcard" {
+  sandbox = { path = "sandbox.db" }
+}
+
+data "vcard_wallet_balance" "now" {}
+`)
+	mirror("0.1.1")
+	terraform("init", "-input=false")
+	sandbox := sandboxtest.Must(process.Start(t.Context(), filepath.Join(bin, "vcard"), io.Discard, "--data=:memory:"))
+	t.Cleanup(func() { _ = sandbox.Interrupt() })
+
+	mirror("0.1.2")
+	sandboxtest.NewClient(t, sandbox.Address).Get("/cards").OK(http.StatusOK)
+	sandboxtest.Equal(t, "the new version", run(t, "", filepath.Join(bin, "vcard"), "version"), "vcard 0.1.2")
+	terraform("plan", "-input=false")
+	sandboxtest.Says(t, "terraform version", terraform("version"), "vcard/vcard v0.1.1")
+	sandboxtest.Says(t, "init -upgrade", terraform("init", "-input=false", "-upgrade"), "v0.1.2")
 }
