@@ -175,6 +175,9 @@ func (s *Statement) WriteText(w io.Writer) error {
 	for _, part := range s.Wallet.parts() {
 		b.WriteString(part.line("  %-20s %14s\n"))
 	}
+	for _, balance := range s.balanceLines() {
+		fmt.Fprintf(&b, "  %-23s %11s\n", balance[0], balance[1])
+	}
 	fmt.Fprintf(&b, "\n%s\n", s.counts())
 	widest := 0
 	for _, card := range s.Cards {
@@ -217,6 +220,9 @@ func (s *Statement) WriteMarkdown(w io.Writer) error {
 	b.WriteString("\n| movement | USD |\n|---|---:|\n")
 	for _, part := range s.Wallet.parts() {
 		b.WriteString(part.line("| %s | %s |\n"))
+	}
+	for _, balance := range s.balanceLines() {
+		fmt.Fprintf(&b, "| %s | %s |\n", balance[0], balance[1])
 	}
 	fmt.Fprintf(&b, "\n%s\n", s.counts())
 	bullets(&b, "Not known yet", texts(s.Unknown))
