@@ -217,7 +217,7 @@ func TestScripts(t *testing.T) {
 // history configures the provider with a service of this many transactions in pages of a
 // thousand, of so many cards, in two currencies and with a type that is not documented.
 // It calls asked before each page.
-func history(t *testing.T, count, cards int, asked func()) *acctest.Protocol {
+func history(t testing.TB, count, cards int, asked func()) *acctest.Protocol {
 	t.Helper()
 	const perPage = 1000
 	types := []string{"authorization", "settlement", "refund", "decline", "chargeback"}
