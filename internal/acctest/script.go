@@ -109,6 +109,10 @@ func startScript(env *testscript.Env) error {
 	if !ok {
 		return errors.New("the test is no *testing.T")
 	}
+	main, err := os.ReadFile(filepath.Join(env.WorkDir, "main.tf"))
+	if err == nil && strings.Contains(string(main), "terraform_data") && !Has("1.4.0", "1.6.0") {
+		t.Skip("needs terraform_data, which came with Terraform 1.4")
+	}
 	prepareCLI()
 	clock := new(Clock)
 	s := &script{t: t, clock: clock, service: StartOn(t, clock, contract.RequestsOnly()), folder: filepath.Join(env.WorkDir, ".tmp")}

@@ -42,6 +42,7 @@ resource "vcard_card" "test" {
 
 func TestUnknownConfigurationDefers(t *testing.T) {
 	t.Parallel()
+	acctest.Needs(t, "1.4.0", "1.6.0") // terraform_data
 	s := acctest.Start(t)
 	unknown := fmt.Sprintf("resource \"terraform_data\" \"url\" {\n  input = %q\n}\nprovider \"vcard\" {\n  base_url = terraform_data.url.output\n  api_key = %q\n}\n", s.URL, s.Key)
 	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: acctest.Factories(t), Steps: []resource.TestStep{{Config: unknown + card}}})
