@@ -11,140 +11,61 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
-	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
 // Transactions returns the transactions that the filter selects, newest first, each once,
-// and ends with the first error. Those that arrive while it reads neither repeat nor hide
-// another. It holds some thousands at a time, and ends with the operation's own time.
+// and ends with the first error. Pages are read one after the other, as they are asked for:
+// a list that grows at its front meanwhile repeats transactions, and hides none.
 func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) iter.Seq2[Transaction, error] {
 	return func(yield func(Transaction, error) bool) {
-		r, end := &transactionReader{pages: c.transactionPages(filter), ahead: 2}, c.Deadline(ctx)
-		for next := 1; ; {
-			pages, err := r.read(ctx, next)
-			if err == nil && !c.clock.Now().Before(end) {
-				err = fmt.Errorf("list transactions: the list has no end that is reached in its time: %d pages were read, and each leads to another; ask for a shorter period", next)
+		pages := c.transactionPages(filter)
+		deadline := c.Deadline(ctx)
+		var seen seenIDs
+		newest := "" // the front of the list that the pages follow
+		oldest := "" // that was read
+		for number := 1; ; number++ {
+			page, err := pages.read(ctx, number)
+			if err == nil && !c.clock.Now().Before(deadline) {
+				err = fmt.Errorf("list transactions: the end of the list was not reached in time: %d pages were read, and more follow; ask for a shorter period", number)
 			}
 			if err != nil {
 				yield(Transaction{}, err)
 				return
 			}
-			for _, page := range pages {
-				if len(page) == 0 {
-					return
-				}
-				ends := [2]string{page[0].ID, page[len(page)-1].ID}
-				unseen := r.seen.addPage(page)
-				for _, transaction := range unseen {
-					if filter.selects(transaction) && !yield(transaction, nil) {
-						return
-					}
-				}
-				if len(unseen) > 0 {
-					r.oldest, r.ending = ends[1], 1
-					continue
-				}
-				isEnd, err := r.isEnd(ctx, ends)
-				if err != nil {
-					yield(Transaction{}, err)
-				}
-				if err != nil || isEnd {
+			if number == 1 {
+				newest = newestOf(page)
+			}
+			if len(page) == 0 {
+				return
+			}
+			unseen := seen.addPage(page)
+			for _, transaction := range unseen {
+				if filter.selects(transaction) && !yield(transaction, nil) {
 					return
 				}
 			}
-			next += len(pages)
+			last := page[len(page)-1].ID
+			if len(unseen) > 0 {
+				oldest = last
+				continue
+			}
+			// Past the end some services repeat the first page or the last one. A list that
+			// has grown by pages repeats pages too, up to the oldest transaction that was
+			// read, and its front is another one now.
+			front, err := pages.read(ctx, 1)
+			if err != nil {
+				yield(Transaction{}, err)
+				return
+			}
+			if newestOf(front) == newest {
+				return
+			}
+			if last == oldest || page[0].ID == newestOf(front) {
+				newest = newestOf(front)
+			}
 		}
 	}
-}
-
-// maxAhead bounds the pages of MaxPerPage that are read side by side, and the larger ones
-// of a service with another idea of a page to as many transactions.
-const maxAhead = 16
-
-// transactionReader reads pages of a list that grows at its front meanwhile. Read in order,
-// pages overlap then and hide nothing. Side by side, a transaction may fall between a later
-// page from before an arrival and an earlier one from after it: so after a batch the front
-// is looked at, and a batch during which it has moved is read again in order.
-type transactionReader struct {
-	pages  *transactionPages
-	seen   seenIDs
-	newest string // at the last look at the front
-	full   bool   // pages are as long as the service makes them
-	ahead  int    // pages of the next batch
-
-	oldest string // the last one of a page that brought something
-	ending int    // pages that end with it, since the front was seen to move
-}
-
-// isEnd reports whether a page that brought nothing, of this first and last one, is past the
-// end of the list: there some services repeat the first page or the last one. While the front
-// holds still no other page does. Any further one repeats what has moved onto it.
-func (r *transactionReader) isEnd(ctx context.Context, ends [2]string) (bool, error) {
-	if ends[1] == r.oldest {
-		r.ending++
-	}
-	if ends[0] != r.newest && r.ending < 2 {
-		return false, nil
-	}
-	moved, err := r.hasMoved(ctx)
-	return !moved, err
-}
-
-func (r *transactionReader) read(ctx context.Context, number int) ([][]Transaction, error) {
-	if number == 1 || !r.full {
-		page, err := r.pages.read(ctx, number)
-		if number == 1 {
-			r.newest = newestOf(page)
-		}
-		// A short first page is the last one, or the service has its own idea of
-		// a full page: the second tells.
-		r.full = number > 1 || len(page) >= MaxPerPage
-		return [][]Transaction{page}, err
-	}
-	if r.ahead == 1 {
-		r.ahead = 2
-		return r.batch(ctx, number, 1, 1)
-	}
-	pages, err := r.batch(ctx, number, r.ahead, r.ahead)
-	if err != nil {
-		return nil, err
-	}
-	if moved, err := r.hasMoved(ctx); err != nil {
-		return nil, err
-	} else if moved {
-		r.ahead /= 2
-		return r.batch(ctx, number, len(pages), 1)
-	}
-	r.ahead = min(2*r.ahead, maxAhead, max(2, maxAhead*MaxPerPage/max(1, len(pages[0]))))
-	return pages, nil
-}
-
-// batch reads so many pages, so many at once: in order, where that is one.
-func (r *transactionReader) batch(ctx context.Context, number, count, atOnce int) ([][]Transaction, error) {
-	pages := make([][]Transaction, count)
-	group, together := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for i := range pages {
-		group.Go(func() (err error) {
-			defer crash.Catch(&err)
-			pages[i], err = r.pages.read(together, number+i)
-			return err
-		})
-	}
-	return pages, group.Wait()
-}
-
-// hasMoved looks at the front, and reports whether it is another than at the last look.
-func (r *transactionReader) hasMoved(ctx context.Context) (bool, error) {
-	page, err := r.pages.read(ctx, 1)
-	moved := newestOf(page) != r.newest
-	if r.newest = newestOf(page); moved {
-		r.ending = 0
-	}
-	return moved, err
 }
 
 func newestOf(page []Transaction) string {
