@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -110,6 +111,17 @@ func (r *cardReader) lastShownIn(reading int) int {
 	return count
 }
 
+// shownSince counts the different cards that this reading and those after it have shown.
+func (r *cardReader) shownSince(reading int) int {
+	count := 0
+	for _, known := range r.seen {
+		if known.reading >= reading {
+			count++
+		}
+	}
+	return count
+}
+
 // readCards passes the cards that the filter selects, with those that this process has just
 // issued. It reports whether it came to the end of the list.
 func (r *cardReader) readCards(ctx context.Context, filter CardFilter) bool {
@@ -159,19 +171,24 @@ func (r *cardReader) passUnlisted(ctx context.Context, filter CardFilter, own []
 	return true
 }
 
-// readList visits the cards of a list, and again those that a further reading of it shows:
-// a list that cards have left meanwhile is read again. It reports whether it came to the
-// end; an error is yielded.
+// readList visits the cards of a list, and again those that a further reading of it shows.
+// A list is read again if cards have left it meanwhile, or if its pages repeat cards and,
+// over all readings, fewer were shown than the service counts. It reports whether it came
+// to the end of a whole list; an error is yielded.
 func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) bool {
 	const mostReadings = 10
 	bounds := listing{end: r.client.Deadline(ctx)}
+	first := r.reading + 1
+	var smallest *int // total
+	var list cardReading
 	for range mostReadings {
 		r.reading++
-		var list cardReading
+		list = cardReading{}
 		for !list.ended && !list.moved {
 			page, err := r.client.ListCards(ctx, filter, list.pages+1, MaxPerPage)
 			if list.counted && (transport.IsNotFound(err) || isBadRequest(err)) {
-				return true // past the end, in the words of some services
+				list.ended = true // this page is past the end, in the words of some services
+				break
 			}
 			if err == nil {
 				err = bounds.add(page, r.client.clock.Now())
@@ -179,6 +196,9 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 			if err != nil {
 				r.yield(CardListItem{}, err)
 				return false
+			}
+			if page.Total != nil && (smallest == nil || *page.Total < *smallest) {
+				smallest = page.Total
 			}
 			fresh := r.see(page)
 			list.add(page, len(fresh))
@@ -191,11 +211,16 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 				}
 			}
 		}
-		if list.ended {
+		isShort := list.repeated && smallest != nil && r.shownSince(first) < *smallest
+		if list.ended && !isShort {
 			return true
 		}
 	}
-	r.yield(CardListItem{}, errors.New("list cards: the list changes while it is read, so often that no reading of it is whole; try again when fewer cards are changed"))
+	err := errors.New("list cards: the list changes while it is read, so often that no reading of it is whole; try again when fewer cards are changed")
+	if list.ended {
+		err = fmt.Errorf("list cards: the service counts %d cards, and its pages repeat some and show only %d of them in %d readings; report it to the service's support", *smallest, r.shownSince(first), mostReadings)
+	}
+	r.yield(CardListItem{}, err)
 	return false
 }
 
@@ -223,6 +248,7 @@ type cardReading struct {
 	read  int // cards, with those that came twice
 	total int // at the last page
 
+	repeated  bool // a page has shown cards again
 	uncounted bool // a page had no total, or one that contradicts it
 	counted   bool // the pages have all that are counted
 	moved     bool // a card has left the list since the page before
@@ -237,6 +263,9 @@ func (w *cardReading) add(page CardPage, fresh int) {
 	}
 	if page.Total == nil || page.IsBeyond(w.read) {
 		w.uncounted = true
+	}
+	if fresh < len(page.Data) {
+		w.repeated = true
 	}
 	w.read += len(page.Data)
 	if w.uncounted { // nothing tells whether the list has moved

@@ -73,7 +73,8 @@ func (f *Fleet) Read(ctx context.Context, id string, last api.CardStatus) (Card,
 	var summary api.CardSummary
 	var err error
 	f.mu.Lock()
-	f.wait(func() { summary, err = f.get(ctx, id, known == absent) })
+	unlisted := known == absent && f.active.isWhole() && f.frozen.isWhole()
+	f.wait(func() { summary, err = f.get(ctx, id, unlisted) })
 	f.mu.Unlock()
 	return f.asOfNow(summary.CardListItem), err
 }

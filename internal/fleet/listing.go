@@ -53,6 +53,9 @@ type contents struct {
 	disputed map[string]bool // seen twice, with different content
 	pages    int             // 0 while unknown
 	size     int             // of a full one
+	total    int             // cards, by the first page
+	repeated bool            // pages have shown a card again
+	changed  bool            // pages have different totals
 	fetched  map[int]bool    // by number
 	closed   bool            // no more pages: one has failed, or they cannot be relied on
 	walked   bool            // read to the end, one page after the other
@@ -105,13 +108,27 @@ func (l *listing) lookup(id string) (Card, presence) {
 	switch {
 	case ok && !l.disputed[id] && (card.Status == api.StatusActive || card.Status == api.StatusFrozen):
 		return card, present
-	case !ok && l.pages > 0 && l.missing() == 0:
+	case !ok && l.hasPages():
 		return Card{}, absent
 	}
 	return Card{}, uncertain
 }
 
 func (l *listing) missing() int { return l.pages - len(l.fetched) }
+
+// hasPages reports whether all pages are there. They may still be of different moments.
+func (l *listing) hasPages() bool { return l.pages > 0 && l.missing() == 0 }
+
+// isWhole reports whether no card of the list can be missing. Pages that repeat cards, and
+// show fewer than are counted, have no fixed order. Pages with different totals are of
+// different moments: a card may have moved from one to another.
+func (l *listing) isWhole() bool {
+	if l.walked {
+		return true
+	}
+	isShort := l.repeated && len(l.cards) < l.total
+	return l.hasPages() && !l.changed && !isShort
+}
 
 // fetchMore starts fetching the pages that are missing, unless that costs too much.
 func (l *listing) fetchMore(ctx context.Context) bool {
@@ -143,10 +160,10 @@ func (l *listing) readWhole(ctx context.Context) error {
 		}
 		l.renew("")
 		switch {
-		case l.walked, l.pages > 0 && l.missing() == 0:
+		case l.isWhole():
 			return nil
 		case l.fetch != nil:
-		case l.closed:
+		case l.closed, l.hasPages():
 			l.start(ctx, l.walk)
 		case l.pages == 0:
 			l.start(ctx, l.fetchFirst)
@@ -169,6 +186,9 @@ func (l *listing) addPage(number int, page api.CardPage) bool {
 	if l.pages == 0 {
 		size, total := page.Size(), page.Total
 		l.size = max(1, size)
+		if total != nil {
+			l.total = *total
+		}
 		if total == nil || size == 0 && *total > 0 || *total > api.MaxCardPages*l.size {
 			return false
 		}
@@ -183,6 +203,9 @@ func (l *listing) addPage(number int, page api.CardPage) bool {
 	if len(page.Data) == 0 {
 		l.pages = min(l.pages, number)
 	}
+	if page.Total != nil && *page.Total != l.total {
+		l.changed = true
+	}
 	l.fetched[number] = true
 	maps.DeleteFunc(l.fetched, func(number int, _ bool) bool { return number > l.pages })
 	return l.add(page.Data) || len(page.Data) == 0
@@ -191,6 +214,9 @@ func (l *listing) addPage(number int, page api.CardPage) bool {
 func (l *listing) add(cards []api.CardListItem) (news bool) {
 	for _, card := range cards {
 		known, ok := l.cards[card.ID]
+		if ok {
+			l.repeated = true
+		}
 		switch {
 		case !ok:
 			l.cards[card.ID], news = l.fleet.asOfNow(card), true
@@ -332,6 +358,9 @@ func (l *listing) walk(ctx context.Context) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	clear(l.cards)
+	clear(l.labels)
+	clear(l.disputed)
 	l.add(cards)
 	l.arrivedAt, l.walked = f.clock.Now(), true
 	return nil
