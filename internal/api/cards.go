@@ -2,11 +2,9 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
@@ -24,7 +22,7 @@ type CardPage struct {
 	Data    []CardListItem
 	Page    int
 	PerPage int
-	Total   *int // cards in all pages; nil when the service does not say, or says more than anybody has
+	Total   *int // cards in all pages; nil when the service does not say, or says more than MaxListedCards
 	bytes   int  // of the response
 }
 
@@ -42,34 +40,12 @@ func (p CardPage) IsBeyond(before int) bool {
 	return p.Total != nil && len(p.Data) > 0 && before+len(p.Data) > *p.Total
 }
 
-type listing struct {
-	pages, cards, bytes int
-
-	end time.Time // of its own time, by the client's clock
-}
-
-// What no list of cards holds, or takes.
-const (
-	maxListedCards = 200_000
-	maxListedBytes = 256 << 20
-)
-
-// add returns an error when a list with one more page has no end.
-func (l *listing) add(page CardPage, now time.Time) error {
-	l.pages++
-	l.cards += len(page.Data)
-	l.bytes += page.bytes
-	if l.pages <= MaxCardPages && l.cards <= maxListedCards && l.bytes <= maxListedBytes && now.Before(l.end) {
-		return nil
-	}
-	return fmt.Errorf("list cards: the list has no end: %d pages, %d cards in %d MB were read; check base_url, and report it to the service's support", l.pages, l.cards, l.bytes>>20)
-}
-
 // MaxPerPage is the most that a page holds (API §4).
 const MaxPerPage = 100
 
-// MaxCardPages hold more cards than an account has, be there 25 to a page.
-const MaxCardPages = 1_000
+// MaxListedCards is how many cards a list may have. The service's hourly limit leaves room
+// for about twice as many.
+const MaxListedCards = 500_000
 
 // ListCards returns one page of the cards that the filter selects, counted from 1,
 // with pages of a size of at most MaxPerPage.
@@ -84,7 +60,7 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 			cards, envelope, err := transport.DecodeList[CardListItem](body, requiredOfCard()...)
 			result = CardPage{Data: cards, Page: int(envelope.Page), PerPage: int(envelope.PerPage), bytes: len(body)}
 			if envelope.Total != nil {
-				if total := int(*envelope.Total); total <= MaxCardPages*MaxPerPage {
+				if total := int(*envelope.Total); total <= MaxListedCards {
 					result.Total = &total
 				}
 			}

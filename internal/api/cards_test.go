@@ -201,6 +201,29 @@ func TestCardsInNoOrderAreListed(t *testing.T) {
 	}
 }
 
+// As many cards are read as the service counts, be they more than 1,000 pages have.
+func TestManyCardsAreListed(t *testing.T) {
+	t.Parallel()
+	service := newMovingService(120_000)
+	if ids := walk(t, service); len(ids) != 120_000 || service.lists != 1_201 {
+		t.Errorf("%d cards are listed, after %d requests", len(ids), service.lists)
+	}
+}
+
+// A list of more cards than are documented is refused as that.
+func TestTooManyCards(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it reads half a million cards")
+	}
+	service := newMovingService(api.MaxListedCards + 1)
+	service.cap = 50_000
+	err := try(t.Context(), newClient(t, service, unlimited), "cards")
+	if err == nil || !strings.Contains(err.Error(), "more than 500000 cards") {
+		t.Errorf("after %d requests the list ended with %v", service.lists, err)
+	}
+}
+
 // A list that repeats cards and never shows as many as the service counts is an error, not
 // a short list. One that is given up early is not checked.
 func TestListOfFewerCardsThanAreCounted(t *testing.T) {

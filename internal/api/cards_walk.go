@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
@@ -177,7 +178,7 @@ func (r *cardReader) passUnlisted(ctx context.Context, filter CardFilter, own []
 // to the end of a whole list; an error is yielded.
 func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) bool {
 	const mostReadings = 10
-	bounds := listing{end: r.client.Deadline(ctx)}
+	deadline := r.client.Deadline(ctx)
 	first := r.reading + 1
 	var smallest *int // total
 	var list cardReading
@@ -190,9 +191,6 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 				list.ended = true // this page is past the end, in the words of some services
 				break
 			}
-			if err == nil {
-				err = bounds.add(page, r.client.clock.Now())
-			}
 			if err != nil {
 				r.yield(CardListItem{}, err)
 				return false
@@ -202,6 +200,10 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 			}
 			fresh := r.see(page)
 			list.add(page, len(fresh))
+			if err := list.checkBounds(r.client.clock.Now(), deadline); err != nil {
+				r.yield(CardListItem{}, err)
+				return false
+			}
 			if list.moved {
 				continue
 			}
@@ -246,6 +248,8 @@ type cardReading struct {
 	pages int
 	size  int // of the first page
 	read  int // cards, with those that came twice
+	shown int // different cards
+	bytes int // of the responses
 	total int // at the last page
 
 	repeated  bool // a page has shown cards again
@@ -268,6 +272,8 @@ func (w *cardReading) add(page CardPage, fresh int) {
 		w.repeated = true
 	}
 	w.read += len(page.Data)
+	w.shown += fresh
+	w.bytes += page.bytes
 	if w.uncounted { // nothing tells whether the list has moved
 		w.counted = false
 		w.ended = fresh == 0
@@ -279,5 +285,24 @@ func (w *cardReading) add(page CardPage, fresh int) {
 	}
 	w.total = *page.Total
 	w.counted = w.read >= w.total
-	w.ended = len(page.Data) == 0 || w.counted && len(page.Data) != w.size
+	w.ended = len(page.Data) == 0 || w.counted && (fresh == 0 || len(page.Data) != w.size)
+}
+
+// checkBounds returns an error for a list that is too large, or that does not come to an
+// end: after some pages it has to show two new cards a page, on average. The bounds are
+// documented in the guide on limits.
+func (w *cardReading) checkBounds(now, deadline time.Time) error {
+	const (
+		maxBytes   = 256 << 20
+		freePages  = 100
+		minPerPage = 2
+	)
+	if w.shown > MaxListedCards {
+		return fmt.Errorf("list cards: the service lists more than %d cards; select fewer by status or bin_id", MaxListedCards)
+	}
+	isStuck := w.pages > freePages && w.shown < minPerPage*w.pages
+	if isStuck || w.bytes > maxBytes || !now.Before(deadline) {
+		return fmt.Errorf("list cards: the list has no end: %d pages with %d different cards in %d MB were read; check base_url, and report it to the service's support", w.pages, w.shown, w.bytes>>20)
+	}
+	return nil
 }

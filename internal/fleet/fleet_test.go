@@ -570,7 +570,7 @@ func TestLabelled(t *testing.T) {
 		"no total":            {change: func(s *source) { s.noTotal = true }, lists: 6},
 		"a total of the page": {change: func(s *source) { s.ofPage = true }, lists: 6},
 		"a total of more":     {change: func(s *source) { s.counts = 10_000 }, lists: 2 + 2*16, most: 2 + 4*16},
-		"a total past paging": {change: func(s *source) { s.counts = 200_000 }, lists: 6},
+		"a total past paging": {change: func(s *source) { s.counts = 600_000 }, lists: 6},
 		"no pages":            {change: func(s *source) { s.onePage = true }, fewer: true, lists: 3, most: 10},
 		"a refresh without":   {change: func(s *source) { s.onePage = true }, read: true, fewer: true, lists: 1, most: 100},
 		"no order":            {change: func(s *source) { s.shuffle = true }, lists: 4},

@@ -189,7 +189,7 @@ func (l *listing) addPage(number int, page api.CardPage) bool {
 		if total != nil {
 			l.total = *total
 		}
-		if total == nil || size == 0 && *total > 0 || *total > api.MaxCardPages*l.size {
+		if total == nil || size == 0 && *total > 0 || *total > api.MaxListedCards {
 			return false
 		}
 		l.pages = max(1, (*total+size-1)/l.size)
