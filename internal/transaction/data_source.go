@@ -30,15 +30,21 @@ func NewDataSource() datasource.DataSource {
 }
 
 type model struct {
-	CardID       types.String                  `tfsdk:"card_id"`
-	Type         types.String                  `tfsdk:"type"`
-	From         types.String                  `tfsdk:"from"`
-	To           types.String                  `tfsdk:"to"`
-	MaxResults   types.Number                  `tfsdk:"max_results"`
-	Transactions []transaction                 `tfsdk:"transactions"`
-	Truncated    types.Bool                    `tfsdk:"truncated"`
-	Summary      map[string]summary            `tfsdk:"summary"`
-	ByCard       map[string]map[string]summary `tfsdk:"by_card"`
+	CardID       types.String           `tfsdk:"card_id"`
+	Type         types.String           `tfsdk:"type"`
+	From         types.String           `tfsdk:"from"`
+	To           types.String           `tfsdk:"to"`
+	MaxResults   types.Number           `tfsdk:"max_results"`
+	Transactions []transaction          `tfsdk:"transactions"`
+	Truncated    types.Bool             `tfsdk:"truncated"`
+	Summary      map[string]summary     `tfsdk:"summary"`
+	ByCard       map[string]cardSummary `tfsdk:"by_card"`
+}
+
+// cardSummary is an object with one attribute: generators of code for other languages, such
+// as CDK for Terraform, cannot express a map of maps of objects.
+type cardSummary struct {
+	Summary map[string]summary `tfsdk:"summary"`
 }
 
 type transaction struct {
@@ -104,9 +110,9 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 		}
 	}
 	m.Truncated = types.BoolValue(count > limit)
-	m.Summary, m.ByCard = all.summaries(), make(map[string]map[string]summary, len(byCard))
+	m.Summary, m.ByCard = all.summaries(), make(map[string]cardSummary, len(byCard))
 	for card, sums := range byCard {
-		m.ByCard[card] = sums.summaries()
+		m.ByCard[card] = cardSummary{Summary: sums.summaries()}
 	}
 	if unread > 0 {
 		diags.AddWarning(fmt.Sprintf("Transactions that are in no sum: %d", unread),
@@ -177,9 +183,15 @@ func about() schema.Schema {
 				Computed: true, NestedObject: summaryObject(),
 				MarkdownDescription: "What all transactions that pass the filters add up to, by currency code. A currency without transactions has no entry.",
 			},
-			"by_card": schema.MapAttribute{
-				Computed: true, ElementType: types.MapType{ElemType: summaryObject().Type()},
-				MarkdownDescription: "The same sums by card id and then by currency code, as in `by_card[\"card_…\"][\"USD\"].net_spend`. A card without transactions has no entry.",
+			"by_card": schema.MapNestedAttribute{
+				Computed: true,
+				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+					"summary": schema.MapNestedAttribute{
+						Computed: true, NestedObject: summaryObject(),
+						MarkdownDescription: "What the card's transactions that pass the filters add up to, by currency code.",
+					},
+				}},
+				MarkdownDescription: "The same sums by card id, as in `by_card[\"card_…\"].summary[\"USD\"].net_spend`. A card without transactions has no entry.",
 			},
 		},
 	}

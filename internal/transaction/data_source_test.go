@@ -114,7 +114,9 @@ func TestTransactions(t *testing.T) {
 		config += fmt.Sprintf("data %q \"test%d\" {\n %s\n}\n", typeName, i, c.filters)
 		byCard := map[string]knownvalue.Check{}
 		for card, of := range c.byCard {
-			byCard[card] = knownvalue.MapExact(map[string]knownvalue.Check{"USD": sums(of)})
+			byCard[card] = knownvalue.ObjectExact(map[string]knownvalue.Check{
+				"summary": knownvalue.MapExact(map[string]knownvalue.Check{"USD": sums(of)}),
+			})
 		}
 		address := fmt.Sprintf("data.%s.test%d", typeName, i)
 		checks = append(checks,
@@ -203,7 +205,7 @@ func TestSummaryByCurrency(t *testing.T) {
 		Config: s.Provider() + fmt.Sprintf("data %q \"test\" {}", typeName),
 		ConfigStateChecks: []statecheck.StateCheck{
 			acctest.Is(address, "summary", knownvalue.MapPartial(all)),
-			statecheck.ExpectKnownValue(address, tfjsonpath.New("by_card").AtMapKey("card_1"), knownvalue.MapPartial(all)),
+			statecheck.ExpectKnownValue(address, tfjsonpath.New("by_card").AtMapKey("card_1").AtMapKey("summary"), knownvalue.MapPartial(all)),
 			statecheck.ExpectKnownValue(address, unread, knownvalue.Null()),
 		},
 	}))

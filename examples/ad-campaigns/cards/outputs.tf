@@ -14,7 +14,7 @@ output "spend" {
   description = "What each campaign has cost, in USD."
   value = {
     for name, card in vcard_card.campaign : name =>
-    try(data.vcard_transactions.all.by_card[card.id]["USD"].net_spend, 0)
+    try(data.vcard_transactions.all.by_card[card.id].summary["USD"].net_spend, 0)
   }
 }
 

@@ -10,7 +10,7 @@ output "net_spend_march" {
 
 output "net_spend_march_by_card" {
   description = "What each card cost in March, in USD."
-  value       = { for card, sums in data.vcard_transactions.march.by_card : card => try(sums["USD"].net_spend, 0) }
+  value       = { for card, sums in data.vcard_transactions.march.by_card : card => try(sums.summary["USD"].net_spend, 0) }
 }
 
 data "vcard_transactions" "declines" {
