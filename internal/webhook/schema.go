@@ -134,6 +134,7 @@ func checkEvents(set types.Set, diags *diag.Diagnostics) {
 // may hold a token.
 func httpsURL(text string) string {
 	var got string
+	address, _, _ := strings.Cut(text, "?") // the query may hold an address of its own
 	switch u, err := url.Parse(text); {
 	case strings.TrimSpace(text) != text:
 		got = "one with spaces or line breaks around it"
@@ -145,12 +146,18 @@ func httpsURL(text string) string {
 		got = "one that begins with " + u.Scheme + ":"
 	case u.Hostname() == "":
 		got = "one without a host"
+	case strings.Contains(text, " "):
+		got = "one with a space"
+	case strings.Contains(text, "$"):
+		got = "one with a $, as of a variable that was not filled in"
+	case strings.Contains(strings.TrimPrefix(address, "https://"), "://"):
+		got = "one with a second scheme"
 	case u.User != nil:
 		got = "one with a user name or a password"
 	case strings.Contains(text, "#"):
 		got = "one with a fragment (#)"
 	case !isPort(u.Port()):
-		got = "one with a port over 65535"
+		got = "one with a port that is not between 1 and 65535"
 	default:
 		return ""
 	}
@@ -167,6 +174,6 @@ func oneLine(text string) string {
 
 // isPort takes a port of digits, as url.Parse leaves it, or none.
 func isPort(digits string) bool {
-	_, err := strconv.ParseUint(digits, 10, 16)
-	return digits == "" || err == nil
+	port, err := strconv.ParseUint(digits, 10, 16)
+	return digits == "" || err == nil && port > 0
 }
