@@ -99,6 +99,9 @@ func decodeCard[T any](body []byte, id string, into *T, required ...string) erro
 }
 
 func sameCard(requested, received string) error {
+	if requested != received && strings.EqualFold(requested, received) {
+		return &transport.ShapeError{Field: "id", Problem: "is " + received + ", the requested id in another case: use the id exactly as the dashboard shows it"}
+	}
 	if requested != received {
 		return errors.New("the response is about another card")
 	}

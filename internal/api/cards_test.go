@@ -105,6 +105,7 @@ func TestCardsThatMoveBetweenPagesAreListed(t *testing.T) {
 		"no total":                     {total: "null", listed: 450, requests: 6},
 		"no total, one page":           {total: "null", onePage: true, listed: 100, requests: 2},
 		"a total with a point":         {total: "450.0", listed: 450, requests: 5},
+		"counts as strings":            {total: `"450","per_page":"100","page":"1"`, listed: 450, requests: 5},
 		"a total of nothing":           {total: "0", listed: 450, requests: 6},
 		"a total below zero":           {total: "-1", listed: 450, requests: 6},
 		"a total of the page":          {total: "PAGE", listed: 450, requests: 6},

@@ -243,6 +243,8 @@ func TestRetryAfterIsFollowed(t *testing.T) {
 		"429 without":    {respond(429, ""), 500 * time.Millisecond, time.Second},
 		"503 as it says": {respond(503, "", "Retry-After", "17"), 17 * time.Second, 17 * time.Second},
 		"503 and a day":  {respond(503, "", "Retry-After", "86400"), time.Minute, time.Minute},
+		"429 and a year": {respond(429, "", "Retry-After", "31536000"), 500 * time.Millisecond, time.Second},
+		"503 and a year": {respond(503, "", "Retry-After", "31536000"), 250 * time.Millisecond, 500 * time.Millisecond},
 		"503 without":    {respond(503, ""), 250 * time.Millisecond, 500 * time.Millisecond},
 	} {
 		clock := newFakeClock()
@@ -296,7 +298,8 @@ func TestConnectionThatCannotBeMade(t *testing.T) {
 		"change":              {nobody, []string{"freeze"}, 5, "connection refused"},
 		"read after a change": {nobody, []string{"freeze", "wallet"}, 5, "connection refused"},
 		"broken handshake":    {"https://" + restarting.String(), []string{"freeze"}, 5, ""},
-		"untrusted":           {stranger.URL, []string{"freeze"}, 1, "certificate"},
+		"untrusted":           {stranger.URL, []string{"freeze"}, 1, "x509: certificate signed by unknown authority; if it is to be trusted, add its authority"},
+		"untrusted, secret":   {stranger.URL, []string{"details"}, 1, "x509: certificate signed by unknown authority; if it is to be trusted, add its authority"},
 	} {
 		client := newClient(t, nil, func(c *api.Config) { c.BaseURL = test.address + "/api/v1" })
 		var err error
@@ -318,6 +321,7 @@ func TestResponsesMayDiffer(t *testing.T) {
 		"strings":        `{"id":"card_1","bin_id":"bin_1","network":"visa","last4":"4242","status":"active","balance":"50.00","spending_limit":"1e2","label":"ads","created_at":"2026-03-01T12:00:00Z"}`,
 		"capitals":       strings.Replace(cardBody, "active", "ACTIVE", 1),
 		"other fields":   strings.Replace(cardBody, "}", `,"Balance":7,"ID":"card_2","ſtatus":"frozen"}`, 1),
+		"a BOM":          "\ufeff" + cardBody,
 		"unknown fields": strings.Replace(cardBody, "{", `{"balance_eur":1.234,"owner":{"a":[1]},`, 1),
 	} {
 		card, err := newClient(t, respond(200, body)).GetCard(t.Context(), "card_1")

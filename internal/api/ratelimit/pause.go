@@ -1,7 +1,6 @@
 package ratelimit
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -16,9 +15,9 @@ const (
 	// probeTime is how long the first request after a pause goes alone, so that
 	// not all callers run into the next rejection together.
 	probeTime = time.Second
-	// longestAsked stands for whatever a service asks that is longer: no call waits
-	// for its end.
-	longestAsked = 100 * 365 * 24 * time.Hour
+	// longestAsked is the longest wait that a service may mean: its limits are by the
+	// minute and by the hour.
+	longestAsked = 24 * time.Hour
 )
 
 // pause holds back the callers of a budget after the service has answered 429.
@@ -94,11 +93,16 @@ func Backoff(first, longest time.Duration, n int) time.Duration {
 	return d/2 + rand.N(d/2)
 }
 
-// RetryAfter reads a Retry-After header, in seconds or as a date; 0 is none.
+// RetryAfter reads a Retry-After header, in seconds or as a date. It returns 0, for the
+// caller's own backoff, if there is none, or one that makes no sense: it cannot be read, or
+// asks for more than a day.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
-	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
-		return time.Duration(min(seconds, uint64(longestAsked/time.Second))) * time.Second
+	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
+		if seconds < 0 || seconds > int64(longestAsked/time.Second) {
+			return 0
+		}
+		return time.Duration(seconds) * time.Second
 	}
 	at, err := http.ParseTime(text)
 	if err != nil {
@@ -107,6 +111,10 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		now = date // the service's own clock
 	}
+	wait := at.Sub(now)
+	if wait > longestAsked {
+		return 0
+	}
 	// Dates are cut to the second, so one second more has to pass.
-	return max(0, min(at.Sub(now), longestAsked)+time.Second)
+	return max(0, wait+time.Second)
 }

@@ -104,12 +104,16 @@ type List struct {
 	Total   *Count            `json:"total"`
 }
 
-// Count is a whole number, which some services write as 130.0.
+// Count is a whole number, which some services write as 130.0 or as "130".
 type Count int
 
-// UnmarshalJSON reads a whole number in any notation.
+// UnmarshalJSON reads a whole number in any notation, also as a string.
 func (c *Count) UnmarshalJSON(data []byte) error {
-	number, err := strconv.ParseFloat(string(data), 64)
+	var written json.Number
+	if err := json.Unmarshal(data, &written); err != nil {
+		return errors.New("not a whole number")
+	}
+	number, err := strconv.ParseFloat(written.String(), 64)
 	if err != nil || number != math.Trunc(number) {
 		return errors.New("not a whole number")
 	}

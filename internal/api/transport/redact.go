@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -95,6 +96,11 @@ func (e *quotedError) Error() string { return e.text }
 
 func (e *quotedError) Unwrap() error { return e.cause }
 
+const (
+	longestProblem = 500 // of a certificate
+	trustAdvice    = "; if it is to be trusted, add its authority to this system's certificates, or on Linux name its PEM file in SSL_CERT_FILE"
+)
+
 // lost words what kept a call from its response: what this machine says as it is, what
 // came as it may be quoted, and where that would hold secrets, by its kind alone.
 func (s scrubber) lost(x *Call, connected bool, err error) error {
@@ -104,12 +110,15 @@ func (s scrubber) lost(x *Call, connected bool, err error) error {
 	text := "what came is not an HTTP response"
 	timeout, isNet := errors.AsType[net.Error](err)
 	isTimeout := isNet && timeout.Timeout()
+	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	operation, isOperation := errors.AsType[*net.OpError](err)
 	switch {
 	case errors.Is(err, context.Canceled):
 		text = context.Canceled.Error()
 	case isOperation && (isTimeout || errors.As(err, new(*net.DNSError)) || errors.As(err, new(syscall.Errno))):
 		text = operation.Error()
+	case isCertificate: // made before anything secret was sent
+		text = shortened(s.own(cleaned(certificate.Error())), longestProblem) + trustAdvice
 	case isTimeout:
 		text = "no response came in time"
 	case !x.Secret:
