@@ -72,11 +72,11 @@ func (v Value) Err() error {
 	if v.err == nil {
 		return nil
 	}
-	bound := fmt.Sprintf("of at most %s", usd.Max)
 	if errors.Is(v.err, usd.ErrFraction) {
-		bound = "with at most two decimals"
+		return fmt.Errorf("must be an amount in USD with at most two decimals, got %s", v.ValueBigFloat().Text('g', 17))
 	}
-	return fmt.Errorf("must be an amount in USD %s, got %s", bound, v.ValueBigFloat().Text('g', 17))
+	// A number of 13 digits or more could be taken for a card number and redacted.
+	return fmt.Errorf("must be an amount in USD below 1e12, got %s", v.ValueBigFloat().Text('g', 4))
 }
 
 // Type returns Type.
