@@ -1,6 +1,8 @@
 package card_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -53,5 +55,24 @@ func TestMaxTakenPerPlanOfReplacement(t *testing.T) {
 		if got := diags.Errors() == ""; got != fits {
 			t.Errorf("max_taken_per_plan = %v: planned %t, want %t: %s", bound, got, fits, diags.Errors())
 		}
+	}
+}
+
+// The page of vcard_card lists the categories that the sandbox knows.
+func TestDocumentedCategories(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "resources", "card.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := acctest.Start(t).Post("/cards", object{"bin_id": bin, "amount": 50, "allowed_categories": []any{"nonsense"}})
+	_, list, found := strings.Cut(refused.Text("message"), "there are ")
+	if !found {
+		t.Fatalf("the sandbox lists no categories: %s", refused.Text("message"))
+	}
+	names := strings.Split(list, ", ")
+	documented := "`" + strings.Join(names[:len(names)-1], "`, `") + "` and `" + names[len(names)-1] + "`."
+	if !strings.Contains(string(page), documented) {
+		t.Errorf("the page does not list %s", documented)
 	}
 }

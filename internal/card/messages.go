@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
@@ -34,7 +35,7 @@ func withdrawsIntoTopUp(card model, after, below usd.Amount) string {
 // detail where that was told of all cards.
 func notKnown(card model, err error, s *session.Session) diag.Diagnostic {
 	title := "The service does not know " + card.name()
-	if s.Told("not known") > 0 && !s.Cards.HasFound() {
+	if !s.FirstTime(session.TopicUnknownCard, "") && !s.Cards.HasFound() {
 		return diag.NewErrorDiagnostic(title, "")
 	}
 	why := "So the API key may belong to another account, a sandbox may have another file, or something is wrong at the service. " +
@@ -100,24 +101,43 @@ func issued(card model, request api.IssueCardRequest, by api.Issuance, shown map
 	return diags
 }
 
-// mayBeIssuedAgain is true whatever the cards are, since some of the state may be unread.
-func mayBeIssuedAgain(cards []api.CardListItem) diag.Diagnostic {
-	const most = 10
-	names, block := nameOf(cards[0]), fmt.Sprintf(":\n\n  import {\n    to = vcard_card.NAME\n    id = %q\n  }", cards[0].ID)
-	if n := len(cards); n > 1 {
-		var ids []string
-		for _, card := range cards[:min(n, most)] {
-			ids = append(ids, card.ID)
-		}
-		if n > most {
-			ids = append(ids, fmt.Sprintf("and %d more", n-most))
-		}
-		names, block = strings.Join(ids, ", "), "."
+// labelExists warns of live cards that have the label of a new card.
+func labelExists(cards []api.CardListItem) diag.Diagnostic {
+	text := capitalized(nameOf(cards[0])) + " already has this label."
+	if more := len(cards) - 1; more > 0 {
+		text = fmt.Sprintf("%s and %d more already have this label.", capitalized(nameOf(cards[0])), more)
 	}
-	return diag.NewWarningDiagnostic("Live cards that this plan may issue once more",
-		"They have the label of a new card, or one that was generated: "+names+".\n\n"+
-			"A live card is in this state under another address (write moved), the original of a copied block (give the copy another label), being replaced by this very apply (nothing to do), "+
-			"or left by a run that was cut off: import it. vcard statement --no-unmanaged tells which are in no state, and writes the import blocks"+block)
+	text += " Applying this plan issues another card." +
+		"\n\nTerraform shows one of these warnings and counts the rest; `vcard statement --no-unmanaged` lists all of them with import blocks." +
+		"\n\nWrong workspace or lost state: do not apply. Renamed resource: add a moved block. Two cards wanted: use different labels. " +
+		"If this plan replaces that card, no action is needed."
+	return diag.NewAttributeWarningDiagnostic(path.Root("label"), "Card with this label already exists", text)
+}
+
+// unfreezes warns of a plan that unfreezes a card which Terraform did not freeze.
+func unfreezes(card model) diag.Diagnostic {
+	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), "This plan unfreezes "+card.name(),
+		"The card was frozen since the last apply: by the service, if its balance fell below auto_freeze_at, or by someone. "+
+			"The configuration says frozen = false, so applying this plan unfreezes it.\n\nTo keep the card frozen, set frozen = true.")
+}
+
+// generatedLabelsExist warns of live cards that an interrupted run may have left.
+func generatedLabelsExist(count int, prefix string) diag.Diagnostic {
+	cards := fmt.Sprintf("%d live cards have labels that were", count)
+	if count == 1 {
+		cards = "1 live card has a label that was"
+	}
+	return diag.NewWarningDiagnostic("Cards with generated labels already exist", fmt.Sprintf(
+		"%s generated with the prefix %q within the last week. They may be in this state, in another workspace, or left by an interrupted run."+
+			"\n\nIf a run was interrupted or the state was lost, do not apply. `vcard statement --no-unmanaged` lists the cards that are in no state with import blocks. "+
+			"To have each new card compared by itself, write labels.", cards, prefix))
+}
+
+func labelsNotRead(err error) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("Labels of new cards were not checked",
+		"This plan issues cards, and the live cards could not be listed: a card with the same label may already exist. "+
+			session.ErrorDiagnostic("list the live cards", err).Detail()+
+			"\n\nIf an earlier run was interrupted, plan again before you apply.")
 }
 
 // followAdvice is how the configuration takes over what the service shows, where it may.

@@ -250,6 +250,8 @@ type privateState struct {
 	DefaultLimit bool `json:"default_limit,omitempty"`
 	// Month is that of the last refresh.
 	Month reconcile.Month `json:"month,omitempty"`
+	// FrozenOutside says that the last refreshes saw the card become frozen outside Terraform.
+	FrozenOutside bool `json:"frozen_outside,omitempty"`
 	// JustImported spares the read with which Terraform follows an import.
 	JustImported bool `json:"just_imported,omitempty"`
 	// Replaced is the card as it was planned: core plans a replacement a second
@@ -257,6 +259,16 @@ type privateState struct {
 	Replaced *replacedCard `json:"replaced,omitempty"`
 	// NextCost is what the card that replaces this one takes, in USD; 0 with create_before_destroy.
 	NextCost usd.Amount `json:"next_cost,omitzero"`
+}
+
+// noteFrozen notes whether a card that was not frozen has become frozen. It only serves a
+// warning: without the note, the plan still shows that it unfreezes the card.
+func (s *privateState) noteFrozen(before, now model) {
+	if !now.Frozen.ValueBool() {
+		s.FrozenOutside = false
+	} else if !before.Frozen.ValueBool() {
+		s.FrozenOutside = true
+	}
 }
 
 // replacedCard is a card that may be about to be replaced.

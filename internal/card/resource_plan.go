@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -21,7 +22,7 @@ import (
 // ModifyPlan decides what a plan shows and checks what can be known before money moves. What
 // it plans follows from its request alone, because apply plans again in another process.
 func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	p := planner{resource: r, diags: &resp.Diagnostics}
+	p := planner{resource: r, diags: &resp.Diagnostics, began: time.Now()}
 	if req.Private != nil {
 		p.private = readPrivateState(ctx, req.Private, p.diags)
 	}
@@ -34,6 +35,9 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	proposed := p.plan
 	p.private.NextCost = 0
 	p.checkLoad(ctx)
+	if !p.state.ID.IsNull() && r.session != nil {
+		r.session.NotePlanned(p.state.ID.ValueString())
+	}
 	switch {
 	case req.Plan.Raw.IsNull():
 		p.destroy(ctx)
@@ -86,7 +90,7 @@ func (p *planner) issue(ctx context.Context) {
 	}
 	planned := session.PlannedSpend{Taken: p.plan.issueCost()}
 	if replaced == nil {
-		p.addNewCard(ctx)
+		p.checkLabel(ctx)
 	} else {
 		planned.Again = true
 		planned.Returned = replaced.Balance
@@ -133,7 +137,7 @@ func (p *planner) checkBIN(ctx context.Context) {
 	}
 	bins, err := p.resource.session.Bins(ctx)
 	if err != nil {
-		p.diags.Append(p.resource.session.Untold(func() diag.Diagnostic {
+		p.diags.Append(p.resource.session.ErrorOnce(func() diag.Diagnostic {
 			return session.ErrorDiagnostic("check the BIN of "+newCardName(p.plan.Label), err)
 		})...)
 		return
@@ -157,6 +161,7 @@ type planner struct {
 	replacement         tfkit.Replacement
 	changes             []string // what replaces the card, with both values
 	diags               *diag.Diagnostics
+	began               time.Time // this plan
 }
 
 // warn is of one attribute. Its title is the same for all cards, so that Terraform folds them.
@@ -175,30 +180,47 @@ func (p *planner) spend(ctx context.Context, planned session.PlannedSpend) {
 	if p.state.ID.IsNull() {
 		planned.Card = newCardName(p.config.Label)
 	}
-	if !planned.Again {
-		p.diags.Append(p.resource.session.OfOnePlan()...)
-	}
 	p.diags.Append(p.resource.session.Spend(ctx, planned)...)
 }
 
-// addNewCard counts a card that is issued, and names live cards that it may be.
-func (p *planner) addNewCard(ctx context.Context) {
+// checkLabel warns of live cards that a new card may duplicate. Only a plan can tell: during
+// apply, Terraform does not say whether a new card replaces another.
+func (p *planner) checkLabel(ctx context.Context) {
 	s, label := p.resource.session, p.config.Label
-	if !s.IsPlanning() {
+	if !s.IsPlanning() || label.IsUnknown() {
 		return
 	}
-	p.diags.Append(s.AddNewCard(label.ValueString())...)
-	if label.IsUnknown() {
+	if !label.IsNull() && !s.FirstTime(session.TopicNewLabel, label.ValueString()) && s.FirstTime(session.TopicSharedLabel, label.ValueString()) {
+		p.warn("label", "Several new cards share a label",
+			"More than one new card of this plan is labelled %q. If the response to the creation of one of them is lost, its label does not tell it from the others. "+
+				"Give each card a label of its own, or leave label out.", label.ValueString())
+	}
+	newest, err := s.NewestCards(ctx)
+	if err != nil {
+		return // the call was cancelled
+	}
+	if newest.Err != nil {
+		if s.FirstTime(session.TopicLabelsNotRead, "") {
+			p.diags.Append(labelsNotRead(newest.Err))
+		}
 		return
 	}
-	cards, err := s.Unmanaged(ctx, label.ValueString(), !p.state.ID.IsNull())
-	switch {
-	case err != nil:
-		p.diags.AddWarning("Could not look for cards that an earlier run left behind",
-			"This plan issues cards, and whether the service has cards with their labels already is not known. If an earlier run was cut off, plan again before you apply. "+
-				session.ErrorDiagnostic("list the live cards", err).Detail())
-	case len(cards) > 0:
-		p.diags.Append(mayBeIssuedAgain(cards))
+	if newest.Truncated && s.FirstTime(session.TopicLabelsPartial, "") {
+		p.diags.AddWarning("Labels were checked against the newest 1,000 cards only",
+			"This account has more live cards. An older card may already have the label of a new one."+
+				"\n\n`vcard statement --no-unmanaged` compares with all of them.")
+	}
+	if label.IsNull() {
+		if newest.Generated > 0 && s.FirstTime(session.TopicGenerated, "") {
+			p.diags.Append(generatedLabelsExist(newest.Generated, s.LabelPrefix))
+		}
+		return
+	}
+	alike := slices.DeleteFunc(slices.Clone(newest.Labelled(label.ValueString())), func(card api.CardListItem) bool {
+		return card.ID == p.state.ID.ValueString() || s.MayBeTainted(card.ID, p.began)
+	})
+	if len(alike) > 0 {
+		p.diags.Append(labelExists(alike))
 	}
 }
 
@@ -232,9 +254,14 @@ func (p *planner) warnConfig(ctx context.Context) {
 	}
 	for _, element := range c.AllowedCategories.Elements() {
 		category, _ := element.(types.String)
-		if text := category.ValueString(); strings.ToLower(text) != text || strings.ContainsAny(text, " \t\n") {
+		text := category.ValueString()
+		if strings.ToLower(text) != text || strings.ContainsAny(text, " \t\n") {
 			p.warn("allowed_categories", "A category is not written as the service writes them",
 				"allowed_categories has %q. The service's categories are words in lower case, such as \"advertising\" and \"software\"; it refuses others, or declines every purchase.", text)
+		}
+		if text == "ads" {
+			p.warn("allowed_categories", "Category of a BIN, not of a card",
+				"allowed_categories has \"ads\", which is a category of BINs. The service may refuse the card, or decline every purchase.\n\nWrite \"advertising\", the category of merchants.")
 		}
 	}
 }

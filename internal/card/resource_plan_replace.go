@@ -61,7 +61,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 	planned := session.PlannedSpend{Taken: p.plan.issueCost(), Returned: p.state.Balance.Amount()}
 	p.private.Replaced.Planned = planned.Taken - planned.Returned
 	p.private.Replaced.Taken = planned.MostTaken()
-	p.addNewCard(ctx)
+	p.checkLabel(ctx)
 	p.spend(ctx, planned)
 	load := "the new load, known after apply"
 	if p.plan.Amount.IsKnown() {
@@ -71,14 +71,13 @@ func (p *planner) planReplacement(ctx context.Context) {
 		"A new card, with another number, is loaded with %s, for a fee of %s USD.",
 		capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee)
 	if upfront, wallet, tooMuch := p.resource.session.PaidUpfront(ctx); tooMuch {
-		ends += fmt.Sprintf(" With create_before_destroy the new card is paid first, which the wallet cannot: so far this plan takes %s USD before anything returns, and the wallet holds %s USD.", upfront, wallet)
+		ends += fmt.Sprintf(" With create_before_destroy, the new card is paid before the old balance returns: so far this plan takes %s USD before anything returns, and the wallet holds %s USD.", upfront, wallet)
 	}
 	paragraphs := []string{ends, keepAsItIs + p.replacement.UnknownAdvice("card")}
 	if lost := p.notCarriedOver(); len(lost) > 0 {
 		paragraphs = append(paragraphs, "Not in the configuration, so the new card does not have it: "+strings.Join(lost, ", ")+".")
 	}
-	paragraphs = append(paragraphs, "Add create_before_destroy = true to its lifecycle block, or the old card ends first, and a new one that is refused leaves none."+p.mayBeRefused()+
-		" With destroy = false there, the old card keeps its number and its money.")
+	paragraphs = append(paragraphs, "Without create_before_destroy, the old card ends before the new one is issued. If the service then refuses the new one, there is no card."+p.mayBeRefused())
 	p.diags.AddWarning("A card is replaced, and its number ends", strings.Join(paragraphs, "\n\n"))
 }
 
@@ -124,21 +123,24 @@ const (
 	doNotForce = "Without -replace the card stays."
 )
 
-// mostProtected is how many protected cards one plan names: the first of these errors fails it.
+// mostProtected is how many protected cards one plan names. The first of these errors fails it.
 const mostProtected = 10
 
-// protected refuses to terminate the card, in full once for each reason.
+// protected refuses to terminate a card, in full once for each reason.
 func (p *planner) protected(name, reason, keep string) {
-	s, detail := p.resource.session, ""
-	if s.Told("protected") >= mostProtected && s.IsPlanning() {
+	s := p.resource.session
+	count := s.CountProtected()
+	if count > mostProtected && s.IsPlanning() {
 		return
 	}
-	if s.Told(reason) == 0 {
-		detail = keep + "\n\nThe plan would terminate this card, but deletion_protection is true. " +
-			"To terminate it all the same, set deletion_protection = false, apply that alone, then try again." +
-			fmt.Sprintf("\n\nAt most %d protected cards are named.", mostProtected)
+	text := "deletion_protection is true, and this plan would terminate " + name + "."
+	if s.FirstTime(session.TopicProtected, reason) {
+		text += "\n\n" + keep + "\n\nTo terminate it, set deletion_protection = false, apply that alone, then try again."
 	}
-	p.diags.AddError("Deletion protection keeps "+name, detail)
+	if count == mostProtected {
+		text += "\n\nFurther protected cards are not named."
+	}
+	p.diags.AddError("Deletion protection keeps "+name, text)
 }
 
 // fixedAttribute is fixed when a card is issued. It stays in the state as it was asked for:

@@ -221,6 +221,9 @@ func (p *planner) planFrozen(t plannedTransfer) {
 		p.plan.Status = types.StringValue(string(api.StatusFrozen))
 	default:
 		p.plan.Status = types.StringValue(string(api.StatusActive))
+		if p.private.FrozenOutside && p.resource.session.IsPlanning() {
+			p.diags.Append(unfreezes(p.state))
+		}
 		if threshold := p.plan.AutoFreezeAt; threshold.IsKnown() && after < threshold.Amount() && !t.unknown {
 			p.warn("frozen", "A card may freeze again at once",
 				"%s is unfrozen with %s USD, which is under auto_freeze_at (%s USD): the service freezes it again with the next purchase. Raise amount to keep it in use.",

@@ -49,10 +49,10 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	}
 	switch {
 	case transport.IsNotFound(err):
-		resp.Diagnostics.Append(r.session.Untold(func() diag.Diagnostic { return notKnown(state, err, r.session) })...)
+		resp.Diagnostics.Append(r.session.ErrorOnce(func() diag.Diagnostic { return notKnown(state, err, r.session) })...)
 		return
 	case err != nil:
-		resp.Diagnostics.Append(r.session.Untold(func() diag.Diagnostic { return session.ErrorDiagnostic("read "+state.name(), err) })...)
+		resp.Diagnostics.Append(r.session.ErrorOnce(func() diag.Diagnostic { return session.ErrorDiagnostic("read "+state.name(), err) })...)
 		return
 	case status == api.StatusTerminated:
 		resp.Diagnostics.AddWarning("A card was terminated outside Terraform",
@@ -60,14 +60,17 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		resp.State.RemoveResource(ctx)
 		return
 	}
-	if r.session.Told("read "+state.ID.ValueString()) > 0 { // as one is that the state has at two addresses
-		resp.Diagnostics.Append(r.session.OfOnePlan(diag.NewWarningDiagnostic("Two resources manage "+state.name(),
-			"Both move its money, and removing either terminates it. terraform state list -id="+state.ID.ValueString()+" shows their addresses: take one out with terraform state rm."))...)
+	if !r.session.FirstTime(session.TopicRead, state.ID.ValueString()) && r.session.IsPlanning() {
+		resp.Diagnostics.AddWarning("Two resources manage the same card",
+			"This plan has read "+state.name()+" twice, so it is in the state at two addresses. Both move its money, and removing either terminates it."+
+				"\n\nterraform state list -id="+state.ID.ValueString()+" shows the addresses. Remove one with terraform state rm.")
 	}
+	r.session.NoteRefreshed(state.ID.ValueString())
 	resp.Diagnostics.Append(r.showsOtherwise(&state, before, &private)...)
 	r.awaitMovement(ctx, &state, asOf)
 	r.settle(ctx, &state, &resp.Diagnostics)
 	private.Month = reconcile.MonthOf(asOf)
+	private.noteFrozen(before, state)
 	private.write(ctx, resp.Private, &resp.Diagnostics)
 	if !reflect.DeepEqual(state, before) { //nolint:govet // as in ModifyPlan
 		resp.Diagnostics.Append(resp.State.Set(ctx, state)...)

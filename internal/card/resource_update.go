@@ -25,10 +25,12 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	decode(ctx, req.State.Raw, &u.before, &resp.Diagnostics)
 	decode(ctx, req.Plan.Raw, &u.plan, &resp.Diagnostics)
 	private := readPrivateState(ctx, req.Private, &resp.Diagnostics)
+	defer func() { r.session.NoteUpdate(u.before.ID.ValueString(), !resp.Diagnostics.HasError()) }()
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "change "+u.before.name()) {
 		return
 	}
 	private.Replaced, private.NextCost = nil, 0
+	private.FrozenOutside = false
 	u.active = !config.Frozen.IsNull() && !config.Frozen.ValueBool()
 	u.client = r.session.Client
 	u.begin()

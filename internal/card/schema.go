@@ -26,6 +26,8 @@ import (
 const (
 	replaces    = " Changing it replaces the card."
 	notReadable = " The service does not show it: an imported card adopts the first value."
+
+	sandboxCategories = "`advertising`, `software`, `travel`, `retail`, `food`, `entertainment`, `utilities`, `telecom`, `education`, `health`, `transport`, `finance`, `government` and `other`"
 )
 
 func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
@@ -68,7 +70,8 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 				Optional: true, ElementType: types.StringType,
 				Validators: []validator.Set{setvalidator.NoNullValues(), setvalidator.ValueStringsAre(tfkit.NotEmpty())},
 				MarkdownDescription: "Merchant categories where the card may be used, such as `advertising` and `software`; everything else is " +
-					"declined. Default: no restriction." + replaces + notReadable,
+					"declined. Default: no restriction. The service does not publish its list. The sandbox has a list of its own: " +
+					sandboxCategories + "." + replaces + notReadable,
 			},
 			"auto_freeze_at": amount("The service freezes the card when its balance drops below this, in USD with at most two decimals. "+
 				"Default: never."+replaces+notReadable, tfkit.AtLeast(usd.Cent)),

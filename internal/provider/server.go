@@ -2,9 +2,9 @@ package provider
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -49,16 +49,34 @@ func handle[Request, Response any](ctx context.Context, s server, req Request, m
 	}
 	if field := reflect.Indirect(reflect.ValueOf(response)).FieldByName("Diagnostics"); field.IsValid() {
 		diagnostics, _ := reflect.TypeAssert[[]*tfprotov6.Diagnostic](field)
-		s.redact(diagnostics)
+		s.finish(diagnostics)
 	}
 	return response, nil
 }
 
-// redact takes what is secret out of what people read, whoever has put it there.
-func (s server) redact(diagnostics []*tfprotov6.Diagnostic) {
+// finish removes secrets from diagnostics, whatever code put them there, and makes their
+// attributes point at the right line.
+func (s server) finish(diagnostics []*tfprotov6.Diagnostic) {
 	for _, d := range diagnostics {
-		d.Summary, d.Detail = s.redacted(d.Summary), s.redacted(d.Detail)
+		d.Summary = s.redacted(d.Summary)
+		d.Detail = s.redacted(d.Detail)
+		d.Attribute = byKey(d.Attribute)
 	}
+}
+
+// byKey replaces names inside an object attribute, such as top_up.to, by keys. Terraform before
+// 1.17 and OpenTofu find the line of an attribute inside an object only by its key.
+func byKey(attribute *tftypes.AttributePath) *tftypes.AttributePath {
+	if attribute == nil || len(attribute.Steps()) < 2 {
+		return attribute
+	}
+	steps := slices.Clone(attribute.Steps())
+	for i, step := range steps[1:] {
+		if name, ok := step.(tftypes.AttributeName); ok {
+			steps[i+1] = tftypes.ElementKeyString(name)
+		}
+	}
+	return tftypes.NewAttributePathWithSteps(steps)
 }
 
 func (s server) redacted(text string) string {
@@ -98,7 +116,7 @@ func (s server) ListResource(ctx context.Context, req *tfprotov6.ListResourceReq
 		return nil, err
 	}
 	redacted := func(result tfprotov6.ListResourceResult) tfprotov6.ListResourceResult {
-		s.redact(result.Diagnostics)
+		s.finish(result.Diagnostics)
 		result.DisplayName = strings.ReplaceAll(s.redacted(result.DisplayName), "\n", " ")
 		return result
 	}
@@ -123,7 +141,7 @@ func (s server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionReq
 			e.Message = s.redacted(e.Message)
 			event.Type = e
 		case tfprotov6.CompletedInvokeActionEventType:
-			s.redact(e.Diagnostics)
+			s.finish(e.Diagnostics)
 		}
 		return event
 	}
@@ -132,34 +150,6 @@ func (s server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionReq
 	})
 	return events, nil
 }
-
-// track notes a card of the state, which core hands over before anything else is done
-// with it, while applying too.
-func (s server) track(req *tfprotov6.UpgradeResourceStateRequest) {
-	var card struct {
-		ID string `json:"id"`
-	}
-	configured := s.session.Load()
-	if configured == nil || req.TypeName != cardType || req.RawState == nil {
-		return
-	}
-	if err := json.Unmarshal(req.RawState.JSON, &card); err == nil && card.ID != "" { // else the framework says what is wrong
-		configured.Met(card.ID)
-	}
-}
-
-// followsValidation reports whether core has validated a configuration just before
-// it plans this: not for a termination, and not for the second plan of a replacement.
-func followsValidation(req *tfprotov6.PlanResourceChangeRequest) bool {
-	if req.ProposedNewState == nil || req.PriorState == nil {
-		return false
-	}
-	ends, endsErr := req.ProposedNewState.IsNull()
-	begins, beginsErr := req.PriorState.IsNull()
-	return endsErr == nil && beginsErr == nil && !ends && (!begins || len(req.PriorPrivate) == 0)
-}
-
-const cardType = "vcard_card"
 
 // StopProvider cancels every call that runs.
 func (s server) StopProvider(ctx context.Context, req *tfprotov6.StopProviderRequest) (response *tfprotov6.StopProviderResponse, err error) {
@@ -186,14 +176,10 @@ func (s server) ConfigureProvider(ctx context.Context, req *tfprotov6.ConfigureP
 }
 
 func (s server) ValidateResourceConfig(ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
-	if configured := s.session.Load(); configured != nil {
-		configured.Validated()
-	}
 	return handle(ctx, s, req, s.framework.ValidateResourceConfig)
 }
 
 func (s server) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
-	s.track(req)
 	return handle(ctx, s, req, s.framework.UpgradeResourceState)
 }
 
@@ -206,9 +192,6 @@ func (s server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceReq
 }
 
 func (s server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
-	if configured := s.session.Load(); configured != nil && followsValidation(req) {
-		configured.Planned()
-	}
 	return handle(ctx, s, req, s.framework.PlanResourceChange)
 }
 

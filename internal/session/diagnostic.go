@@ -41,13 +41,13 @@ func ErrorDiagnostic(operation string, err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Could not "+operation, detail)
 }
 
-// Untold is an error, unless it has no detail and one was told before: the run fails for
-// that, and what is only read or planned need not be named.
-func (s *Session) Untold(tell func() diag.Diagnostic) diag.Diagnostics {
-	s.untold.Lock() // else a card could end before the one that tells in full
-	defer s.untold.Unlock()
-	failure := tell()
-	if s.Told("a failure") > 0 && failure.Detail() == "" {
+// ErrorOnce returns the diagnostic that describe makes, or nothing if that has no detail and
+// another was reported before: that one fails the run already.
+func (s *Session) ErrorOnce(describe func() diag.Diagnostic) diag.Diagnostics {
+	s.failing.Lock() // otherwise a card could end before the one that reports in full
+	defer s.failing.Unlock()
+	failure := describe()
+	if !s.FirstTime(TopicFailure, "") && failure.Detail() == "" {
 		return nil
 	}
 	return diag.Diagnostics{failure}

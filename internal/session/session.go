@@ -32,11 +32,13 @@ type Session struct {
 	WalletCheck     WalletCheck
 
 	bins      fetchedOnce[[]api.Bin]
-	unmanaged unmanaged
+	newest    fetchedOnce[NewestCards]
 	spend     spend
-	plan      plan
-	met       sync.Map // the cards of the state so far, by id
-	untold    sync.Mutex
+	reported  sync.Map // of report
+	refreshed sync.Map // when a card was refreshed that was not planned since, by its id
+	failed    sync.Map // ids of cards whose last update returned an error
+	failing   sync.Mutex
+	protected atomic.Int64
 }
 
 // Sandbox is the embedded service that a session uses.
@@ -48,7 +50,7 @@ type Sandbox struct {
 // New returns the session of a configured provider, or with nil that of a
 // provider whose configuration depends on values known only after apply.
 func New(client *api.Client) *Session {
-	s := &Session{Client: client, LabelPrefix: DefaultLabelPrefix, plan: plan{told: map[string]int{}}}
+	s := &Session{Client: client, LabelPrefix: DefaultLabelPrefix}
 	if client != nil {
 		s.Cards = fleet.New(client)
 	}
@@ -82,17 +84,58 @@ func (s *Session) Require(diags *diag.Diagnostics, purpose string) bool {
 	return false
 }
 
-// Met notes that a card is in the state.
-func (s *Session) Met(id string) { s.met.Store(id, true) }
+// Topic is something that concerns many cards and is reported once, or in full once.
+type Topic int
 
-// Told returns how often this was told before: what is true of many cards is told in full once.
-func (s *Session) Told(what string) (before int) {
-	s.plan.mu.Lock()
-	defer s.plan.mu.Unlock()
-	before = s.plan.told[what]
-	s.plan.told[what]++
-	return before
+// The topics. The key of FirstTime says what the report is about, where a topic has several.
+const (
+	TopicFailure       Topic = iota // a call failed
+	TopicUnknownCard                // the service does not know a card of the state
+	TopicRead                       // a card was read; the key is its id
+	TopicPlanUnchecked              // the provider's configuration is not known
+	TopicMaxTaken                   // max_taken_per_plan was exceeded
+	TopicUnpayable                  // the wallet check refused the plan
+	TopicWalletShort                // the wallet check warned
+	TopicProtected                  // a protected card would be terminated; the key is the reason
+	TopicNewLabel                   // a new card is planned; the key is its label
+	TopicSharedLabel                // several new cards share a label, which is the key
+	TopicLabelsNotRead              // new labels were compared with no cards
+	TopicLabelsPartial              // new labels were compared with the newest cards only
+	TopicGenerated                  // there are cards with generated labels
+)
+
+type report struct {
+	topic Topic
+	key   string
 }
+
+// FirstTime reports whether this is the first call with this topic and key in this process.
+func (s *Session) FirstTime(topic Topic, key string) bool {
+	_, reported := s.reported.LoadOrStore(report{topic, key}, true)
+	return !reported
+}
+
+// CountProtected counts a protected card that a plan would terminate, and returns how many
+// there are so far.
+func (s *Session) CountProtected() int64 { return s.protected.Add(1) }
+
+// NoteUpdate notes whether the last update of a card succeeded.
+func (s *Session) NoteUpdate(id string, succeeded bool) {
+	if succeeded {
+		s.failed.Delete(id)
+	} else {
+		s.failed.Store(id, true)
+	}
+}
+
+// LastUpdateFailed reports whether the last update of a card in this process returned an error.
+func (s *Session) LastUpdateFailed(id string) bool {
+	_, failed := s.failed.Load(id)
+	return failed
+}
+
+// IsPlanning reports whether calls can be made and none has changed anything yet.
+func (s *Session) IsPlanning() bool { return s.Known() && !s.Client.HasWritten() }
 
 // Bins returns the BIN catalogue, asked once per session.
 func (s *Session) Bins(ctx context.Context) ([]api.Bin, error) {
@@ -133,56 +176,6 @@ func (f *fetchedOnce[T]) get(ctx context.Context, fetch func(context.Context) (T
 			return none, ctx.Err()
 		}
 	}
-}
-
-// plan is what the parts of a plan have to do with each other.
-type plan struct {
-	unplanned atomic.Int64 // configurations that were validated and not planned since
-
-	mu   sync.Mutex
-	told map[string]int // how often a thing was told, by what it is
-	held diag.Diagnostics
-}
-
-// IsPlanning reports that calls can be made and none has changed anything yet.
-func (s *Session) IsPlanning() bool { return s.Known() && !s.Client.HasWritten() }
-
-// Validated notes that core has validated a configuration of a resource.
-func (s *Session) Validated() { s.plan.unplanned.Add(1) }
-
-// Planned notes that core plans a configuration of a resource.
-func (s *Session) Planned() { s.plan.unplanned.Add(-1) }
-
-// OfOnePlan returns diagnostics that are true of one plan alone, with those that it was given
-// before and held back. Core validates each configuration just before it plans it; terraform
-// test, which keeps one provider for the plans and applies of all its runs, validates besides:
-// while others are about to be planned, what is told may not be of one plan.
-func (s *Session) OfOnePlan(diags ...diag.Diagnostic) diag.Diagnostics {
-	if !s.IsPlanning() {
-		return nil
-	}
-	s.plan.mu.Lock()
-	defer s.plan.mu.Unlock()
-	s.plan.held = append(s.plan.held, diags...)
-	if s.plan.unplanned.Load() > 0 {
-		return nil
-	}
-	diags, s.plan.held = s.plan.held, nil
-	return diags
-}
-
-// AddNewCard notes a card that this plan issues, and warns where several new cards have
-// one label, which is "" where it is not configured or not known yet.
-func (s *Session) AddNewCard(label string) diag.Diagnostics {
-	if !s.IsPlanning() {
-		return nil
-	}
-	var diags diag.Diagnostics
-	if label != "" && s.Told("a new card labelled "+label) == 1 {
-		diags.AddWarning(fmt.Sprintf("Several new cards are labelled %q", label),
-			"If the response to the creation of one of them is lost, it cannot be told from the others by its label. Give each card a label of its own, or leave label out.")
-	}
-	return s.OfOnePlan(diags...)
 }
 
 // LoadDiagnostic refuses an attribute that gives one card more USD than the provider

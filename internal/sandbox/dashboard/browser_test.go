@@ -23,11 +23,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	sandboxtest.Run(m, func() {
-		if stopChromium != nil {
-			stopChromium()
-		}
-	})
+	sandboxtest.Run(m)
+	if stop := stopChromium; stop != nil {
+		stop()
+	}
 }
 
 var stopChromium func()

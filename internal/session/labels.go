@@ -1,0 +1,113 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+)
+
+// DefaultLabelPrefix is the label_prefix of a provider configuration that sets none.
+const DefaultLabelPrefix = "tf-"
+
+const dayOfLabel = "20060102"
+
+// GeneratedLabel returns a unique label, by which a card can be found if the response to its
+// creation is lost. The prefix and the day help to find cards of an interrupted run.
+func (s *Session) GeneratedLabel() string {
+	now := s.Client.ServiceTime()
+	return s.LabelPrefix + now.UTC().Format(dayOfLabel) + "-" + strings.ToLower(rand.Text()[:20])
+}
+
+var generatedLabel = regexp.MustCompile(`^(.{0,31}-)(\d{8})-[a-z2-7]{20}$`)
+
+// IsGeneratedLabel reports whether a label has the form of generated ones, with any prefix.
+func IsGeneratedLabel(label string) bool { return generatedLabel.MatchString(label) }
+
+// isRecentlyGenerated reports whether a label was generated with this session's prefix within
+// the last week.
+func (s *Session) isRecentlyGenerated(label string) bool {
+	parts := generatedLabel.FindStringSubmatch(label)
+	if parts == nil || parts[1] != s.LabelPrefix {
+		return false
+	}
+	day, err := time.Parse(dayOfLabel, parts[2])
+	return err == nil && s.Client.ServiceTime().Before(day.AddDate(0, 0, 8))
+}
+
+// mostCompared is how many active and how many frozen cards new labels are compared with.
+const mostCompared = 10 * api.MaxPerPage
+
+// NewestCards are the newest live cards of the account by their labels. New cards are compared
+// with them, so that the cost of a plan does not grow with the account.
+type NewestCards struct {
+	byID      map[string]bool
+	byLabel   map[string][]api.CardListItem
+	Generated int   // how many have a label that was generated within the last week
+	Truncated bool  // whether there are more live cards
+	Err       error // why the cards could not be listed
+}
+
+// Labelled returns the cards with a label.
+func (c NewestCards) Labelled(label string) []api.CardListItem {
+	return c.byLabel[api.CanonicalLabel(label)]
+}
+
+// NewestCards lists the newest live cards, once per process. It fails only if ctx ends.
+func (s *Session) NewestCards(ctx context.Context) (NewestCards, error) {
+	return s.newest.get(ctx, func(ctx context.Context) (NewestCards, error) {
+		newest := NewestCards{byID: map[string]bool{}, byLabel: map[string][]api.CardListItem{}}
+		for _, status := range []api.CardStatus{api.StatusActive, api.StatusFrozen} {
+			newest.Err = s.addNewest(ctx, &newest, status)
+			if newest.Err != nil {
+				break
+			}
+		}
+		return newest, ctx.Err()
+	})
+}
+
+func (s *Session) addNewest(ctx context.Context, newest *NewestCards, status api.CardStatus) error {
+	count := 0
+	for card, err := range s.Client.ListedCards(ctx, api.CardFilter{Status: status}) {
+		if err != nil {
+			return err
+		}
+		if count == mostCompared {
+			newest.Truncated = true
+			return nil
+		}
+		count++
+		if card.Status == api.StatusTerminated || newest.byID[card.ID] {
+			continue // a service may ignore the filter
+		}
+		newest.byID[card.ID] = true
+		label := card.Label.Raw()
+		canonical := api.CanonicalLabel(label)
+		newest.byLabel[canonical] = append(newest.byLabel[canonical], card)
+		if s.isRecentlyGenerated(label) {
+			newest.Generated++
+		}
+	}
+	return nil
+}
+
+// NoteRefreshed notes that a card of the state was refreshed.
+func (s *Session) NoteRefreshed(id string) { s.refreshed.Store(id, time.Now()) }
+
+// NotePlanned notes that core plans a card with the state that it has.
+func (s *Session) NotePlanned(id string) { s.refreshed.Delete(id) }
+
+// MayBeTainted reports whether a card was refreshed before this moment and was not planned
+// with its state since. Core plans a tainted card as a new one, right after its refresh.
+func (s *Session) MayBeTainted(id string, before time.Time) bool {
+	refreshed, found := s.refreshed.Load(id)
+	if !found {
+		return false
+	}
+	at, _ := refreshed.(time.Time)
+	return at.Before(before)
+}
