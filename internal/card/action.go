@@ -149,7 +149,10 @@ var (
 )
 
 const outsideThePlan = " An action stands outside the plan: the plan's check of the wallet does not count what it moves, and `amount` of the card's `vcard_card` resource stays as it is. " +
-	"Each time that it runs it moves the money again."
+	"Each time that it runs it moves the money again.\n\n" +
+	"Do not trigger it by an update of the same card's `amount`: if that update is interrupted, the next apply cannot tell its money from the action's, and stops. " +
+	"Terraform runs `after_update` actions even if the update failed. The action then refuses, and moves nothing, until an update of the card succeeds. " +
+	"It knows of updates in the same run and of the same provider configuration only: `-invoke` is a run of its own, and an alias of the provider is a process of its own."
 
 // NewFundAction makes the action vcard_card_fund.
 func NewFundAction() action.Action {
@@ -208,6 +211,13 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 		operation = "withdraw everything from %s"
 	}
 	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, fmt.Sprintf(operation, "a card")) {
+		return
+	}
+	if a.session.LastUpdateFailed(config.CardID.ValueString()) {
+		resp.Diagnostics.AddError("Action refused after a failed update", "Could not "+fmt.Sprintf(operation, "card "+config.CardID.ValueString())+
+			": the card's update in this run returned an error, and Terraform runs the actions of a failed update all the same. Nothing was sent. "+
+			"If the action had moved money, the next apply could not tell it from the update's."+
+			"\n\nApply again: once the update succeeds, the action runs after it. To move this money by itself, invoke the action with -invoke.")
 		return
 	}
 	card, ok := a.readCard(ctx, config.CardID.ValueString(), operation, &resp.Diagnostics)

@@ -39,7 +39,7 @@ func TestActionTriggers(t *testing.T) {
 				}
 			}`
 	}
-	resource.Test(t, acctest.LifeSince(t, tfversion.Version1_14_0,
+	resource.Test(t, acctest.LifeSince(tfversion.Version1_14_0,
 		resource.TestStep{Config: config(false), Check: atService(s, "active", 75_50, 9923_50)},
 		resource.TestStep{
 			Config: config(false), ConfigPlanChecks: nothing(), ConfigStateChecks: []statecheck.StateCheck{is("balance", acctest.Exactly("75.50"))},
@@ -338,3 +338,61 @@ func fault(method, path, when string, times int, then any) object {
 
 // down is an answer that says nothing about what happened.
 var down = map[string]any{"status": 500, "body": map[string]string{"error": "down", "message": "down"}}
+
+// Terraform runs after_update actions although the update failed. Money that they moved then
+// would be taken for the update's by the next apply, which would stop, and so would the next.
+func TestActionsAfterFailedUpdate(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	p := s.Protocol(nil)
+	update := func(p *acctest.Protocol, card acctest.Card, amount int) (acctest.Card, acctest.Diagnostics) {
+		change, diags := p.Plan(card, object{"bin_id": bin, "label": "ads", "amount": amount})
+		diags.Must(t)
+		return p.Apply(change)
+	}
+	card, diags := update(p, acctest.Card{}, 50)
+	diags.Must(t)
+	id := fmt.Sprint(card.Values["id"])
+	invoke := func(p *acctest.Protocol, action string) string {
+		config := object{"card_id": id}
+		if action == "vcard_card_fund" || action == "vcard_card_withdraw" {
+			config["amount"] = 10
+		}
+		_, diags := p.InvokeAction(action, config, nil)
+		return diags.Errors()
+	}
+
+	s.Fault(fault("POST", "/cards/*/fund", "before", 1, object{"status": 400, "body": object{"error": "invalid_request", "message": "not now"}}))
+	card, diags = update(p, card, 75)
+	if diags.Errors() == "" {
+		t.Fatal("the update succeeded")
+	}
+	for _, action := range []string{"vcard_card_fund", "vcard_card_withdraw"} {
+		if text := invoke(p, action); !strings.HasPrefix(text, "Action refused after a failed update: ") {
+			t.Errorf("%s says %q", action, text)
+		}
+	}
+	for _, action := range []string{"vcard_card_freeze", "vcard_card_unfreeze"} {
+		if text := invoke(p, action); text != "" {
+			t.Errorf("%s says %q", action, text)
+		}
+	}
+	if now := read(s, id); now.Balance != 50*usd.Dollar {
+		t.Errorf("the card holds %s USD", now.Balance)
+	}
+	if text := invoke(s.Protocol(nil), "vcard_card_fund"); text != "" { // as -invoke does
+		t.Errorf("in another run it says %q", text)
+	}
+	if text := invoke(s.Protocol(nil), "vcard_card_withdraw"); text != "" {
+		t.Errorf("in another run it says %q", text)
+	}
+
+	_, diags = update(p, card, 75)
+	diags.Must(t)
+	if text := invoke(p, "vcard_card_fund"); text != "" {
+		t.Errorf("after a successful update it says %q", text)
+	}
+	if now := read(s, id); now.Balance != 85*usd.Dollar {
+		t.Errorf("the card holds %s USD", now.Balance)
+	}
+}
