@@ -37,7 +37,8 @@ func BenchmarkSandbox(b *testing.B) {
 		"/wallet/balance", "/cards?per_page=100", "/cards?per_page=100&page=100", "/cards?per_page=100&status=active&page=90",
 		"/transactions?per_page=100", "/transactions?per_page=100&page=1000", "/transactions?per_page=100&type=decline&page=1000",
 		"/transactions?per_page=100&type=settlement", "/transactions?per_page=100&from=2026-01-12&to=2026-01-12",
-		"/transactions?per_page=100&to=2026-01-01&page=43", "/transactions?per_page=100&card_id=" + cardID(5000),
+		"/transactions?per_page=100&to=2026-01-01&page=43", "/transactions?per_page=100&to=2026-01-02&type=settlement",
+		"/transactions?per_page=100&to=2025-12-31", "/transactions?per_page=100&from=2027-01-01", "/transactions?per_page=100&page=100000", "/transactions?per_page=100&card_id=" + cardID(5000),
 	} {
 		b.Run("GET "+path, within(20*time.Millisecond, func() { c.Get(path).OK(http.StatusOK) }))
 	}

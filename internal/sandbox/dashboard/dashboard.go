@@ -24,7 +24,6 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
@@ -162,10 +161,9 @@ const (
 	watchInterval = 250 * time.Millisecond
 )
 
-// liveVersion changes when a page may have.
-func liveVersion(tx *store.Tx) (string, error) {
-	version, err := tx.Version()
-	return version + "." + fmt.Sprint(tx.Now().UnixMilli()/refreshInterval.Milliseconds()), err
+// liveVersion changes when a page may have changed: with the file, and with the time.
+func liveVersion(file string, now time.Time) string {
+	return fmt.Sprintf("%s.%d", file, now.UnixMilli()/refreshInterval.Milliseconds())
 }
 
 // liveState is what a page that is shown needs to know to be up to date.
@@ -192,15 +190,11 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 			_ = send("event: ended\ndata:") // nobody to tell when the page was closed
 			return
 		}
-		var state liveState
-		refused := d.Server.Read(r.Context(), func(tx *store.Tx) (err error) {
-			state.Now = wire.Timestamp(tx.Now())
-			state.Version, err = liveVersion(tx)
-			return err
-		})
-		if refused != nil {
+		version, now, err := d.Server.Version(r.Context())
+		if err != nil {
 			return // the browser asks again
 		}
+		state := liveState{Version: liveVersion(version, now), Now: wire.Timestamp(now)}
 		if state.Version != last && send("data: "+string(wire.Encode(state))) != nil {
 			return
 		}

@@ -101,14 +101,17 @@ func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 // when the account is gone since a reset, by which the session ends.
 func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted, use func(*frame, *view) error) (f *frame, refused *wire.Error) {
 	f = &frame{Title: p.Title, Page: p, Pages: d.pages, ID: rand.Text(), Query: r.URL.Query(), posted: sent}
+	// Before the page is read, so that the page is at least as new.
+	version, _, refused := d.Server.Version(r.Context())
+	if refused != nil {
+		return nil, refused
+	}
 	refused = d.Server.Read(r.Context(), func(tx *store.Tx) (err error) {
 		if f.Account, err = account.ByID(tx, accountID); err != nil || f.Account.ID == 0 {
 			return err
 		}
 		f.Now = tx.Now()
-		if f.Version, err = liveVersion(tx); err != nil {
-			return err
-		}
+		f.Version = liveVersion(version, f.Now)
 		if f.Unusual, err = unusual(tx, f.Now.Sub(d.sessions.now())); err != nil {
 			return err
 		}

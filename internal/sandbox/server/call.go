@@ -84,6 +84,15 @@ func (s *Server) Read(ctx context.Context, f func(*store.Tx) error) *wire.Error 
 	return nil
 }
 
+// Version returns what changes with every commit to the file, and the service's time.
+func (s *Server) Version(ctx context.Context) (string, time.Time, *wire.Error) {
+	version, now, err := s.DB.Version(ctx)
+	if err != nil {
+		return "", time.Time{}, s.explain(ctx, vault.Token("req_"), err)
+	}
+	return version, now, nil
+}
+
 const (
 	idempotencyHeader = "X-Idempotency-Key"
 	replayedHeader    = "Idempotent-Replayed"

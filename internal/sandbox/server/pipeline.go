@@ -220,10 +220,14 @@ func (s *Server) explain(ctx context.Context, requestID string, err error) *wire
 		return wire.Invalid("the request was given up before it was processed")
 	}
 	if errors.Is(err, store.ErrBusy) {
-		s.Logger.Warn("the file was busy", "request", requestID)
+		reason := store.ErrBusy
+		if errors.Is(err, store.ErrLocked) {
+			reason = store.ErrLocked
+		}
+		s.Logger.Warn("a request got no turn", "request", requestID, "reason", reason)
 		return &wire.Error{
 			Status: http.StatusServiceUnavailable, Code: wire.CodeUnavailable, Wait: time.Second,
-			Message: "the sandbox is busy, or another process has locked its file; nothing was done, try again",
+			Message: reason.Error() + "; nothing was done, try again",
 		}
 	}
 	s.Logger.Error("a request failed", "request", requestID, "error", err)

@@ -29,6 +29,13 @@ func (c *conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	return s, nil
 }
 
+// checkpoint writes the log into the file and reports whether the log is empty now.
+func (c *conn) checkpoint() bool {
+	var busy, logged, written int
+	row := c.raw.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
+	return row.Scan(&busy, &logged, &written) == nil && busy == 0
+}
+
 func (c *conn) close() error {
 	var errs []error
 	for _, s := range c.statements {

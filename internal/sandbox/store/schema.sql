@@ -125,6 +125,7 @@ CREATE TABLE transactions (
 CREATE INDEX transactions_by_account ON transactions (account_id, id, type, state, created_at, card_id);
 CREATE INDEX purchases_by_account ON transactions (account_id, id, state, created_at, card_id, amount, settled, refunded, fees, merchant_name, decline_reason)
   WHERE state IS NOT NULL;
+CREATE INDEX transactions_by_time ON transactions (account_id, created_at, id);
 CREATE INDEX transactions_by_card ON transactions (card_id, id, type, created_at);
 CREATE INDEX transactions_by_parent ON transactions (parent_id) WHERE parent_id IS NOT NULL;
 

@@ -18,7 +18,11 @@ import (
 )
 
 const (
+	// readers is how many short reads, such as the API's, run at once.
 	readers = 4
+	// longReaders is how many long reads run at once, such as pages of the dashboard. They
+	// have connections of their own, so that no short read waits for them.
+	longReaders = 3
 	// memoryPath is the path that keeps nothing.
 	memoryPath = ":memory:"
 	// busyTimeout is how long a transaction waits for others of this process, or of another one.
@@ -31,7 +35,10 @@ const (
 )
 
 // ErrBusy is a transaction that did not get its turn in time. Nothing happened.
-var ErrBusy = errors.New("the sandbox file is busy, or another process has locked it")
+var ErrBusy = errors.New("the sandbox is busy")
+
+// ErrLocked is an ErrBusy because another process has locked the file.
+var ErrLocked = fmt.Errorf("%w: another process has locked its file", ErrBusy)
 
 // ErrFull is a transaction that the disk has no room for. Nothing happened.
 var ErrFull = errors.New("its disk is full, or no file may be larger")
@@ -47,6 +54,7 @@ type DB struct {
 	writer     *pool
 	reader     *pool
 	long       *pool
+	versions   *pool         // whose only connection sees each commit as another one's
 	signal     chan struct{} // holds at most one
 	lock       *flock.Flock  // of what one process does for all that have the file open; none in memory
 
@@ -107,7 +115,10 @@ func (db *DB) open(ctx context.Context) (err error) {
 	if db.writer, err = openPool(ctx, dataSource(db.path, true), 1); err != nil {
 		return err
 	}
-	db.reader, db.long = db.writer, db.writer // a database in memory belongs to its one connection
+	// A database in memory belongs to its one connection.
+	db.reader = db.writer
+	db.long = db.writer
+	db.versions = db.writer
 	if err := db.prepare(ctx); err != nil {
 		db.unlock()
 		return errors.Join(err, db.closePools())
@@ -118,7 +129,7 @@ func (db *DB) open(ctx context.Context) (err error) {
 	for _, p := range []struct {
 		pool **pool
 		size int
-	}{{&db.reader, readers}, {&db.long, 1}} {
+	}{{&db.reader, readers}, {&db.long, longReaders}, {&db.versions, 1}} {
 		opened, err := openPool(ctx, dataSource(db.path, false), p.size)
 		if err != nil {
 			return errors.Join(err, db.closePools())
@@ -143,7 +154,10 @@ func retryBusy(ctx context.Context, try func() error) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), err)
+			if cause := context.Cause(ctx); !errors.Is(cause, ErrBusy) {
+				return errors.Join(cause, err)
+			}
+			return errors.Join(ErrLocked, err)
 		case <-time.After(busyPause):
 		}
 	}
@@ -206,7 +220,7 @@ func (db *DB) Close() error {
 
 func (db *DB) closePools() error {
 	var errs []error
-	for _, p := range []*pool{db.long, db.reader} {
+	for _, p := range []*pool{db.versions, db.long, db.reader} {
 		if p != db.writer {
 			errs = append(errs, p.close())
 		}
@@ -224,10 +238,23 @@ func (db *DB) Read(ctx context.Context, f func(*Tx) error) error {
 	return db.run(ctx, transaction{db.reader, "BEGIN", context.WithoutCancel(ctx), busyTimeout}, f)
 }
 
-// ReadLong is Read for what may take long: it has a connection of its own, so that
-// nobody else waits for it, and the context ends it.
+// ReadLong is Read for what may take long: no Read waits for it, and the context ends it.
 func (db *DB) ReadLong(ctx context.Context, f func(*Tx) error) error {
 	return db.run(ctx, transaction{db.long, "BEGIN", ctx, longTimeout}, f)
+}
+
+// Version returns a text that changes with every commit to the file, whichever process
+// makes it. It compares with other versions that this DB has returned.
+// It also returns the service's time.
+func (db *DB) Version(ctx context.Context) (string, time.Time, error) {
+	var version string
+	var now time.Time
+	err := db.run(ctx, transaction{db.versions, "BEGIN", context.WithoutCancel(ctx), busyTimeout}, func(tx *Tx) error {
+		now = tx.Now()
+		_, err := tx.Get([]any{&version}, `SELECT data_version || '.' || total_changes() FROM pragma_data_version`)
+		return err
+	})
+	return version, now, err
 }
 
 // Write runs f alone among all writers of the file and commits what it did; when f fails,
@@ -280,16 +307,24 @@ func (db *DB) run(ctx context.Context, t transaction, f func(*Tx) error) error {
 	return nil
 }
 
-// watchInterval is how long the log has to be left alone to be idle.
-const watchInterval = 200 * time.Millisecond
+const (
+	// watchInterval is how long the log has to be left alone to be idle.
+	watchInterval = 200 * time.Millisecond
+	// maxLog is how many bytes the log may have before other transactions have to wait
+	// until it is written into the file.
+	maxLog = 16 << 20
+	// quietTimeout is how long to wait for running transactions to end before that.
+	quietTimeout = 5 * time.Second
+)
 
-// watch keeps the named file whole: people copy that one file. What is in the
-// log beside it is brought in as soon as nobody writes.
+// watch keeps the named file whole, as people copy that one file: it writes the log into the
+// file when nobody else writes, and when the log has grown large.
 func (db *DB) watch() {
 	defer crash.End()
 	defer close(db.stopped)
 	ticks := time.Tick(watchInterval)
 	var before fs.FileInfo
+	limit := int64(maxLog)
 	for {
 		select {
 		case <-db.stop:
@@ -301,19 +336,48 @@ func (db *DB) watch() {
 			continue
 		}
 		idle := before != nil && log.ModTime().Equal(before.ModTime()) && log.Size() == before.Size()
-		if idle && log.Size() > 0 {
-			db.checkpoint()
-		}
 		before = log
+		if log.Size() > limit {
+			limit = maxLog
+			if !db.quietCheckpoint() {
+				limit += log.Size() // another process reads; try again when the log has grown further
+			}
+		} else if idle && log.Size() > 0 {
+			db.idleCheckpoint()
+		}
 	}
 }
 
-// checkpoint brings the log into the file, unless somebody is in the way: the next one does.
-func (db *DB) checkpoint() {
+// idleCheckpoint writes the log into the file, unless a transaction is writing.
+func (db *DB) idleCheckpoint() {
 	select {
 	case c := <-db.writer.idle:
 		defer db.writer.release(c)
-		_, _ = c.raw.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
+		c.checkpoint()
 	default:
 	}
+}
+
+// quietCheckpoint writes the log into the file at a moment without a transaction of this
+// process, which it waits for, and reports whether the log is empty then. SQLite begins the
+// log anew only when nobody reads it, which under steady load never happens by itself.
+func (db *DB) quietCheckpoint() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), quietTimeout)
+	defer cancel()
+	// Long reads first: while these end, short transactions go on.
+	for _, p := range []*pool{db.long, db.versions, db.reader} {
+		for range cap(p.idle) {
+			c, err := p.acquire(ctx)
+			if err != nil {
+				return false
+			}
+			defer p.release(c)
+		}
+	}
+	c, err := db.writer.acquire(ctx)
+	if err != nil {
+		return false
+	}
+	defer db.writer.release(c)
+	return c.checkpoint()
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,14 +86,20 @@ func TestAForeignLock(t *testing.T) {
 		}
 		sandboxtest.Equal(t, "100 reads waited", time.Since(began), 0) //nolint:forbidigo // in a synctest bubble
 		var changes sync.WaitGroup
+		var locked atomic.Int64
 		for range 5 {
 			changes.Go(func() {
-				if err := db.Write(t.Context(), now); !errors.Is(err, store.ErrBusy) {
+				err := db.Write(t.Context(), now)
+				if !errors.Is(err, store.ErrBusy) {
 					t.Errorf("a change: %v", err)
+				}
+				if errors.Is(err, store.ErrLocked) {
+					locked.Add(1)
 				}
 			})
 		}
 		changes.Wait()
+		sandboxtest.Equal(t, "a change says that another process has locked the file", locked.Load() > 0, true)
 		sandboxtest.Equal(t, "5 changes waited", time.Since(began), 3*time.Second) //nolint:forbidigo // in a synctest bubble
 		sandboxtest.Must(other.ExecContext(t.Context(), "ROLLBACK"))
 		sandboxtest.Must(0, db.Write(t.Context(), now))
@@ -106,14 +113,19 @@ func TestLongReads(t *testing.T) {
 	t.Parallel()
 	db, _ := openFile(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	begun, ended := make(chan struct{}), make(chan error, 1)
-	go func() {
-		ended <- db.ReadLong(ctx, func(tx *store.Tx) error {
-			close(begun)
-			return tx.Exec(endless)
-		})
-	}()
-	<-begun
+	const most = 3 // which run at once
+	begun, ended := make(chan struct{}, most), make(chan error, most)
+	for range most {
+		go func() {
+			ended <- db.ReadLong(ctx, func(tx *store.Tx) error {
+				begun <- struct{}{}
+				return tx.Exec(endless)
+			})
+		}()
+	}
+	for range most {
+		<-begun
+	}
 	now := func(tx *store.Tx) error { tx.Now(); return nil }
 	for _, run := range []func(context.Context, func(*store.Tx) error) error{db.Read, db.Write} {
 		sandboxtest.Must(0, run(t.Context(), now))
@@ -121,16 +133,24 @@ func TestLongReads(t *testing.T) {
 	waiting, giveUp := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer giveUp()
 	if err := db.ReadLong(waiting, now); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a second long read: %v", err)
+		t.Errorf("a further long read: %v", err)
+	}
+	if _, _, err := db.Version(t.Context()); err != nil {
+		t.Errorf("the version: %v", err)
+	}
+	if err := db.ReadLong(waiting, now); errors.Is(err, store.ErrLocked) {
+		t.Errorf("waiting for other reads is told as a lock: %v", err)
 	}
 	cancel()
-	select {
-	case err := <-ended:
-		if err == nil {
-			t.Error("an endless read came to its end")
+	for range most {
+		select {
+		case err := <-ended:
+			if err == nil {
+				t.Error("an endless read came to its end")
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("the read went on")
 		}
-	case <-time.After(time.Minute):
-		t.Fatal("the read went on")
 	}
 	sandboxtest.Must(0, db.ReadLong(t.Context(), now))
 }

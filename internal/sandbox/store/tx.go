@@ -236,12 +236,6 @@ func (tx *Tx) ResetClock() error {
 	return tx.Exec(`UPDATE service SET clock_offset_ms = 0`)
 }
 
-// Version changes with every commit to the file, whichever process makes it. It
-// compares with that of other transactions of ReadLong alone, while the file is open.
-func (tx *Tx) Version() (string, error) {
-	return Value[string](tx, `SELECT data_version || '.' || total_changes() FROM pragma_data_version`)
-}
-
 // ReadSetting fills value with what was written under a name, if anything was.
 func (tx *Tx) ReadSetting(name string, value any) error {
 	if _, err := tx.Get([]any{JSON{value}}, `SELECT value FROM settings WHERE name = ?`, name); err != nil {

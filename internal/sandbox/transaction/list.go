@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,7 +47,15 @@ func list(c *server.Call) (wire.Response, error) {
 	if err := query.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	where := Filter{CardID: cardID, Type: Type(kind), From: from, To: to}.Where(c.Account.ID)
+	filter := Filter{CardID: cardID, Type: Type(kind), From: from, To: to}
+	most, err := filter.most(c.Tx, c.Account.ID)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if page.Offset() >= most {
+		return wire.OK(map[string]any{"data": []Transaction{}, "page": page.Number}), nil
+	}
+	where := filter.Where(c.Account.ID)
 	// The ids first, from an index alone: rows that the offset skips are never read.
 	data, err := store.List[Transaction](c.Tx, columns+`
 		WHERE t.id IN (SELECT id FROM transactions `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
@@ -107,7 +116,7 @@ func (f Filter) Where(accountID int64) store.Where {
 	case f.ID != "":
 		where = where.And(true, `public_id = ?`, f.ID)
 	case f.CardID != "": // a foreign or unknown one has no row, so that nothing passes
-		where = store.NewWhere(`card_id = (SELECT id FROM cards WHERE public_id = ? AND account_id = ?)`, f.CardID, accountID)
+		where = store.NewWhere(`card_id = (SELECT c.id FROM cards c WHERE c.public_id = ? AND c.account_id = ?)`, f.CardID, accountID)
 	}
 	// The plus has the account's transactions read in their order: those of many
 	// cards would have to be sorted.
@@ -119,8 +128,22 @@ func (f Filter) Where(accountID int64) store.Where {
 	return where.And(f.Type != "", `type = ?`, f.Type).
 		And(f.Purchases, `state IS NOT NULL`).
 		And(f.State != "", `state = ?`, f.State).
-		And(!f.From.IsZero(), `created_at >= ?`, ceilMilli(f.From).UnixMilli()).
-		And(!f.To.IsZero(), `created_at <= ?`, f.To.UnixMilli())
+		And(!f.From.IsZero(), `id >= (`+firstSince+`)`, accountID, ceilMilli(f.From).UnixMilli()).
+		And(!f.To.IsZero(), `id <= (`+lastUntil+`)`, accountID, f.To.UnixMilli())
+}
+
+// The ends of a period. As times never decrease along the ids of an account, the ids between
+// them are the transactions of the period, and no other one is read.
+const (
+	firstSince = `SELECT p.id FROM transactions p WHERE p.account_id = ? AND p.created_at >= ? ORDER BY p.created_at, p.id LIMIT 1`
+	lastUntil  = `SELECT p.id FROM transactions p WHERE p.account_id = ? AND p.created_at <= ? ORDER BY p.created_at DESC, p.id DESC LIMIT 1`
+)
+
+// most returns a number that the filter does not exceed, without reading what it picks.
+func (f Filter) most(tx *store.Tx, accountID int64) (int64, error) {
+	where := Filter{CardID: f.CardID, From: f.From, To: f.To}.Where(accountID)
+	ends := `(SELECT id FROM transactions ` + where.SQL + ` ORDER BY id DESC LIMIT 1) - (SELECT id FROM transactions ` + where.SQL + ` ORDER BY id LIMIT 1)`
+	return store.Value[int64](tx, `SELECT COALESCE(`+ends+` + 1, 0)`, slices.Concat(where.Args, where.Args)...)
 }
 
 // ceilMilli rounds up to the precision of stored times.
