@@ -97,7 +97,7 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 // response, one without the card will do. Otherwise a card that is not there is a
 // not-found error, since it may be another account's.
 func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, error) {
-	release, err := c.cardLocks.acquire(ctx, id, exclusive)
+	release, err := c.cardLocks.lock(ctx, id)
 	if err != nil {
 		return Termination{}, fmt.Errorf("terminate card %s: waiting for another call on it: %w", id, err)
 	}

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -38,7 +37,7 @@ func New(config Config) (*Client, error) {
 	c := &Client{}
 	c.cardLocks.locks, c.issues.locks.locks = map[string]*semaphore.Weighted{}, map[string]*semaphore.Weighted{}
 	c.recent.cards = map[string]recentCard{}
-	c.issues.baselines, c.issues.unresolved = map[string]*baseline{}, map[*issueReconciliation]bool{}
+	c.issues.baselines, c.issues.undecided = map[string]*baseline{}, map[string]bool{}
 	way, err := transport.New(config, c.recent.isNew)
 	if err != nil {
 		return nil, err
@@ -47,29 +46,27 @@ func New(config Config) (*Client, error) {
 	return c, nil
 }
 
-// exclusive is the weight of a lock that excludes every other; shared lets others who share in.
-const (
-	exclusive int64 = math.MaxInt64
-	shared    int64 = 1
-)
-
-// lockTable holds one lock for each name. Waiting for a lock ends with the context, and is
-// served in order.
+// lockTable has one lock for each name. Waiting for a lock ends with the context, and
+// those who wait are served in order.
 type lockTable struct {
 	mu    sync.Mutex
 	locks map[string]*semaphore.Weighted
 }
 
-// acquire returns the function that gives the lock back.
-func (t *lockTable) acquire(ctx context.Context, name string, weight int64) (func(), error) {
+// lock waits for the lock of a name and returns the function that gives it back.
+func (t *lockTable) lock(ctx context.Context, name string) (unlock func(), err error) {
 	t.mu.Lock()
 	lock := t.locks[name]
 	if lock == nil {
-		lock = semaphore.NewWeighted(exclusive)
+		lock = semaphore.NewWeighted(1)
 		t.locks[name] = lock
 	}
 	t.mu.Unlock()
-	return func() { lock.Release(weight) }, lock.Acquire(ctx, weight)
+	err = lock.Acquire(ctx, 1)
+	if err != nil {
+		return nil, err
+	}
+	return func() { lock.Release(1) }, nil
 }
 
 // What a service may show late.

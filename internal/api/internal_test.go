@@ -25,8 +25,8 @@ func Held(c *Client) (held []string) {
 	for name, table := range map[string]*lockTable{"cards": &c.cardLocks, "issuances": &c.issues.locks} {
 		table.mu.Lock()
 		for of, lock := range table.locks {
-			if lock.TryAcquire(exclusive) {
-				lock.Release(exclusive)
+			if lock.TryAcquire(1) {
+				lock.Release(1)
 				continue
 			}
 			held = append(held, fmt.Sprintf("a lock of %s: %s", name, of))
@@ -89,33 +89,30 @@ func TestIdentify(t *testing.T) {
 	cut.Label = transport.Label{}.Of("Ads EU, spring campa")
 	clamped.SpendingLimit, dateless.CreatedAt, own.SpendingLimit, own.Balance, charged.Balance = limit-1, "", 0, 0, 99*usd.Dollar
 	for name, test := range map[string]struct {
-		wanted        IssueCardRequest
-		anytime       bool
-		alike         []CardSummary
-		equal, others int
-		found         string
-		state         transport.OutcomeState
-		reason        string
+		wanted  IssueCardRequest
+		anytime bool
+		alike   []CardSummary
+		found   string
+		state   transport.OutcomeState
+		reason  string
 	}{
-		"none":                         {wanted: wanted, state: transport.NotApplied},
-		"one":                          {wanted: wanted, alike: []CardSummary{card("card_1", 0)}, found: "card_1", state: transport.Applied},
-		"two":                          {wanted: wanted, alike: []CardSummary{card("card_2", 0), card("card_1", 0)}, reason: "2 new cards"},
-		"two, and both were asked for": {wanted: wanted, alike: []CardSummary{card("card_2", 0), card("card_1", 0)}, equal: 1, found: "card_1", state: transport.Applied},
-		"one, or another's":            {wanted: wanted, alike: []CardSummary{card("card_1", 0)}, others: 1, reason: "other properties"},
-		"at the same moment":           {wanted: wanted, alike: []CardSummary{card("card_1", 10*time.Second)}, found: "card_1", state: transport.Applied},
-		"too old":                      {wanted: wanted, alike: []CardSummary{card("card_1", 200*time.Second)}, reason: "3m20s before"},
-		"too old by a moment":          {wanted: wanted, alike: []CardSummary{card("card_1", 10*time.Second+1)}, reason: "before"},
-		"of another day, or a clock":   {wanted: wanted, alike: []CardSummary{card("card_1", 48*time.Hour)}, reason: "48h0m0s before"},
-		"asked for at no known time":   {wanted: wanted, anytime: true, alike: []CardSummary{card("card_1", 240*time.Hour)}, found: "card_1", state: transport.Applied},
-		"issued at no known time":      {wanted: wanted, alike: []CardSummary{dateless}, found: "card_4", state: transport.Applied},
-		"another limit":                {wanted: wanted, alike: []CardSummary{clamped}, reason: "spending limit"},
-		"another load":                 {wanted: wanted, alike: []CardSummary{charged}, reason: "but holds 99.00 in place of 100.00 USD"},
-		"a label in other letters":     {wanted: wanted, alike: []CardSummary{cut}, reason: "has the label"},
-		"no limit was asked for":       {wanted: unlimited, alike: []CardSummary{clamped}, found: "card_3", state: transport.Applied},
-		"a label of its own":           {wanted: unique, alike: []CardSummary{own}, found: "card_5", state: transport.Applied},
+		"none":                       {wanted: wanted, state: transport.NotApplied},
+		"one":                        {wanted: wanted, alike: []CardSummary{card("card_1", 0)}, found: "card_1", state: transport.Applied},
+		"two":                        {wanted: wanted, alike: []CardSummary{card("card_2", 0), card("card_1", 0)}, reason: "2 new cards"},
+		"at the same moment":         {wanted: wanted, alike: []CardSummary{card("card_1", 10*time.Second)}, found: "card_1", state: transport.Applied},
+		"too old":                    {wanted: wanted, alike: []CardSummary{card("card_1", 200*time.Second)}, reason: "3m20s before"},
+		"too old by a moment":        {wanted: wanted, alike: []CardSummary{card("card_1", 10*time.Second+1)}, reason: "before"},
+		"of another day, or a clock": {wanted: wanted, alike: []CardSummary{card("card_1", 48*time.Hour)}, reason: "48h0m0s before"},
+		"asked for at no known time": {wanted: wanted, anytime: true, alike: []CardSummary{card("card_1", 240*time.Hour)}, found: "card_1", state: transport.Applied},
+		"issued at no known time":    {wanted: wanted, alike: []CardSummary{dateless}, found: "card_4", state: transport.Applied},
+		"another limit":              {wanted: wanted, alike: []CardSummary{clamped}, reason: "spending limit"},
+		"another load":               {wanted: wanted, alike: []CardSummary{charged}, reason: "but holds 99.00 in place of 100.00 USD"},
+		"a label in other letters":   {wanted: wanted, alike: []CardSummary{cut}, reason: "has the label"},
+		"no limit was asked for":     {wanted: unlimited, alike: []CardSummary{clamped}, found: "card_3", state: transport.Applied},
+		"a label of its own":         {wanted: unique, alike: []CardSummary{own}, found: "card_5", state: transport.Applied},
 	} {
 		askedAt := map[bool]time.Time{false: asked, true: {}}[test.anytime]
-		found, how := test.wanted.identify(test.alike, askedAt, test.equal, test.others)
+		found, how := test.wanted.identify(test.alike, askedAt)
 		if found.ID != test.found || how.State != test.state || !strings.Contains(fmt.Sprint(how.Reason), test.reason) || (how.Reason == nil) != (test.reason == "") {
 			t.Errorf("%s: %q, %d, %v, want %q, %d, %q", name, found.ID, how.State, how.Reason, test.found, test.state, test.reason)
 		}

@@ -56,6 +56,15 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		operation += fmt.Sprintf(" with label %q", request.Label)
 	}
 	body, invalid := json.Marshal(request)
+	label := request.labelOnBIN()
+	unlock, err := c.issues.locks.lock(ctx, label)
+	if err != nil {
+		return Issuance{}, fmt.Errorf("%s: nothing was issued, because another card with the same label is being issued: %w", operation, err)
+	}
+	defer unlock()
+	if c.issues.isUndecided(label) {
+		return Issuance{}, fmt.Errorf("%s: %w", operation, ErrLabelUndecided)
+	}
 	baseline, err := c.issues.baselineOf(ctx, c, request.BinID)
 	if err != nil {
 		return Issuance{}, fmt.Errorf("%s: nothing was issued, because the newest cards could not be read first: %w", operation, err)
@@ -64,11 +73,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	if c.TellsTime() {
 		began = c.ServiceTime()
 	}
-	reconciliation := &issueReconciliation{client: c, request: request, body: string(body), baseline: baseline, began: began}
-	if reconciliation.release, err = c.issues.locks.acquire(ctx, reconciliation.fingerprint(), shared); err != nil {
-		return Issuance{}, fmt.Errorf("%s: waiting for cards that look the same: %w", operation, err)
-	}
-	defer reconciliation.leave()
+	reconciliation := &issueReconciliation{client: c, request: request, baseline: baseline, began: began}
 	detached, end := c.WithGrace(transport.Verifying(ctx))
 	defer end()
 
@@ -89,12 +94,12 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		m.AlreadyApplied = reconciliation.isThere
 	}
 	how, err := c.Mutate(ctx, m)
-	// A rival that looked between two attempts has the card of this key, and its own was never issued.
-	for tries := 0; how.Attempts > 1 && errors.Is(err, errOfRival) && errors.Is(err, transport.ErrNotSeen) && tries < c.Config().MaxRetries; tries++ {
-		how, err = c.Mutate(ctx, m)
+	if undecided, ok := errors.AsType[*transport.UndecidedError](err); ok {
+		c.issues.setUndecided(label)
+		undecided.Candidates = reconciliation.candidatesFound()
 	}
 	if err != nil {
-		return Issuance{}, reconciliation.giveUp(err)
+		return Issuance{}, err
 	}
 	if how.Verified {
 		found := CardSummary{CardListItem: reconciliation.found}

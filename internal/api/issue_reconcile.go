@@ -12,14 +12,29 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
+// ErrLabelUndecided says that a card was not issued since another one with its label may exist.
+var ErrLabelUndecided = errors.New("nothing was issued, because an earlier call of this run may have issued a card with the same label, and it is not known whether it did")
+
 // issueTracker knows what this process has issued and what was there before, so
 // that a card whose response was lost can be told from every other.
 type issueTracker struct {
-	locks lockTable
+	locks lockTable // of labels, and of the BINs whose baseline is read
 
-	mu         sync.Mutex
-	baselines  map[string]*baseline // by BIN
-	unresolved map[*issueReconciliation]bool
+	mu        sync.Mutex
+	baselines map[string]*baseline // by BIN
+	undecided map[string]bool      // labels of which a card may have been issued that is not known
+}
+
+func (t *issueTracker) setUndecided(label string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.undecided[label] = true
+}
+
+func (t *issueTracker) isUndecided(label string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.undecided[label]
 }
 
 // baseline is the newest page of a BIN before the process's first issuance on it.
@@ -29,11 +44,11 @@ type baseline struct {
 }
 
 func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*baseline, error) {
-	release, err := t.locks.acquire(ctx, "bin "+bin, exclusive)
+	unlock, err := t.locks.lock(ctx, "bin "+bin)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	defer unlock()
 	t.mu.Lock()
 	known := t.baselines[bin]
 	t.mu.Unlock()
@@ -54,99 +69,45 @@ func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*
 	return known, nil
 }
 
-// issueReconciliation finds the card of one issuance whose response was lost.
-// Issuances of which the cards may look the same in a list send side by side,
-// but are reconciled one after the other, while none of the others is in flight.
-// One sends again only when no card is left that may be anybody's of them.
+// issueReconciliation finds the card of one issuance whose response was lost. One issuance
+// of a label on a BIN follows the other, so that no new card is that of another one.
 type issueReconciliation struct {
-	client    *Client
-	request   IssueCardRequest
-	body      string
-	baseline  *baseline
-	began     time.Time // the service's time before the first attempt
-	release   func()
-	exclusive bool
-	undecided bool
+	client   *Client
+	request  IssueCardRequest
+	baseline *baseline
+	began    time.Time // the service's time before the first attempt
 
 	found      CardListItem
 	candidates []CardSummary
 }
 
-// fingerprint is the same for all issuances whose cards may look the same in a list:
-// not each card holds its load.
-func (r *issueReconciliation) fingerprint() string {
-	return fmt.Sprintf("card %q %q", r.request.BinID, CanonicalLabel(r.request.Label))
+// labelOnBIN is the same for all cards that may look the same in a list: not each card
+// holds its load.
+func (q IssueCardRequest) labelOnBIN() string {
+	return fmt.Sprintf("card %q %q", q.BinID, CanonicalLabel(q.Label))
 }
-
-// beExclusive waits until no issuance of this fingerprint is in flight and keeps
-// others from starting.
-func (r *issueReconciliation) beExclusive(ctx context.Context) error {
-	if r.exclusive {
-		return nil
-	}
-	t := &r.client.issues
-	t.mu.Lock()
-	t.unresolved[r] = true
-	t.mu.Unlock()
-
-	r.stepAside()
-	release, err := t.locks.acquire(ctx, r.fingerprint(), exclusive)
-	if err != nil {
-		return err
-	}
-	r.release, r.exclusive = release, true
-	return nil
-}
-
-// stepAside lets others of this fingerprint send and find their cards.
-func (r *issueReconciliation) stepAside() {
-	r.release()
-	r.release, r.exclusive = func() {}, false
-}
-
-// leave ends the reconciliation. An undecided issuance stays unresolved: it may have
-// issued a card that comes to light later.
-func (r *issueReconciliation) leave() {
-	defer r.release()
-	if r.undecided {
-		return
-	}
-	t := &r.client.issues
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.unresolved, r)
-}
-
-var errOfRival = errors.New("was issued for another request of the same label")
 
 // accept claims the card of a response to this issuance, or says why it is another.
 // A service that shows no label does not say whose card it is.
 func (r *issueReconciliation) accept(card CardListItem) error {
-	isLabelled, why := r.request.isLabelled(card), errors.New("was issued for another request")
+	reason := errors.New("was issued for another request")
 	switch {
 	case r.baseline.ids[card.ID]:
-		why = errors.New("was issued before")
+		reason = errors.New("was issued before")
 	case !r.request.isOnBIN(card):
-		why = fmt.Errorf("is on BIN %q", card.BinID)
-	case card.Label.Raw() != "" && !isLabelled:
-		why = fmt.Errorf("has the label %q", card.Label)
+		reason = fmt.Errorf("is on BIN %q", card.BinID)
+	case card.Label.Raw() != "" && !r.request.isLabelled(card):
+		reason = fmt.Errorf("has the label %q", card.Label)
 	case r.client.recent.claim(card, r.client.clock.Now()):
 		return nil
-	case isLabelled:
-		why = errOfRival
 	}
-	return fmt.Errorf("the response is about card %s, which %w", card.ID, why)
+	return fmt.Errorf("the response is about card %s, which %w", card.ID, reason)
 }
 
-// verify claims the card for this issuance when it is certain. Among several
-// issuances of one and the same body any card that came of them will do for any
-// of them. Lists and loads may be late, so that a card which is not there is looked for
-// again; one with another load may be the one that another issuance is about to claim.
+// verify claims the card for this issuance when it is certain. Lists and loads may be
+// late, so that a card which is not there is looked for again.
 func (r *issueReconciliation) verify(ctx context.Context) transport.Outcome {
 	for waited := transport.CommitWait; ; waited += transport.LookAgainAfter {
-		if err := r.beExclusive(ctx); err != nil {
-			return transport.Outcome{State: transport.Undecided, Reason: err}
-		}
 		isLast := waited >= shownWithin
 		cards, err := r.unclaimed(ctx, isLast)
 		if err != nil {
@@ -155,10 +116,8 @@ func (r *issueReconciliation) verify(ctx context.Context) transport.Outcome {
 		if isLast || slices.ContainsFunc(cards, r.request.hasLoad) {
 			return r.claim(ctx, cards)
 		}
-		if len(cards) > 0 {
-			r.stepAside()
-		}
-		if err := r.client.clock.Wait(ctx, transport.LookAgainAfter); err != nil {
+		err = r.client.clock.Wait(ctx, transport.LookAgainAfter)
+		if err != nil {
 			return transport.Outcome{State: transport.Undecided, Reason: err}
 		}
 	}
@@ -166,17 +125,17 @@ func (r *issueReconciliation) verify(ctx context.Context) transport.Outcome {
 
 // claim takes the one of some cards that is certain to be this issuance's.
 func (r *issueReconciliation) claim(ctx context.Context, cards []CardListItem) transport.Outcome {
-	var err error
-	if r.candidates, err = r.readCreated(ctx, r.request.bestMatches(cards)); err != nil {
+	candidates, err := r.readCreated(ctx, r.request.bestMatches(cards))
+	r.candidates = candidates
+	if err != nil {
 		return transport.Outcome{State: transport.Undecided, Reason: err}
 	}
-	equal, others, _ := r.rivals()
-	found, how := r.request.identify(r.candidates, r.began, equal, others)
-	if how.State == transport.Applied {
+	found, outcome := r.request.identify(candidates, r.began)
+	if outcome.State == transport.Applied {
 		r.found = found
 		r.client.recent.claim(found, r.client.clock.Now())
 	}
-	return how
+	return outcome
 }
 
 // isThere claims the card where the label alone tells it.
@@ -208,26 +167,6 @@ func (r *issueReconciliation) readCreated(ctx context.Context, cards []CardListI
 		all[i].CreatedAt = summary.CreatedAt
 	}
 	return all, nil
-}
-
-// rivals counts the other unresolved issuances of this fingerprint: with the
-// same body, with another of the same load, and with another load.
-func (r *issueReconciliation) rivals() (equal, others, unlike int) {
-	t := &r.client.issues
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for rival := range t.unresolved {
-		switch {
-		case rival == r, rival.fingerprint() != r.fingerprint():
-		case rival.body == r.body:
-			equal++
-		case rival.request.Amount == r.request.Amount:
-			others++
-		default:
-			unlike++
-		}
-	}
-	return equal, others, unlike
 }
 
 // unclaimed lists the new cards that look like this issuance's and that no other
@@ -284,31 +223,29 @@ func (r *issueReconciliation) isNew(ctx context.Context, card CardListItem) (boo
 	return r.began.Sub(created) <= sameMoment, err
 }
 
-// duplicates are what an issuance that was sent several times has left behind, seen
-// a moment later, when no other issuance may still find it to be its own.
+// duplicates are the cards that an issuance which was sent several times has left besides
+// its own, as they are listed a moment later.
 func (r *issueReconciliation) duplicates(ctx context.Context, attempts int) []CardListItem {
-	equal, others, unlike := r.rivals()
-	if attempts < 2 || equal+others > 0 {
+	if attempts < 2 {
 		return nil
 	}
-	if r.client.clock.Wait(ctx, transport.CommitWait) != nil {
+	err := r.client.clock.Wait(ctx, transport.CommitWait)
+	if err != nil {
 		return nil
 	}
 	cards, err := r.unclaimed(ctx, true)
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(cards, func(card CardListItem) bool { return unlike > 0 && !r.request.hasLoad(card) })
+	return cards
 }
 
-func (r *issueReconciliation) giveUp(err error) error {
-	if open, ok := errors.AsType[*transport.UndecidedError](err); ok {
-		for _, card := range r.candidates {
-			open.Candidates = append(open.Candidates, transport.Candidate{ID: card.ID, Label: card.Label, Balance: card.Balance})
-		}
-		r.undecided = true
+func (r *issueReconciliation) candidatesFound() []transport.Candidate {
+	var found []transport.Candidate
+	for _, card := range r.candidates {
+		found = append(found, transport.Candidate{ID: card.ID, Label: card.Label, Balance: card.Balance})
 	}
-	return err
+	return found
 }
 
 // isLike reports whether a card of a list may be the one asked for: the service may have
@@ -356,30 +293,26 @@ func (q IssueCardRequest) hasLimit(card CardListItem) bool {
 const sameMoment = 10 * time.Second
 
 // identify decides whether one of the new cards that are like the one asked for,
-// newest first, is that card. It was asked for at a time that is zero when it is not
-// known. Equal and others are further cards asked for that look the same in a list,
-// in the same words or not: any card will do for equal ones.
-func (q IssueCardRequest) identify(alike []CardSummary, askedAt time.Time, equal, others int) (found CardListItem, how transport.Outcome) {
+// newest first, is that card. It was asked for at a time that is zero when it is not known.
+func (q IssueCardRequest) identify(alike []CardSummary, askedAt time.Time) (CardListItem, transport.Outcome) {
 	cannotTell := func(format string, args ...any) (CardListItem, transport.Outcome) {
 		return CardListItem{}, transport.Outcome{State: transport.Undecided, Reason: fmt.Errorf(format, args...)}
 	}
-	switch n := len(alike); {
-	case n == 0:
+	if len(alike) == 0 {
 		return CardListItem{}, transport.Outcome{State: transport.NotApplied}
-	case others > 0:
-		return cannotTell("%d new cards look like it, and so do other cards that were asked for with other properties", n)
-	case n > 1+equal:
-		return cannotTell("%d new cards look like it", n)
 	}
-	card := alike[len(alike)-1]
+	if len(alike) > 1 {
+		return cannotTell("%d new cards look like it", len(alike))
+	}
+	card := alike[0]
 	if q.GeneratedLabel {
 		return card.CardListItem, transport.Outcome{State: transport.Applied}
 	}
 	createdAt, _ := card.CreatedAt.Time() // zero where it cannot be read
-	if early := askedAt.Sub(createdAt); early > sameMoment && !createdAt.IsZero() {
-		return cannotTell("card %s looks like it, but was issued %s before it was asked for, by the service's clock", card.ID, early.Round(time.Second))
-	}
+	early := askedAt.Sub(createdAt)
 	switch {
+	case early > sameMoment && !createdAt.IsZero():
+		return cannotTell("card %s looks like it, but was issued %s before it was asked for, by the service's clock", card.ID, early.Round(time.Second))
 	case !q.hasLoad(card.CardListItem):
 		return cannotTell("card %s looks like it, but holds %s in place of %s USD", card.ID, card.Balance, q.Amount)
 	case !q.hasLabel(card.CardListItem):

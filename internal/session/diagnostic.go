@@ -123,6 +123,9 @@ func advice(err error) string {
 	if _, stopped := errors.AsType[*api.StoppedError](err); stopped {
 		return "" // the caller knows what it was for
 	}
+	if errors.Is(err, api.ErrLabelUndecided) {
+		return "Follow the other error first: it says how to find out whether its card was issued. Then apply again."
+	}
 	if refused, ok := errors.AsType[*transport.Error](err); ok {
 		return adviceForResponse(refused)
 	}
