@@ -70,9 +70,14 @@ func requiredOfCard() []string {
 	return []string{"id", "status", "balance", "bin_id", "spending_limit"}
 }
 
-func cardCall(operation, method, id, action string) *transport.Call {
+// cardCall is a call about one card. One that the service may not show yet is asked for
+// again where it is not found.
+func (c *Client) cardCall(operation, method, id, action string) *transport.Call {
 	const longest = 256
-	call := &transport.Call{Card: id, Operation: operation, Method: method, Path: "/cards/" + url.PathEscape(id) + action}
+	call := &transport.Call{
+		Card: id, NewUntil: c.recent.of(id).newUntil,
+		Operation: operation, Method: method, Path: "/cards/" + url.PathEscape(id) + action,
+	}
 	if id == "" || id == "." || id == ".." || len(id) > longest || strings.Contains(id, " ") {
 		call.Invalid = fmt.Errorf("%.40q is not a card id; card ids look like card_… and are shown in the dashboard", id)
 	}

@@ -74,7 +74,7 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 // does not show yet what this process has just done to it.
 func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	var card CardSummary
-	call := cardCall("read card "+id, http.MethodGet, id, "")
+	call := c.cardCall("read card "+id, http.MethodGet, id, "")
 	call.Accept = func(body []byte) error {
 		err := decodeCard(body, id, &card, requiredOfCard()...)
 		if err == nil && !c.recent.shows(card, c.clock.Now(), c.ServiceTime()) {
@@ -114,7 +114,7 @@ type CardDetails struct {
 // 30 times a minute (API §8).
 func (c *Client) CardDetails(ctx context.Context, id string) (CardDetails, error) {
 	var details CardDetails
-	call := cardCall("read the details of card "+id, http.MethodGet, id, "/details")
+	call := c.cardCall("read the details of card "+id, http.MethodGet, id, "/details")
 	call.Budget, call.Secret = ratelimit.Details, true
 	call.Accept = func(body []byte) error {
 		return decodeCard(body, id, &details, "id", "pan", "cvv", "exp_month", "exp_year")

@@ -49,7 +49,7 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 	}
 	var state CardState
 	var answered CardStatus
-	set := cardCall(verb+" card "+id, http.MethodPost, id, "/"+verb)
+	set := c.cardCall(verb+" card "+id, http.MethodPost, id, "/"+verb)
 	set.Accept = func(body []byte) error {
 		err := decodeCard(body, id, &state, "id", "status", "balance")
 		if err != nil || state.Status == wanted {
@@ -80,7 +80,7 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 		return o
 	}
 	c.recent.update(id, func(card *recentCard) { card.status = "" })
-	m := &transport.Mutation{Kind: transport.MutationSetFrozen, Call: set, AlreadyApplied: alreadyApplied, Verify: verify}
+	m := &transport.HookedMutation{Kind: transport.MutationSetFrozen, Call: set, AlreadyApplied: alreadyApplied, Verify: verify}
 	how, err := c.Mutate(ctx, m)
 	if err != nil {
 		return CardState{}, err
@@ -103,7 +103,7 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	}
 	defer release()
 	var result Termination
-	terminate := cardCall("terminate card "+id, http.MethodDelete, id, "")
+	terminate := c.cardCall("terminate card "+id, http.MethodDelete, id, "")
 	terminate.Accept = func(body []byte) error {
 		err := decodeCard(body, id, &result, "id", "status", "returned_to_wallet")
 		if err == nil && result.Status != StatusTerminated {
@@ -123,7 +123,7 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 		}
 		return transport.Outcome{State: transport.NotApplied}
 	}
-	m := &transport.Mutation{Kind: transport.MutationTerminate, Call: terminate, Key: uuid.NewString(), AlreadyApplied: verify, Verify: verify}
+	m := &transport.HookedMutation{Kind: transport.MutationTerminate, Call: terminate, Key: uuid.NewString(), AlreadyApplied: verify, Verify: verify}
 	how, err := c.Mutate(ctx, m)
 	undecided := func(err error) error {
 		return &transport.UndecidedError{

@@ -38,7 +38,7 @@ func New(config Config) (*Client, error) {
 	c.cardLocks.locks, c.issues.locks.locks = map[string]*semaphore.Weighted{}, map[string]*semaphore.Weighted{}
 	c.recent.cards = map[string]recentCard{}
 	c.issues.baselines, c.issues.undecided = map[string]*baseline{}, map[string]bool{}
-	way, err := transport.New(config, c.recent.isNew)
+	way, err := transport.New(config)
 	if err != nil {
 		return nil, err
 	}
@@ -123,10 +123,7 @@ func (r *recent) claim(card CardListItem, now time.Time) (isFree bool) {
 	return isFree
 }
 
-// isNew reports whether the service may not show a card yet.
-func (r *recent) isNew(id string, now time.Time) bool { return now.Before(r.of(id).newUntil) }
-
-// newCards are the live cards of this process for which isNew holds, newest first.
+// newCards are the live cards of this process that the service may not show yet, newest first.
 func (r *recent) newCards(now time.Time) []CardListItem {
 	r.mu.Lock()
 	defer r.mu.Unlock()

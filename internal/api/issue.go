@@ -78,7 +78,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	defer end()
 
 	var issuance Issuance
-	m := &transport.Mutation{
+	m := &transport.HookedMutation{
 		Kind: transport.MutationIssue, Verify: reconciliation.verify,
 		Call: &transport.Call{
 			Operation: operation, Method: http.MethodPost, Path: "/cards", Body: body, Invalid: invalid, Budget: ratelimit.Creates,

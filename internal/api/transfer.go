@@ -248,9 +248,9 @@ func (t *transferRun) send(ctx context.Context) error {
 		action = "/fund"
 	}
 	body, invalid := json.Marshal(map[string]usd.Amount{"amount": t.Delta.Abs()})
-	move := cardCall(t.String(), http.MethodPost, t.CardID, action)
+	move := t.client.cardCall(t.String(), http.MethodPost, t.CardID, action)
 	move.Body, move.Invalid, move.Accept = body, cmp.Or(move.Invalid, invalid), t.accept
-	how, err := t.client.Mutate(ctx, &transport.Mutation{
+	how, err := t.client.Mutate(ctx, &transport.HookedMutation{
 		Kind: transport.MutationMove, Call: move, Key: t.key(), Verify: t.verify,
 		Uncertain: t.sent.Verdict == reconcile.SendKey || t.sent.Before.Pending != nil,
 	})

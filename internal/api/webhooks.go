@@ -44,7 +44,7 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 		Secret string   `json:"secret,omitempty"`
 	}{request.URL, request.Events, request.Secret.Reveal()})
 	var webhook Webhook
-	how, err := c.Mutate(ctx, &transport.Mutation{Kind: transport.MutationRegister, Call: &transport.Call{
+	how, err := c.Mutate(ctx, &transport.HookedMutation{Kind: transport.MutationRegister, Call: &transport.Call{
 		Operation: operation, Method: http.MethodPost, Path: "/webhooks", Body: body, Invalid: invalid, Secret: true,
 		Hidden: secretsOf(request),
 		Accept: func(body []byte) error {

@@ -14,8 +14,10 @@ import (
 
 // Call is one request as its endpoint's method describes it.
 type Call struct {
-	Card      string // the id of the card that it is about, if any
-	Operation string // what a person would say is tried: "fund card card_1"
+	Kind      MutationKind // of a call that changes something
+	Card      string       // the id of the card that it is about, if any
+	NewUntil  time.Time    // until when the service may not know that card yet
+	Operation string       // what a person would say is tried: "fund card card_1"
 	Method    string
 	Path      string
 	Query     url.Values
@@ -27,10 +29,13 @@ type Call struct {
 	Accept    func([]byte) error // reads the body of a success
 }
 
+// failure is what came of an attempt that was no success.
 type failure struct {
-	meaning    meaning
+	fate       Fate // Unknown or NotDone
+	final      bool // the service's own last word
+	answered   bool // by a 2xx, of which the body cannot be used
 	permanent  bool // trying again cannot help
-	lost       bool // no response came
+	lost       bool // there was no response
 	notShown   bool // the service does not show yet what was last written
 	status     int
 	retryAfter time.Duration
@@ -38,6 +43,11 @@ type failure struct {
 }
 
 func (f *failure) isRedirect() bool { return f.status/100 == 3 }
+
+// isRateLimited reports whether the service did nothing since a limit is used up.
+func (f *failure) isRateLimited() bool {
+	return f.fate == NotDone && f.status == http.StatusTooManyRequests
+}
 
 type attempt struct {
 	*Call
@@ -54,9 +64,9 @@ func (e *notSentError) Unwrap() error { return e.error }
 func (a attempt) lost(err error) *failure {
 	unsent, ok := errors.AsType[*notSentError](err)
 	if !ok {
-		return &failure{meaning: unknown, lost: true, err: a.requestError(true, err)}
+		return &failure{fate: Unknown, lost: true, err: a.requestError(true, err)}
 	}
-	return &failure{meaning: notSent, lost: true, permanent: !isTransient(unsent.error), err: a.requestError(false, unsent.error)}
+	return &failure{fate: NotDone, lost: true, permanent: !isTransient(unsent.error), err: a.requestError(false, unsent.error)}
 }
 
 // isTransient tells whether a connection that could not be made may be made later, as to a
@@ -77,11 +87,9 @@ func (a attempt) requestError(sent bool, err error) error {
 // isFinalForReads reports whether reading again shows no more. A gateway in the service's
 // place hides nothing from a read, but what it says is missing may be there.
 func (f *failure) isFinalForReads() bool {
-	switch f.meaning {
-	case refused, keyRefused:
+	if f.final {
 		return true
-	case unknown:
-		return f.status/100 == 4 && !isMissing(f.status) && f.status != http.StatusRequestTimeout && f.status != http.StatusTooManyRequests
 	}
-	return false
+	isUnknownRefusal := f.fate == Unknown && f.status/100 == 4
+	return isUnknownRefusal && !isMissing(f.status) && f.status != http.StatusRequestTimeout && f.status != http.StatusTooManyRequests
 }

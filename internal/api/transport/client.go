@@ -31,12 +31,10 @@ type Client struct {
 	ahead     atomic.Int64 // by how many nanoseconds the service's clock is ahead, where it tells its time
 	written   atomic.Bool
 	breaker   breaker
-	isNew     func(card string, sent time.Time) bool
 }
 
-// New returns a client. Its error is a *ConfigError. A card that isNew says was not shown
-// yet when a request for it was sent is asked for again where the service does not find it.
-func New(config Config, isNew func(card string, sent time.Time) bool) (*Client, error) {
+// New returns a client. Its error is a *ConfigError.
+func New(config Config) (*Client, error) {
 	key := strings.TrimSpace(config.APIKey.Reveal())
 	base, err := checkBaseURL(config.BaseURL, key)
 	if err != nil {
@@ -71,7 +69,6 @@ func New(config Config, isNew func(card string, sent time.Time) bool) (*Client, 
 		clock:   config.Clock,
 		limits:  ratelimit.New(config.Clock, config.Limits),
 		breaker: breaker{clock: config.Clock, outages: map[string]*outage{}},
-		isNew:   isNew,
 	}, nil
 }
 

@@ -7,6 +7,6 @@
 //
 // Its files, in the order in which they are read; each uses those after it:
 //
-//	mutation read request client outage redact config
-//	call errors decode text
+//	mutate mutation read request client outage redact config
+//	call errors fate decode text
 package transport

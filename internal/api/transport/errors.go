@@ -8,7 +8,6 @@ import (
 	"html"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -54,7 +53,10 @@ func (e *Error) IsFinal() bool {
 
 // SpeaksOfKey reports whether the service's code speaks of a key, or of a request
 // that came before, rather than of the state of the card.
-func (e *Error) SpeaksOfKey() bool { return meaningOf(e.Status, e.Code) == keyRefused }
+func (e *Error) SpeaksOfKey() bool {
+	fate, final := fateOf(e.Status, e.Code)
+	return fate == Unknown && final
+}
 
 // LacksFunds reports whether the service refused a call because the wallet, or the
 // card that it takes from, holds too little.
@@ -131,8 +133,6 @@ func IsNotFound(err error) bool {
 	return ok && !open && isMissing(e.Status) && e.Code != ""
 }
 
-func isSuccess(status int) bool { return status/100 == 2 }
-
 func isMissing(status int) bool { return status == http.StatusNotFound || status == http.StatusGone }
 
 // NotReadyCode returns the code of a 403 of an account that is not ready
@@ -181,40 +181,3 @@ func (e *UndecidedError) Error() string {
 }
 
 func (e *UndecidedError) Unwrap() error { return e.Err }
-
-type meaning int
-
-const (
-	unknown     meaning = iota // it may have taken effect
-	done                       // the service says that it took effect
-	notSent                    // it has not reached the service, and may be sent again
-	rateLimited                // the service did nothing: a limit is used up
-	refused                    // the service did nothing, and would not
-	keyRefused                 // the service has met the idempotency key, or the request, before
-)
-
-// meaningOf says what a response to a mutation tells. Only the service's own words, which
-// have a code, tell that nothing was done: a gateway may hide what was.
-func meaningOf(status int, code string) meaning {
-	code = strings.ToLower(code)
-	has := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(code, word) })
-	}
-	switch {
-	case isSuccess(status):
-		return done
-	case status/100 != 4, status == http.StatusRequestTimeout, code == "":
-		return unknown
-	case status == http.StatusTooManyRequests:
-		return rateLimited
-	case has("frozen", "terminated", "insufficient", "invalid", "blocked", "denied", "exceeded", "not_", "label"):
-		return refused
-	case has("in_flight", "in_progress", "in_use", "processing", "concurrent"):
-		return unknown
-	case has("idempot", "duplicate", "already", "reused", "processed"):
-		return keyRefused
-	case status == http.StatusConflict:
-		return unknown
-	}
-	return refused
-}

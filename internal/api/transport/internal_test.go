@@ -5,43 +5,48 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/http/httpproxy"
 )
 
-// Only the service's own words tell that nothing was done.
-func TestMeaningOfResponses(t *testing.T) {
+// Only the service's own words say that nothing was done.
+func TestFateOfResponses(t *testing.T) {
 	t.Parallel()
-	names := map[meaning]string{0: "unknown", done: "done", notSent: "not sent", rateLimited: "rate limited", refused: "refused", keyRefused: "key refused"}
-	for want, responses := range map[meaning][]struct {
+	type responses struct {
 		statuses []int
 		codes    []string
+	}
+	for name, test := range map[string]struct {
+		fate      Fate
+		final     bool
+		responses []responses
 	}{
-		done: {{[]int{200, 201, 202, 204, 299}, []string{"", "insufficient_funds"}}},
-		unknown: {
+		"done": {Done, true, []responses{{[]int{200, 201, 202, 204, 299}, []string{"", "insufficient_funds"}}}},
+		"unknown": {Unknown, false, []responses{
 			{[]int{0, 100, 199, 300, 302, 307, 399, 408, 500, 502, 503, 504, 599}, []string{"", "internal", "insufficient_funds", "idempotency_key_reused"}},
 			{[]int{400, 401, 402, 403, 404, 405, 409, 410, 413, 422, 425, 429, 451, 499}, []string{""}},
 			{[]int{409}, []string{"Conflict", "conflict", "request_in_progress", "card_state_conflict"}},
 			{[]int{400, 409, 422, 425}, []string{"idempotency_key_in_use", "request_in_flight", "still_processing", "CONCURRENT_request"}},
-		},
-		rateLimited: {{[]int{429}, []string{"rate_limited", "too_many_requests", "idempotency_key_reused"}}},
-		refused: {
+		}},
+		"rate limited": {NotDone, false, []responses{{[]int{429}, []string{"rate_limited", "too_many_requests", "idempotency_key_reused"}}}},
+		"refused": {NotDone, true, []responses{
 			{[]int{400, 402, 409, 422}, []string{"insufficient_funds", "insufficient_card_balance", "card_frozen", "card_already_frozen", "card_terminated", "card_already_terminated", "Bin_Not_Found", "invalid_request", "invalid_idempotency_key", "duplicate_label"}},
 			{[]int{400, 401, 402, 403, 404, 410, 422}, []string{"planned", "unauthorized", "not_found", "request_not_processed", "merchant_blocked", "limit_exceeded", "onboarding_incomplete"}},
-		},
-		keyRefused: {{[]int{400, 403, 409, 422}, []string{"idempotency_key_reused", "idempotency_error", "duplicate_request", "already_processed", "already_funded", "key_reused"}}},
+		}},
+		"key refused": {Unknown, true, []responses{{[]int{400, 403, 409, 422}, []string{"idempotency_key_reused", "idempotency_error", "duplicate_request", "already_processed", "already_funded", "key_reused"}}}},
 	} {
-		for _, response := range responses {
+		for _, response := range test.responses {
 			for _, status := range response.statuses {
 				for _, code := range response.codes {
-					if got := meaningOf(status, code); got != want {
-						t.Errorf("%d %q means %q, want %q", status, code, names[got], names[want])
+					fate, final := fateOf(status, code)
+					if fate != test.fate || final != test.final {
+						t.Errorf("%d %q: %d, final %t, want that of %q", status, code, fate, final, name)
 					}
-					if lacks := (&Error{Status: status, Code: code}).LacksFunds(); lacks && status >= 500 {
-						t.Errorf("%d %q tells of the funds", status, code)
+					lacksFunds := (&Error{Status: status, Code: code}).LacksFunds()
+					if lacksFunds && status >= 500 {
+						t.Errorf("%d %q is about the funds", status, code)
 					}
 				}
 			}
@@ -49,13 +54,12 @@ func TestMeaningOfResponses(t *testing.T) {
 	}
 }
 
-// What decides about money is unknown or undecided until it is told.
+// What decides about money is unknown until it is known.
 func TestZeroValuesAreSafe(t *testing.T) {
 	t.Parallel()
 	var f failure
-	var o Outcome
-	if f.meaning != unknown || slices.Contains([]OutcomeState{NotApplied, Applied, Rejected}, o.State) {
-		t.Errorf("%+v, %+v", f, o)
+	if f.fate != Unknown || f.final {
+		t.Errorf("%+v", f)
 	}
 }
 

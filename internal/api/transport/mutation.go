@@ -11,287 +11,177 @@ import (
 	"github.com/google/uuid"
 )
 
-// Mutation is one logical operation that changes something.
+// Mutation is one change that the service is asked for, in one or several attempts under
+// one idempotency key. It is used by one goroutine.
 type Mutation struct {
-	Kind MutationKind
-	Call *Call
-	Key  string // idempotency key; empty is a random one
-	// verify finds out whether the call took effect; nil when nothing shows it.
-	Verify func(context.Context) Outcome
-	// alreadyApplied verifies at once after a response that may mean that the
-	// wanted state is there all the same; nil when nothing shows that for certain.
-	AlreadyApplied func(context.Context) Outcome
-	// uncertain says that an earlier run may have made the call under the same key.
-	Uncertain bool
+	Attempts int
+	SentAt   time.Time // of the last attempt, by the service's clock
+	Lost     bool      // it is not known what came of an attempt
+	// SentBefore says that an earlier run may have sent the change under the same key.
+	SentBefore bool
+
+	client    *Client
+	call      *Call
+	key       string
+	caller    context.Context // ends when the run is interrupted
+	grace     context.Context // lives on for a while after that
+	began     time.Time
+	deadline  time.Time
+	answers   int // of the service before the first attempt
+	retries   int
+	conflicts int // attempts that met a conflict
+	answered  bool
+	last      *failure
 }
 
-// Result tells how a mutation was applied.
-type Result struct {
-	Attempts  int
-	Verified  bool // by reading; there is no response
-	Uncertain bool // an attempt had an unknown outcome, perhaps of an earlier run
-	Lost      bool // an attempt of this run had one
-}
-
-// Mutate makes the call under one idempotency key. It never sends again after a lost
-// response without waiting and verifying first. Once something is on its way the context's
-// end does not keep it from learning the outcome. Its error is an *UndecidedError when that
-// could not be learnt; every other error says that nothing was changed.
-func (c *Client) Mutate(ctx context.Context, m *Mutation) (Result, error) {
-	if m.Call.Invalid != nil {
-		return Result{}, m.Call.Invalid
+// Begin prepares a change. An empty key stands for a random one. The caller calls end when
+// it knows what came of the change, or gives up. The error says why nothing can be sent.
+func (c *Client) Begin(ctx context.Context, call *Call, key string) (m *Mutation, end func(), err error) {
+	if call.Invalid != nil {
+		return nil, nil, call.Invalid
 	}
-	answers, err := c.breaker.begin(m.Call, true)
+	answers, err := c.breaker.begin(call, true)
 	if err != nil {
-		return Result{}, err
+		return nil, nil, err
 	}
 	c.written.Store(true)
-	detached, end := c.WithGrace(Verifying(ctx))
-	defer end()
-	r := &mutationRun{
-		client: c, mutation: m, ctx: ctx, detached: detached, waiting: ctx,
-		deadline: c.Deadline(ctx), key: cmp.Or(m.Key, uuid.NewString()), began: c.clock.Now(),
+	grace, end := c.WithGrace(Verifying(ctx))
+	m = &Mutation{
+		client: c, call: call, key: cmp.Or(key, uuid.NewString()), caller: ctx, grace: grace,
+		began: c.clock.Now(), deadline: c.Deadline(ctx), answers: answers,
 	}
-	r.Uncertain = m.Uncertain
+	return m, end, nil
+}
+
+// Context is for reads that find out about the change. It lives on for a while after the
+// run was interrupted.
+func (m *Mutation) Context() context.Context { return m.grace }
+
+// Try makes an attempt. It repeats by itself what was certainly not done, because nothing
+// was sent or a rate limit was used up, and where keys are honoured what got no answer. Once
+// an attempt was lost, every failure leaves it open whether the change was made.
+func (m *Mutation) Try() (Fate, error) {
+	if m.last != nil && !m.last.isRateLimited() {
+		m.retries++
+	}
 	for again := true; again; {
-		failure := r.attempt()
+		failure := m.attempt()
 		if failure == nil {
-			break
+			m.answered = true
+			return Done, nil
 		}
-		var err error
-		if again, err = r.follow(failure); err != nil {
-			if !r.Uncertain {
-				err = c.breaker.end(ctx, m.Call, answers, failure, err)
-			}
-			return r.Result, err
+		m.last = failure
+		m.answered = m.answered || failure.answered
+		m.Lost = m.Lost || failure.fate == Unknown && !failure.final
+		if failure.status == http.StatusConflict {
+			m.conflicts++
 		}
+		again = m.repeats()
 	}
-	return r.Result, nil
+	switch {
+	case m.Lost, m.SentBefore, m.last.fate == Unknown:
+		return Unknown, m.last.err
+	}
+	return NotDone, m.client.breaker.end(m.caller, m.call, m.answers, m.last, m.last.err)
 }
 
-type mutationRun struct {
-	client   *Client
-	mutation *Mutation
-	ctx      context.Context // the caller's
-	detached context.Context // ends a while after ctx
-	waiting  context.Context // for the limits: ctx until something may be on its way
-	deadline time.Time
-	key      string
-	began    time.Time
-	sentAt   time.Time // the last attempt, by the service's clock
-	retries  int
-	conflict int // attempts that met a conflict
-	Result
-}
-
-func (r *mutationRun) attempt() *failure {
-	r.Attempts++
-	r.sentAt = r.client.ServiceTime()
-	return r.client.do(r.waiting, attempt{
-		Call: r.mutation.Call, key: r.key, number: r.Attempts, sending: r.detached, deadline: r.deadline,
+func (m *Mutation) attempt() *failure {
+	m.Attempts++
+	m.SentAt = m.client.ServiceTime()
+	return m.client.do(m.caller, attempt{
+		Call: m.call, key: m.key, number: m.Attempts, sending: m.grace, deadline: m.deadline,
 	})
 }
 
-func (r *mutationRun) follow(f *failure) (again bool, err error) {
-	if f.status == http.StatusConflict {
-		r.conflict++
+// repeats reports whether the attempt that just failed is made once more without a look at
+// what it has done, and waits for as long as that takes.
+func (m *Mutation) repeats() bool {
+	f := m.last
+	if f.final || m.answered {
+		return false
 	}
-	if r.mutation.AlreadyApplied != nil && f.mayBeApplied() {
-		if o := r.mutation.AlreadyApplied(r.detached); o.State == Applied || o.State == Rejected {
-			return false, r.end(o, f)
-		}
+	if m.Lost || m.SentBefore {
+		return m.client.config.KeysHonoured && m.asksAgain()
 	}
-	r.Lost = r.Lost || f.meaning == unknown
-	switch {
-	case f.meaning == keyRefused && r.mutation.Kind == MutationMove:
-		return false, f.err // the card tells what the key was used for
-	case f.meaning != unknown && f.meaning != keyRefused && !r.Uncertain:
-		return r.followNotProcessed(f)
+	if f.isRateLimited() { // sending waits for the pause
+		return !m.pausedTooLong()
 	}
-	r.waiting, r.Uncertain = r.detached, true
-	if f.status == http.StatusCreated && r.mutation.Kind == MutationIssue { // nothing is sent after that
-		o := r.waitAndVerify(f)
-		if o.State == NotApplied {
-			return false, r.undecided(fmt.Errorf("%w; %w", f.err, ErrNotSeen))
-		}
-		return false, r.end(o, f)
+	if f.notShown {
+		return m.client.clock.Wait(m.caller, shownAgainAfter) == nil
 	}
-	if r.client.config.KeysHonoured && f.meaning != refused && f.meaning != keyRefused {
-		return r.followHonoured(f)
+	if f.permanent || m.retries == m.client.config.MaxRetries {
+		return false
 	}
-	return r.followUnknown(f)
+	m.retries++
+	return m.client.backOff(m.caller, m.retries, f.retryAfter) == nil
 }
 
-// ErrNotSeen says that a card which was issued, as a response tells, is not to be found.
-var ErrNotSeen = errors.New("the card that was asked for was looked for, and is not to be seen")
-
-// followHonoured sends again under the same key, which the service counts once,
-// until it is answered. When that takes too long, what the service shows decides.
-func (r *mutationRun) followHonoured(f *failure) (again bool, err error) {
-	if r.givesUpAsking(f) {
-		o := Outcome{State: NotApplied}
-		if r.mutation.Verify != nil {
-			o = r.waitAndVerify(f)
-		}
-		if o.State == NotApplied {
-			return false, r.undecided(fmt.Errorf("%w; when it was last verified, it had not taken effect", f.err))
-		}
-		return false, r.end(o, f)
+// asksAgain reports whether a request is sent again whose key the service counts once, until
+// it is answered, time is over, or asking again has turned out to be of no use.
+func (m *Mutation) asksAgain() bool {
+	f, now, most := m.last, m.client.clock.Now(), m.client.config.MaxRetries
+	if f.permanent || now.After(m.deadline) || m.pausedTooLong() {
+		return false
 	}
-	if f.meaning != rateLimited {
-		r.retries++
+	patient := most > 0 && !f.isRedirect() && now.Sub(m.began) < LongestTrying
+	if m.retries >= most && !patient {
+		return false
 	}
-	if f.status == http.StatusTooManyRequests { // the pause waits
-		return true, nil
+	if !f.isRateLimited() {
+		m.retries++
 	}
-	if r.client.backOff(r.detached, r.retries, f.retryAfter) != nil {
-		return false, r.undecided(f.err)
+	if f.status == http.StatusTooManyRequests { // sending waits for the pause
+		return m.caller.Err() == nil
 	}
-	return true, nil
+	return m.client.backOff(m.caller, m.retries, f.retryAfter) == nil
 }
 
 // pausedTooLong reports whether the service has asked to wait past the call's own time.
-func (r *mutationRun) pausedTooLong() bool {
-	return r.client.limits.PausedUntil(r.mutation.Call.Budget).After(r.deadline)
+func (m *Mutation) pausedTooLong() bool {
+	return m.client.limits.PausedUntil(m.call.Budget).After(m.deadline)
 }
 
-// givesUpAsking reports whether a response is not worth asking for once more:
-// time is over, or the service gives one that cannot be used again and again.
-func (r *mutationRun) givesUpAsking(f *failure) bool {
-	asked := r.client.clock.Now().Sub(r.began)
-	unusable := isSuccess(f.status) || f.isRedirect()
-	switch {
-	case f.permanent, r.client.clock.Now().After(r.deadline), r.pausedTooLong():
-		return true
-	case r.retries < r.client.config.MaxRetries:
+// Answered reports whether an attempt was answered with a 2xx, be it one that cannot be
+// read. Nothing is sent after that.
+func (m *Mutation) Answered() bool { return m.answered }
+
+// Settle waits until a request whose response was lost has taken effect, or never will.
+func (m *Mutation) Settle() error {
+	if m.last.isRateLimited() { // the pause waits too
+		return nil
+	}
+	return m.client.clock.Wait(m.grace, CommitWait)
+}
+
+// Again reports whether another attempt is allowed once a look has shown that the change is
+// not made. Where keys are honoured, Try has repeated the request as often as makes sense.
+func (m *Mutation) Again() bool {
+	if m.client.config.KeysHonoured || m.answered || m.last.final || m.last.permanent || m.caller.Err() != nil {
 		return false
 	}
-	return r.client.config.MaxRetries == 0 || unusable || asked >= LongestTrying
+	return m.retries < m.client.config.MaxRetries && !m.metConflictsOnly() && !m.pausedTooLong()
 }
 
-// followNotProcessed follows an attempt that certainly changed nothing, after
-// others of which the same is certain.
-func (r *mutationRun) followNotProcessed(f *failure) (again bool, err error) {
-	if f.meaning == rateLimited && !r.pausedTooLong() {
-		return true, nil
-	}
-	if f.notShown && r.client.clock.Wait(r.ctx, shownAgainAfter) == nil {
-		return true, nil
-	}
-	if f.meaning != notSent || f.permanent || r.retries == r.client.config.MaxRetries {
-		return false, f.err
-	}
-	r.retries++
-	if r.client.backOff(r.ctx, r.retries, f.retryAfter) != nil {
-		return false, f.err
-	}
-	return true, nil
+// metConflictsOnly reports whether every attempt met a conflict. Nothing of this change was
+// in flight then, so that the conflict is with the state of things, and lasts.
+func (m *Mutation) metConflictsOnly() bool {
+	return m.conflicts > 1 && m.conflicts == m.Attempts
 }
 
-// followUnknown gives a lost request the time to take effect, or to be dropped,
-// and then verifies.
-func (r *mutationRun) followUnknown(f *failure) (again bool, err error) {
-	if f.permanent && r.mutation.Verify == nil { // it would be done again, to no more avail
-		return false, r.undecided(f.err)
+// GaveUp is the error of a change that a look after the last attempt has shown not to be
+// made: the service's refusal where that was its final word, else an *UndecidedError.
+func (m *Mutation) GaveUp() error {
+	refusal, ok := errors.AsType[*Error](m.last.err)
+	if ok && (m.last.final || m.metConflictsOnly() && !m.client.config.KeysHonoured) {
+		refusal.AfterLostResponse = true
+		return refusal
 	}
-	switch o := r.waitAndVerify(f); {
-	case o.State != NotApplied:
-		return false, r.end(o, f)
-	case f.meaning == keyRefused && r.mutation.Kind == MutationIssue:
-		return false, r.undecided(fmt.Errorf("%w; but what it did is not to be seen", f.err))
-	// Nothing of ours was in flight when every attempt met a conflict, so the
-	// conflict is with the state of things and lasts.
-	case f.meaning == refused, f.meaning == keyRefused, r.conflict > 1 && r.conflict == r.Attempts:
-		if r.mutation.Verify == nil {
-			return false, r.undecided(f.err)
-		}
-		if refused, ok := errors.AsType[*Error](f.err); ok {
-			refused.AfterLostResponse = true
-		}
-		return false, f.err
-	case r.ctx.Err() != nil, r.retries == r.client.config.MaxRetries, r.pausedTooLong():
-		if r.mutation.Verify == nil {
-			return false, r.undecided(f.err)
-		}
-		return false, r.undecided(fmt.Errorf("%w; when it was last verified, %s after the last attempt, it had not taken effect", f.err, CommitWait))
-	}
-	if f.meaning != rateLimited {
-		r.retries++
-	}
-	return true, nil
+	return m.Undecided(fmt.Errorf("%w; when it was last verified, it had not taken effect", m.last.err))
 }
 
-func (r *mutationRun) waitAndVerify(f *failure) Outcome {
-	if f.meaning != rateLimited { // the pause waits too
-		if err := r.client.clock.Wait(r.detached, CommitWait); err != nil {
-			return Outcome{State: Undecided, Reason: err}
-		}
+// Undecided is the error of a change of which it cannot be found out whether it was made.
+func (m *Mutation) Undecided(reason error) error {
+	return &UndecidedError{
+		Kind: m.call.Kind, Operation: m.call.Operation, Key: m.key, Attempts: m.Attempts, SentAt: m.SentAt, Err: reason,
 	}
-	if r.mutation.Verify == nil {
-		return Outcome{State: NotApplied}
-	}
-	return r.mutation.Verify(r.detached)
-}
-
-func (r *mutationRun) end(o Outcome, f *failure) error {
-	switch o.State {
-	case Applied:
-		r.Verified = true
-		return nil
-	case Rejected:
-		return fmt.Errorf("%w; %w", o.Reason, f.err)
-	default:
-		return r.undecided(fmt.Errorf("%w; verifying did not decide it: %w", f.err, o.Reason))
-	}
-}
-
-func (r *mutationRun) undecided(err error) error {
-	return &UndecidedError{Kind: r.mutation.Kind, Operation: r.mutation.Call.Operation, Key: r.key, Attempts: r.Attempts, SentAt: r.sentAt, Err: err}
-}
-
-// mayBeApplied reports whether a service may answer so when it is asked to do again
-// what is done, or a gateway when it was done. A 2xx may be in words of its own.
-func (f *failure) mayBeApplied() bool {
-	return isSuccess(f.status) || f.status/100 == 4 && f.status != http.StatusUnauthorized && f.status != http.StatusTooManyRequests && NotReadyCode(f.err) == ""
-}
-
-// WithGrace returns a context that lives on after ctx has ended, for an attempt, the wait
-// and the verification.
-func (c *Client) WithGrace(ctx context.Context) (context.Context, context.CancelFunc) {
-	grace := 2*c.config.RequestTimeout + CommitWait
-	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		timer := time.AfterFunc(grace, cancel)
-		context.AfterFunc(detached, func() { timer.Stop() })
-	})
-	return detached, func() {
-		stop()
-		cancel()
-	}
-}
-
-// Outcome is what verifying tells about a mutation whose response was lost.
-type Outcome struct {
-	State  OutcomeState
-	Reason error // why it was rejected, or is undecided
-}
-
-// OutcomeState is what is known of a mutation.
-type OutcomeState int
-
-// What can be known of one.
-const (
-	Undecided  OutcomeState = iota // it cannot be told
-	NotApplied                     // it may be sent again
-	Applied
-	Rejected // it was not applied, and cannot be
-)
-
-// NotFoundOutcome is the outcome of a mutation of an object that could not be
-// read: one that is not there rejects it.
-func NotFoundOutcome(err error) Outcome {
-	if IsNotFound(err) {
-		return Outcome{State: Rejected, Reason: err}
-	}
-	return Outcome{State: Undecided, Reason: err}
 }

@@ -135,7 +135,7 @@ func (f *failure) outageKind(neverAnswered bool) OutageKind {
 		return OutageKeyRefused
 	case NotReadyCode(f.err) != "":
 		return OutageNotReady
-	case f.lost && f.meaning == notSent:
+	case f.lost && f.fate == NotDone:
 		return OutageUnreachable
 	case f.status >= http.StatusBadGateway && f.status <= http.StatusGatewayTimeout:
 		return OutageUnavailable
@@ -161,5 +161,5 @@ func (f *failure) isAnswer() bool {
 	if f == nil || f.notShown {
 		return true
 	}
-	return (f.meaning == refused || f.meaning == keyRefused || f.meaning == rateLimited) && f.isFromService() && !f.outageKind(false).isRefusal()
+	return (f.final || f.isRateLimited()) && f.isFromService() && !f.outageKind(false).isRefusal()
 }

@@ -32,7 +32,7 @@ var ErrNotShown = errors.New("the service does not show yet what was changed las
 func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 	defer func() {
 		if reason := recover(); reason != nil { // nothing tells how far it came
-			f = &failure{meaning: unknown, permanent: true, err: a.requestError(true, crash.New(reason))}
+			f = &failure{fate: Unknown, permanent: true, err: a.requestError(true, crash.New(reason))}
 		}
 		if f != nil {
 			if failed, ok := errors.AsType[*RequestError](f.err); ok {
@@ -41,11 +41,11 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 		}
 	}()
 	if err := ctx.Err(); err != nil {
-		return &failure{meaning: notSent, permanent: true, err: a.requestError(false, err)}
+		return &failure{fate: NotDone, permanent: true, err: a.requestError(false, err)}
 	}
 	began := c.clock.Now()
 	if err := c.limits.Acquire(ctx, a.Budget, a.deadline); err != nil {
-		return &failure{meaning: notSent, permanent: true, err: a.requestError(false, err)}
+		return &failure{fate: NotDone, permanent: true, err: a.requestError(false, err)}
 	}
 	sent := c.clock.Now()
 	status, header, body, err := c.send(a)
@@ -57,7 +57,9 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 		})
 	}
 	if err != nil {
-		return a.lost(err)
+		f = a.lost(err)
+		f.answered = isSuccess(status)
+		return f
 	}
 	if date, err := http.ParseTime(header.Get("Date")); err == nil {
 		c.tellsTime.Store(true)
@@ -72,15 +74,17 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 	}
 	if f != nil {
 		f.status, f.retryAfter = status, retryAfter
-		if refused, ok := errors.AsType[*Error](f.err); ok && f.meaning == rateLimited {
+		if refused, ok := errors.AsType[*Error](f.err); ok && f.isRateLimited() {
 			refused.RetryAt = c.limits.PausedUntil(a.Budget)
 		}
 	}
 	if f.isAnswer() {
 		c.breaker.answered()
 	}
-	if f != nil && f.meaning == refused && IsNotFound(f.err) && c.isNew(a.Card, sent) {
-		f.meaning, f.notShown = notSent, true
+	if f != nil && f.final && IsNotFound(f.err) && sent.Before(a.NewUntil) {
+		f.fate = NotDone
+		f.final = false
+		f.notShown = true
 	}
 	return f
 }
@@ -150,7 +154,7 @@ func (c *Client) judge(a attempt, status int, body []byte) *failure {
 			return nil
 		}
 		if errors.Is(err, ErrNotShown) {
-			return &failure{meaning: notSent, notShown: true, err: a.requestError(true, err)}
+			return &failure{fate: NotDone, notShown: true, err: a.requestError(true, err)}
 		}
 		shape, isShape := errors.AsType[*ShapeError](err)
 		switch {
@@ -161,10 +165,11 @@ func (c *Client) judge(a attempt, status int, body []byte) *failure {
 		default:
 			err = &quotedError{c.scrub.known(a.Call, err.Error()), err}
 		}
-		return &failure{meaning: unknown, permanent: isShape, err: a.requestError(true, err)}
+		return &failure{fate: Unknown, answered: true, permanent: isShape, err: a.requestError(true, err)}
 	}
-	said := decodeErrorBody(body)
-	return &failure{meaning: meaningOf(status, said.Code), err: c.statusError(a, status, said, body)}
+	fields := decodeErrorBody(body)
+	fate, final := fateOf(status, fields.Code)
+	return &failure{fate: fate, final: final, err: c.statusError(a, status, fields, body)}
 }
 
 func checkSize(body []byte) error {
