@@ -44,12 +44,13 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 		Secret string   `json:"secret,omitempty"`
 	}{request.URL, request.Events, request.Secret.Reveal()})
 	var webhook Webhook
-	how, err := c.Mutate(ctx, &transport.HookedMutation{Kind: transport.MutationRegister, Call: &transport.Call{
-		Operation: operation, Method: http.MethodPost, Path: "/webhooks", Body: body, Invalid: invalid, Secret: true,
-		Hidden: secretsOf(request),
+	call := &transport.Call{
+		Kind: transport.MutationRegister, Operation: operation, Method: http.MethodPost, Path: "/webhooks", Body: body, Invalid: invalid,
+		Secret: true, Hidden: secretsOf(request),
 		Accept: func(body []byte) error {
 			webhook = Webhook{Secret: request.Secret} // where the response does not repeat it
-			if err := transport.DecodeObject(body, &webhook, "id"); err != nil {
+			err := transport.DecodeObject(body, &webhook, "id")
+			if err != nil {
 				return err
 			}
 			if !transport.IsID(webhook.ID) {
@@ -60,11 +61,23 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 			}
 			return nil
 		},
-	}})
+	}
+	m, end, err := c.Begin(ctx, call, "")
 	if err != nil {
 		return Registration{}, err
 	}
-	return Registration{Webhook: webhook, MayHaveDuplicate: how.Uncertain && !c.KeysHonoured(), LostResponse: how.Lost}, nil
+	defer end()
+	for {
+		fate, err := m.Try()
+		switch {
+		case fate == transport.Done:
+			return Registration{Webhook: webhook, MayHaveDuplicate: m.Lost && !c.KeysHonoured(), LostResponse: m.Lost}, nil
+		case fate == transport.NotDone:
+			return Registration{}, err
+		case !m.Again() || m.Settle() != nil:
+			return Registration{}, m.Undecided(err)
+		}
+	}
 }
 
 // secretsOf lists what nobody but the service may read of a request: the signing
