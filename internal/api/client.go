@@ -69,6 +69,11 @@ func (t *lockTable) lock(ctx context.Context, name string) (unlock func(), err e
 	return func() { lock.Release(1) }, nil
 }
 
+// LockCard waits until no other call of this client moves money on a card or terminates it.
+func (c *Client) LockCard(ctx context.Context, id string) (unlock func(), err error) {
+	return c.cardLocks.lock(ctx, id)
+}
+
 // What a service may show late.
 const (
 	// HiddenFor is how long a card that somebody has issued is not called gone.

@@ -83,12 +83,12 @@ func TestEndpoints(t *testing.T) {
 		read("the movement", got, err, test.want)
 	}
 	unfrozen, err := client.UnfreezeCard(ctx, card.ID, nil)
-	read("unfrozen", unfrozen, err, "{ID:"+card.ID+" Status:active Balance:0.25 LostResponse:false}")
+	read("unfrozen", unfrozen, err, "{ID:"+card.ID+" Status:active Balance:0.25 How:0}")
 	frozen, err := client.FreezeCard(ctx, card.ID)
-	read("frozen", frozen, err, "{ID:"+card.ID+" Status:frozen Balance:0.25 LostResponse:false}")
-	for _, want := range []string{"ReturnedToWallet:0.25 AlreadyTerminated:false", "ReturnedToWallet:0.00 AlreadyTerminated:true"} {
+	read("frozen", frozen, err, "{ID:"+card.ID+" Status:frozen Balance:0.25 How:0}")
+	for _, want := range []string{fmt.Sprintf("ReturnedToWallet:0.25 How:%d", api.Answered), fmt.Sprintf("ReturnedToWallet:0.00 How:%d", api.AlreadySo)} {
 		termination, err := client.TerminateCard(ctx, card.ID)
-		read("terminated", termination, err, "{ID:"+card.ID+" Status:terminated "+want+" LostResponse:false}")
+		read("terminated", termination, err, "{ID:"+card.ID+" Status:terminated "+want+"}")
 	}
 	if _, err := client.GetCard(ctx, "card_unknown"); !transport.IsNotFound(err) {
 		t.Errorf("an unknown card: %v", err)

@@ -16,5 +16,5 @@
 //	transfer wallet snapshot
 //	transactions transaction
 //	cards_state cards_walk cards
-//	client card
+//	client how card
 package api

@@ -51,7 +51,7 @@ func (c Mover) Move(ctx context.Context, m Movement) (Transfer, error) {
 	if m.Delta == 0 {
 		return t.Transfer, fmt.Errorf("%s: the amount has to be above zero", m)
 	}
-	release, err := c.cardLocks.lock(ctx, m.CardID)
+	release, err := c.LockCard(ctx, m.CardID)
 	if err != nil {
 		return t.Transfer, fmt.Errorf("%s: waiting for another call on this card: %w", m, err)
 	}
@@ -161,7 +161,7 @@ func (c Mover) ResolvePending(ctx context.Context, card string, record reconcile
 	m := Movement{Movement: record.Pending.Movement(), CardID: card, Record: &record}
 	t := &transferRun{client: c, Movement: m}
 	t.Transfer.Record = record
-	release, err := c.cardLocks.lock(ctx, card)
+	release, err := c.LockCard(ctx, card)
 	if err == nil {
 		defer release()
 		err = c.letCommit(ctx, *record.Pending)

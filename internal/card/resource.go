@@ -82,7 +82,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 			return
 		}
 		state.setState(frozen.Status, frozen.Balance)
-		resp.Diagnostics.Append(session.LostResponseWarning("freeze "+state.name(), frozen.LostResponse)...)
+		resp.Diagnostics.Append(session.LostResponseWarning("freeze "+state.name(), frozen.How.LostResponse())...)
 	}
 	state.keepPlanned(plan)
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
@@ -139,9 +139,9 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 		return diag.Diagnostics{rejection(api.CardStatus(card.Status.ValueString()), "terminate "+card.name(), err)}
 	}
 	tflog.Info(ctx, "card terminated", map[string]any{
-		"card_id": ended.ID, "returned_to_wallet": ended.ReturnedToWallet.String(), "already_terminated": ended.AlreadyTerminated,
+		"card_id": ended.ID, "returned_to_wallet": ended.ReturnedToWallet.String(), "already_terminated": ended.How == api.AlreadySo,
 	})
-	return session.LostResponseWarning("terminate "+card.name(), ended.LostResponse)
+	return session.LostResponseWarning("terminate "+card.name(), ended.How.LostResponse())
 }
 
 // fallsShort returns by how much the wallet and a card that is replaced fall short of what

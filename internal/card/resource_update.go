@@ -80,7 +80,7 @@ func (u *update) unfreeze(ctx context.Context) diag.Diagnostics {
 		return diag.Diagnostics{rejection(api.StatusFrozen, "unfreeze "+u.before.name(), err)}
 	}
 	u.now.setState(state.Status, state.Balance)
-	return session.LostResponseWarning("unfreeze "+u.before.name(), state.LostResponse)
+	return session.LostResponseWarning("unfreeze "+u.before.name(), state.How.LostResponse())
 }
 
 func (u *update) isPlanned(frozen bool) bool {
@@ -104,7 +104,7 @@ func (u *update) freeze(ctx context.Context) diag.Diagnostics {
 		return diag.Diagnostics{rejection(api.CardStatus(u.now.Status.ValueString()), "freeze "+u.before.name(), err)}
 	}
 	u.now.setState(state.Status, state.Balance)
-	return session.LostResponseWarning("freeze "+u.before.name(), state.LostResponse)
+	return session.LostResponseWarning("freeze "+u.before.name(), state.How.LostResponse())
 }
 
 // move makes what the plan shows: the change of amount, then the top-up, which is

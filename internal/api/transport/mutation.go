@@ -16,7 +16,7 @@ import (
 type Mutation struct {
 	Attempts int
 	SentAt   time.Time // of the last attempt, by the service's clock
-	Lost     bool      // it is not known what came of an attempt
+	Lost     bool      // it is not known what became of an attempt that was not answered with a 2xx
 	// SentBefore says that an earlier run may have sent the change under the same key.
 	SentBefore bool
 
@@ -72,7 +72,7 @@ func (m *Mutation) Try() (Fate, error) {
 		}
 		m.last = failure
 		m.answered = m.answered || failure.answered
-		m.Lost = m.Lost || failure.fate == Unknown && !failure.final
+		m.Lost = m.Lost || failure.fate == Unknown && !failure.final && !failure.answered
 		if failure.status == http.StatusConflict {
 			m.conflicts++
 		}
