@@ -56,7 +56,7 @@ func TestEndpoints(t *testing.T) {
 		t.Fatalf("issued %+v, %v", issuance, err)
 	}
 	card := issuance.Card
-	read("the properties", []any{card.Balance, card.SpendingLimit, issuance.Recovered}, nil, "[75.25 400.00 false]")
+	read("the properties", []any{card.Balance, card.SpendingLimit, issuance.How == api.Answered}, nil, "[75.25 400.00 true]")
 	if card.ExpiresAt == "" || card.CreatedAt == "" {
 		t.Errorf("issued %+v", card)
 	}

@@ -12,7 +12,7 @@
 // Its files, in the order in which they are read; each uses those after it:
 //
 //	bins webhooks threeds
-//	issue issue_reconcile
+//	issue issue_search
 //	transfer wallet snapshot
 //	transactions transaction
 //	cards_state cards_walk cards

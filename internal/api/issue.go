@@ -36,26 +36,22 @@ type IssueCardRequest struct {
 // Issuance is a card that was issued.
 type Issuance struct {
 	Card Card
-	// Recovered says that the response was lost and the card was found afterwards:
-	// ExpiresAt is not known.
-	Recovered bool
-	// PossibleDuplicates are further new cards that look like this one and that
-	// nobody has asked for, left over by a request that took effect twice.
+	// How is Found where the response was lost and the card was found afterwards: ExpiresAt is
+	// not known then. Unless its label was generated, that card may be another's.
+	How How
+	// PossibleDuplicates are further new cards that look like this one and that nobody has
+	// asked for, left over by a request that took effect twice.
 	PossibleDuplicates []CardListItem
-	// Adopted says that the card was recovered by a label that others may use too,
-	// so that it may be another's.
-	Adopted      bool
-	LostResponse bool // and the outcome found out
 }
 
 // IssueCard issues a card and loads it from the wallet. After a lost response it finds the
 // card, or issues it when there is none, or fails with an *UndecidedError with candidates.
+// Cards of one label are issued one after the other.
 func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issuance, error) {
 	operation := "issue a card on BIN " + request.BinID
 	if request.Label != "" {
 		operation += fmt.Sprintf(" with label %q", request.Label)
 	}
-	body, invalid := json.Marshal(request)
 	label := request.labelOnBIN()
 	unlock, err := c.issues.locks.lock(ctx, label)
 	if err != nil {
@@ -69,49 +65,91 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	if err != nil {
 		return Issuance{}, fmt.Errorf("%s: nothing was issued, because the newest cards could not be read first: %w", operation, err)
 	}
-	var began time.Time // zero when the service does not tell its time
+	search := &issueSearch{client: c, request: request, baseline: baseline}
 	if c.TellsTime() {
-		began = c.ServiceTime()
+		search.began = c.ServiceTime()
 	}
-	reconciliation := &issueReconciliation{client: c, request: request, baseline: baseline, began: began}
-	detached, end := c.WithGrace(transport.Verifying(ctx))
+
+	var response Card
+	body, invalid := json.Marshal(request)
+	m, end, err := c.Begin(ctx, &transport.Call{
+		Kind: transport.MutationIssue, Operation: operation, Method: http.MethodPost, Path: "/cards", Body: body, Invalid: invalid,
+		Budget: ratelimit.Creates,
+		Accept: func(body []byte) error {
+			var err error
+			response, err = decodeIssuedCard(body)
+			if err != nil {
+				return err
+			}
+			return search.accept(response.CardListItem)
+		},
+	}, "")
+	if err != nil {
+		return Issuance{}, err
+	}
 	defer end()
 
-	var issuance Issuance
-	m := &transport.HookedMutation{
-		Kind: transport.MutationIssue, Verify: reconciliation.verify,
-		Call: &transport.Call{
-			Operation: operation, Method: http.MethodPost, Path: "/cards", Body: body, Invalid: invalid, Budget: ratelimit.Creates,
-			Accept: func(body []byte) (err error) {
-				if issuance.Card, err = decodeIssuedCard(body); err == nil {
-					err = reconciliation.accept(issuance.Card.CardListItem)
-				}
-				return err
-			},
-		},
-	}
-	if request.GeneratedLabel {
-		m.AlreadyApplied = reconciliation.isThere
-	}
-	how, err := c.Mutate(ctx, m)
-	if undecided, ok := errors.AsType[*transport.UndecidedError](err); ok {
+	issuance := Issuance{How: Found}
+	found, err := search.issue(m)
+	undecided, isUndecided := errors.AsType[*transport.UndecidedError](err)
+	if isUndecided {
 		c.issues.setUndecided(label)
-		undecided.Candidates = reconciliation.candidatesFound()
+		undecided.Candidates = search.candidatesFound()
 	}
 	if err != nil {
 		return Issuance{}, err
 	}
-	if how.Verified {
-		found := CardSummary{CardListItem: reconciliation.found}
-		issuance = Issuance{Card: Card{CardSummary: found}, Recovered: true, Adopted: !request.GeneratedLabel}
-		how.Lost = true
+	if found == nil {
+		issuance.How = answeredBy(m)
+		issuance.Card = response
+	} else {
+		issuance.Card.CardListItem = *found
 	}
-	issuance.LostResponse = how.Lost
-	c.readIssued(detached, &issuance.Card, request.Amount)
-	if how.Uncertain && !c.KeysHonoured() {
-		issuance.PossibleDuplicates = reconciliation.duplicates(detached, how.Attempts)
+	c.readIssued(m.Context(), &issuance.Card, request.Amount)
+	if m.Lost && !c.KeysHonoured() {
+		issuance.PossibleDuplicates = search.duplicates(m.Context(), m.Attempts)
 	}
 	return issuance, nil
+}
+
+// issue sends a request, and looks for the card before it sends it again. The card is nil
+// where a response has told it.
+func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
+	for {
+		fate, failure := m.Try()
+		if fate == transport.Done {
+			return nil, nil
+		}
+		responded := m.Answered() || isAboutCard(failure)
+		if s.request.GeneratedLabel && responded { // the label alone tells the card
+			found := s.findGenerated(m.Context())
+			if found != nil {
+				return found, nil
+			}
+		}
+		if fate == transport.NotDone {
+			return nil, failure
+		}
+		err := m.Settle()
+		if err != nil {
+			return nil, m.Undecided(fmt.Errorf("%w; verifying did not decide it: %w", failure, err))
+		}
+		found, err := s.find(m.Context())
+		if err != nil {
+			return nil, m.Undecided(fmt.Errorf("%w; verifying did not decide it: %w", failure, err))
+		}
+		if found != nil {
+			return found, nil
+		}
+		if m.Again() {
+			continue
+		}
+		refusal, isRefusal := errors.AsType[*transport.Error](failure)
+		if m.Answered() || isRefusal && refusal.SpeaksOfKey() {
+			return nil, m.Undecided(fmt.Errorf("%w; the card that was asked for was looked for, and is not to be seen", failure))
+		}
+		return nil, m.GaveUp()
+	}
 }
 
 // readIssued reads a new card, of which one response tells so far, and again for a while
@@ -122,7 +160,8 @@ func (c *Client) readIssued(ctx context.Context, card *Card, load usd.Amount) {
 		if err != nil {
 			return
 		}
-		if summary.Balance == load || summary.Balance == card.Balance || waited >= transport.CommitWait || c.clock.Wait(ctx, transport.LookAgainAfter) != nil {
+		expected := summary.Balance == load || summary.Balance == card.Balance
+		if expected || waited >= transport.CommitWait || c.clock.Wait(ctx, transport.LookAgainAfter) != nil {
 			card.CardSummary = summary
 			return
 		}
@@ -134,11 +173,11 @@ func (c *Client) readIssued(ctx context.Context, card *Card, load usd.Amount) {
 func decodeIssuedCard(body []byte) (Card, error) {
 	var card Card
 	if err := transport.DecodeObject(body, &card, requiredOfCard()...); err != nil {
-		var its struct {
+		var named struct {
 			ID string `json:"id"`
 		}
-		if transport.DecodeObject(body, &its) == nil && its.ID != "" {
-			err = fmt.Errorf("the response is about %q, but %w", its.ID, err)
+		if transport.DecodeObject(body, &named) == nil && named.ID != "" {
+			err = fmt.Errorf("the response is about %q, but %w", named.ID, err)
 		}
 		return Card{}, err
 	}

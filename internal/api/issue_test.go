@@ -28,10 +28,8 @@ func toldOf(issuance api.Issuance, err error) string {
 		text = fmt.Sprintf("unknown, %d candidates", len(open.Candidates))
 	case err != nil:
 		text = kindOf(err)
-	case issuance.Adopted:
-		text = "adopted " + issuance.Card.ID
-	case issuance.Recovered:
-		text = "recovered " + issuance.Card.ID
+	case issuance.How == api.Found:
+		text = "found " + issuance.Card.ID
 	}
 	for _, duplicate := range issuance.PossibleDuplicates {
 		text += ", and " + duplicate.ID
@@ -46,8 +44,8 @@ func alike() api.CardListItem {
 
 func TestIssueCardAcrossFailures(t *testing.T) {
 	t.Parallel()
-	// Two cards are there before. A card that is recovered is adopted where its label may be another's.
-	const issued, recovered, refused, unknown, open = "issued card_3", "recovered card_3", "refused", "unknown, 0 candidates", "unknown, 1 candidates"
+	// Two cards are there before.
+	const issued, found, refused, unknown, open = "issued card_3", "found card_3", "refused", "unknown, 0 candidates", "unknown, 1 candidates"
 	tests := map[string]struct {
 		faults      []fault
 		idempotency string // the default is both honoured and ignored
@@ -59,34 +57,34 @@ func TestIssueCardAcrossFailures(t *testing.T) {
 		written     string // the end with a written label, where it is another
 	}{
 		"it works":                            {faults: []fault{works}, ends: issued},
-		"done, response lost":                 {faults: []fault{lostButApplied}, ends: recovered},
-		"done, response cut off":              {faults: []fault{{response: "truncate"}}, ends: recovered},
-		"done, answered 500":                  {faults: []fault{{response: "500"}}, ends: recovered},
-		"done, answered 307":                  {faults: []fault{{response: "307"}}, ends: recovered},
-		"done a little later":                 {faults: []fault{beforeTheWait}, ends: recovered},
+		"done, response lost":                 {faults: []fault{lostButApplied}, ends: found},
+		"done, response cut off":              {faults: []fault{{response: "truncate"}}, ends: found},
+		"done, answered 500":                  {faults: []fault{{response: "500"}}, ends: found},
+		"done, answered 307":                  {faults: []fault{{response: "307"}}, ends: found},
+		"done a little later":                 {faults: []fault{beforeTheWait}, ends: found},
 		"not done, 500, 503, 408":             {faults: []fault{undone("500"), undone("503"), undone("408"), works}, ends: issued},
-		"not done, then done, responses lost": {faults: []fault{lostForGood, lostButApplied}, ends: recovered},
+		"not done, then done, responses lost": {faults: []fault{lostForGood, lostButApplied}, ends: found},
 		"never done":                          {faults: []fault{lostForGood.forEver()}, posts: 5, ends: unknown},
 		"refused":                             {faults: []fault{refusal}, ends: refused},
 		"refused for its rate":                {faults: []fault{undone("429"), works}, ends: issued},
 		"lost, then refused":                  {faults: []fault{lostForGood, refusal}, ends: refused},
 		"lost, then often for its rate":       {faults: append([]fault{lostForGood}, slices.Repeat([]fault{undone("429")}, 9)...), posts: 11, ends: issued},
-		"late and lost, then refused":         {faults: []fault{afterTheLooks, refusal}, ends: recovered},
+		"late and lost, then refused":         {faults: []fault{afterTheLooks, refusal}, ends: found},
 		"conflict that passes":                {faults: []fault{undone("409"), works}, ends: issued},
 		"conflict that stays":                 {faults: []fault{undone("409"), undone("409")}, ends: refused},
-		"listed after the wait":               {faults: []fault{afterTheWait}, ends: recovered},
-		"done, a gateway's 403":               {faults: []fault{{response: "403 <html>"}}, ends: recovered},
-		"done, a gateway's 404":               {faults: []fault{{response: "404 <html>"}}, ends: recovered},
+		"listed after the wait":               {faults: []fault{afterTheWait}, ends: found},
+		"done, a gateway's 403":               {faults: []fault{{response: "403 <html>"}}, ends: found},
+		"done, a gateway's 404":               {faults: []fault{{response: "404 <html>"}}, ends: found},
 		"a gateway that stays":                {faults: []fault{undone("403 <html>").forEver()}, posts: 5, ends: unknown},
 		"late, key honoured":                  {faults: []fault{afterTheLooks, works}, idempotency: "honoured", ends: issued},
-		"late, conflict while in flight":      {faults: []fault{afterTheLooks, works}, idempotency: "conflict", ends: recovered},
+		"late, conflict while in flight":      {faults: []fault{afterTheLooks, works}, idempotency: "conflict", ends: found},
 		"late, key ignored":                   {faults: []fault{afterTheLooks, works}, idempotency: "ignored", ends: "issued card_3, and card_4"},
 		"late, key ignored, both lost":        {faults: []fault{afterTheLooks, lostButApplied}, idempotency: "ignored", cards: 2, ends: "unknown, 2 candidates"},
-		"done for a fee, lost":                {faults: []fault{lostButApplied}, fee: usd.Dollar, ends: recovered, written: open},
+		"done for a fee, lost":                {faults: []fault{lostButApplied}, fee: usd.Dollar, ends: found, written: open},
 		"not done for a fee, lost":            {faults: []fault{lostForGood, works}, fee: usd.Dollar, ends: issued},
 		"done for a fee, late, key ignored":   {faults: []fault{afterTheLooks, works}, fee: usd.Dollar, idempotency: "ignored", ends: "issued card_3, and card_4"},
-		"booked a little later":               {faults: []fault{lostButApplied}, books: 45 * time.Second, ends: recovered},
-		"booked after the looks":              {faults: []fault{lostButApplied}, books: 75 * time.Second, ends: recovered, written: open},
+		"booked a little later":               {faults: []fault{lostButApplied}, books: 45 * time.Second, ends: found},
+		"booked after the looks":              {faults: []fault{lostButApplied}, books: 75 * time.Second, ends: found, written: open},
 	}
 	for name, test := range tests {
 		modes := []string{"honoured", "ignored"}
@@ -105,7 +103,7 @@ func TestIssueCardAcrossFailures(t *testing.T) {
 					if generated {
 						old.Label = asLabel("of another time")
 					} else {
-						want = cmp.Or(test.written, strings.Replace(want, "recovered", "adopted", 1))
+						want = cmp.Or(test.written, want)
 					}
 					req := request("ads")
 					req.GeneratedLabel = generated
@@ -121,8 +119,8 @@ func TestIssueCardAcrossFailures(t *testing.T) {
 						t.Errorf("requests with keys %q, want %d with one key", keys, posts)
 					}
 					isOpen := func(f fault) bool { return f.response != "" && f.response != "400" && f.response != "429" }
-					if err == nil && (issuance.Card.CreatedAt == "" || issuance.LostResponse != slices.ContainsFunc(test.faults, isOpen)) {
-						t.Errorf("%+v, a response was lost: %t", issuance.Card, issuance.LostResponse)
+					if err == nil && (issuance.Card.CreatedAt == "" || issuance.How.LostResponse() != slices.ContainsFunc(test.faults, isOpen)) {
+						t.Errorf("%+v, a response was lost: %t", issuance.Card, issuance.How.LostResponse())
 					}
 				})
 			}
@@ -147,7 +145,7 @@ func TestIssueCardAndAnothersResponse(t *testing.T) {
 				issued := sandboxtest.Must(json.Marshal(service.cards[0]))
 				service.faults = []fault{{commit: commit, response: "201 " + string(issued)}}
 				label := map[bool]string{true: "ads", false: "software"}[other == "of before, alike"]
-				want, cards := "adopted card_2", 2
+				want, cards := "found card_2", 2
 				if commit == never {
 					want, cards = "unknown, 0 candidates", 1
 				}
@@ -199,35 +197,35 @@ func TestIssueCardAmongOthers(t *testing.T) {
 		honoured          bool
 		interrupted       bool // at the last request
 		ends              string
-		cards, posts      int // 0 is one card where it is issued or adopted, and a request for each fault
+		cards, posts      int // 0 is one card where it is issued, or found by a written label, and a request for each fault
 	}{
 		"of another label":                        {faults: lost, meanwhile: labelled("adZ"), ends: issued},
 		"in other letters":                        {faults: lost, meanwhile: labelled("adS"), ends: open, posts: 1},
 		"of a lower limit":                        {faults: lost, limit: seventy, meanwhile: limit(60 * usd.Dollar), ends: open, posts: 1},
 		"that cannot be read":                     {faults: lost, meanwhile: slices.Repeat(one, 2), unreadable: true, ends: "unknown, 2 candidates", posts: 1},
 		"of another load":                         {faults: lost, meanwhile: charged, ends: open, posts: 1},
-		"beside its own load":                     {faults: done, meanwhile: charged, ends: "adopted card_2"},
+		"beside its own load":                     {faults: done, meanwhile: charged, ends: "found card_2"},
 		"of another BIN":                          {faults: lost, meanwhile: elsewhere, ends: issued},
 		"from before":                             {faults: lost, before: one, ends: issued},
-		"beside its own":                          {faults: done, limit: seventy, meanwhile: limit(seventy - usd.Cent), ends: "adopted card_2"},
+		"beside its own":                          {faults: done, limit: seventy, meanwhile: limit(seventy - usd.Cent), ends: "found card_2"},
 		"from before, behind many of another BIN": {faults: lost, before: append(one[:1:1], slices.Repeat(elsewhere, 120)...), ends: "issued card_122"},
 		// A label that is nobody else's tells, though the service has lowered the limit.
-		"of its own label, that cannot be read": {faults: lost, limit: seventy, meanwhile: limit(60 * usd.Dollar), generated: true, unreadable: true, ends: "recovered card_1", posts: 1},
-		"behind many others":                    {faults: done, before: many, meanwhile: strangers, ends: "adopted card_381"},
+		"of its own label, that cannot be read": {faults: lost, limit: seventy, meanwhile: limit(60 * usd.Dollar), generated: true, unreadable: true, ends: "found card_1", posts: 1},
+		"behind many others":                    {faults: done, before: many, meanwhile: strangers, ends: "found card_381"},
 		"all vanish":                            {faults: done, before: many, vanish: true, ends: none, cards: 1},
-		"all vanish, its own label":             {faults: done, before: many, vanish: true, generated: true, ends: "recovered card_2", cards: 1},
+		"all vanish, its own label":             {faults: done, before: many, vanish: true, generated: true, ends: "found card_2", cards: 1},
 
 		"a gateway's 404, then the card":    {faults: append(done[:1:1], undone("404 <html>"), works), honoured: true, ends: "issued card_1"},
-		"a key that was used at once":       {faults: []fault{{response: "409 duplicate_request"}}, ends: "adopted card_1"},
+		"a key that was used at once":       {faults: []fault{{response: "409 duplicate_request"}}, ends: "found card_1"},
 		"a key of somebody else":            {faults: []fault{undone("409 duplicate_request")}, ends: none},
 		"a key that was used":               {faults: []fault{lostForGood, undone("409 duplicate_request")}, honoured: true, ends: none, posts: 2},
-		"issued, and refused by 400":        {faults: []fault{{response: "400 forbidden"}}, generated: true, ends: "recovered card_1", cards: 1},
-		"issued, and refused by 403":        {faults: []fault{{response: "403 forbidden"}}, generated: true, ends: "recovered card_1", cards: 1},
+		"issued, and refused by 400":        {faults: []fault{{response: "400 forbidden"}}, generated: true, ends: "found card_1", cards: 1},
+		"issued, and refused by 403":        {faults: []fault{{response: "403 forbidden"}}, generated: true, ends: "found card_1", cards: 1},
 		"before it was asked for":           {faults: done, ahead: 15 * time.Second, ends: open, cards: 1},
 		"beside one, refused for its rate":  {faults: []fault{undone("429"), works}, meanwhile: one, ends: issued, posts: 2},
 		"beside one, lost":                  {faults: lost, honoured: true, meanwhile: one, ends: issued},
 		"interrupted, answered":             {faults: []fault{works}, interrupted: true, ends: "issued card_1"},
-		"interrupted, lost":                 {faults: done, interrupted: true, ends: "adopted card_1"},
+		"interrupted, lost":                 {faults: done, interrupted: true, ends: "found card_1"},
 		"interrupted, not done":             {faults: lost, interrupted: true, ends: none, posts: 1},
 		"interrupted, refused for its rate": {faults: []fault{undone("429")}, interrupted: true, ends: "refused"},
 		"interrupted, issued twice":         {faults: []fault{afterTheLooks, works}, interrupted: true, ends: "issued card_1, and card_2"},
@@ -256,7 +254,7 @@ func TestIssueCardAmongOthers(t *testing.T) {
 				}
 				others = len(service.balances())
 			}
-			if test.posts = cmp.Or(test.posts, len(test.faults)); strings.HasPrefix(test.ends, "issued") || strings.HasPrefix(test.ends, "adopted") {
+			if test.posts = cmp.Or(test.posts, len(test.faults)); strings.HasPrefix(test.ends, "issued") || strings.HasPrefix(test.ends, "found") && !test.generated {
 				test.cards = strings.Count(test.ends, "card_")
 			}
 			if arrives := service.faults[test.posts-1].before; test.interrupted {
@@ -307,8 +305,8 @@ func TestIssueCardIsReadAfterItsResponse(t *testing.T) {
 		"with less by both":       {response: "60", shows: 60 * usd.Dollar, ends: "issued card_1", balance: 60 * usd.Dollar},
 		"shown late":              {hides: 20 * time.Second, ends: "issued card_1", balance: 50 * usd.Dollar, waits: true},
 		"never shown":             {hides: time.Hour, ends: "issued card_1", balance: 50 * usd.Dollar, waits: true},
-		"of another label":        {response: card + `"other"}`, ends: "adopted card_1", balance: 50 * usd.Dollar, waits: true},
-		"of another BIN":          {response: strings.Replace(card, "bin_1", "bin_2", 1) + `"ads"}`, ends: "adopted card_1", balance: 50 * usd.Dollar, waits: true},
+		"of another label":        {response: card + `"other"}`, ends: "found card_1", balance: 50 * usd.Dollar, waits: true},
+		"of another BIN":          {response: strings.Replace(card, "bin_1", "bin_2", 1) + `"ads"}`, ends: "found card_1", balance: 50 * usd.Dollar, waits: true},
 		"in other letters":        {response: card + `"ADS"}`, ends: "issued card_9", balance: 50 * usd.Dollar},
 		"with spaces, on the BIN": {response: strings.Replace(card, "bin_1", "BIN_1", 1) + `" ads"}`, ends: "issued card_9", balance: 50 * usd.Dollar},
 		"without its label":       {response: card + `""}`, ends: "issued card_9", balance: 50 * usd.Dollar},
@@ -352,10 +350,10 @@ func TestIssueCardInListsThatAreNotNewestFirst(t *testing.T) {
 		ends        string
 		soon        bool // found as soon as it is looked for
 	}{
-		"lost, behind a few":          {old: 9, faults: []fault{lostButApplied}, ends: "adopted card_10", soon: true},
-		"lost":                        {old: 15, faults: []fault{lostButApplied}, ends: "adopted card_16"},
-		"lost, generated":             {old: 150, faults: []fault{lostButApplied}, generated: true, ends: "recovered card_151"},
-		"lost, behind one of its own": {old: 150, alike: 1, faults: []fault{lostButApplied}, ends: "adopted card_152"},
+		"lost, behind a few":          {old: 9, faults: []fault{lostButApplied}, ends: "found card_10", soon: true},
+		"lost":                        {old: 15, faults: []fault{lostButApplied}, ends: "found card_16"},
+		"lost, generated":             {old: 150, faults: []fault{lostButApplied}, generated: true, ends: "found card_151"},
+		"lost, behind one of its own": {old: 150, alike: 1, faults: []fault{lostButApplied}, ends: "found card_152"},
 		"not done":                    {old: 150, alike: 1, faults: []fault{lostForGood, works}, ends: "issued card_152"},
 		"not done, newest first":      {old: 150, alike: 1, newestFirst: true, faults: []fault{lostForGood, works}, ends: "issued card_152"},
 	} {
@@ -476,7 +474,7 @@ func TestIssuancesOfOneLabelTakeTurns(t *testing.T) {
 	service := newFakeService(lostButApplied, works)
 	ends := issueTogether(t, service.client(t), "a", "b")
 	slices.Sort(ends)
-	same(t, "one label", []any{ends, len(service.keys()), len(service.balances())}, "[[adopted card_1 issued card_2] 2 2]")
+	same(t, "one label", []any{ends, len(service.keys()), len(service.balances())}, "[[found card_1 issued card_2] 2 2]")
 
 	var both sync.WaitGroup
 	both.Add(2)
@@ -484,7 +482,7 @@ func TestIssuancesOfOneLabelTakeTurns(t *testing.T) {
 	service = newFakeService(fault{response: "drop", before: together}, fault{commit: never, response: "drop", before: together})
 	ends = issueTogether(t, service.client(t), "a", "another label")
 	slices.Sort(ends)
-	same(t, "two labels", []any{ends, len(service.keys()), len(service.balances())}, "[[adopted card_1 issued card_2] 3 2]")
+	same(t, "two labels", []any{ends, len(service.keys()), len(service.balances())}, "[[found card_1 issued card_2] 3 2]")
 }
 
 // After an issuance that stays undecided nothing with its label is issued in this run: a

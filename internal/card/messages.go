@@ -91,8 +91,8 @@ func issued(card model, request api.IssueCardRequest, by api.Issuance, shown map
 			fmt.Sprintf("While %s was issued, %s with a balance of %s USD appeared on the same BIN with the same label. If it is not yours, terminate it in the dashboard; to keep it, import it: terraform import <address> %s",
 				card.name(), nameOf(other), other.Balance, other.ID))
 	}
-	diags.Append(session.LostResponseWarning("issue "+card.name(), by.LostResponse)...)
-	if by.Adopted {
+	diags.Append(session.LostResponseWarning("issue "+card.name(), by.How.LostResponse())...)
+	if by.How == api.Found && !request.GeneratedLabel {
 		diags.AddWarning("A card was recognized by its label: "+card.name(),
 			"The response to its issuing was lost, and a new card with the same label, BIN and load was found. Another pipeline that issues cards "+
 				"with this label might own it, or another configuration of this provider: an alias runs in a process of its own. "+

@@ -69,16 +69,15 @@ func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*
 	return known, nil
 }
 
-// issueReconciliation finds the card of one issuance whose response was lost. One issuance
+// issueSearch finds the card of one issuance whose response was lost. One issuance
 // of a label on a BIN follows the other, so that no new card is that of another one.
-type issueReconciliation struct {
+type issueSearch struct {
 	client   *Client
 	request  IssueCardRequest
 	baseline *baseline
-	began    time.Time // the service's time before the first attempt
+	began    time.Time // the service's time before the first attempt; zero where it does not tell it
 
-	found      CardListItem
-	candidates []CardSummary
+	candidates []CardSummary // of the last look
 }
 
 // labelOnBIN is the same for all cards that may look the same in a list: not each card
@@ -89,78 +88,82 @@ func (q IssueCardRequest) labelOnBIN() string {
 
 // accept claims the card of a response to this issuance, or says why it is another.
 // A service that shows no label does not say whose card it is.
-func (r *issueReconciliation) accept(card CardListItem) error {
+func (s *issueSearch) accept(card CardListItem) error {
 	reason := errors.New("was issued for another request")
 	switch {
-	case r.baseline.ids[card.ID]:
+	case s.baseline.ids[card.ID]:
 		reason = errors.New("was issued before")
-	case !r.request.isOnBIN(card):
+	case !s.request.isOnBIN(card):
 		reason = fmt.Errorf("is on BIN %q", card.BinID)
-	case card.Label.Raw() != "" && !r.request.isLabelled(card):
+	case card.Label.Raw() != "" && !s.request.isLabelled(card):
 		reason = fmt.Errorf("has the label %q", card.Label)
-	case r.client.recent.claim(card, r.client.clock.Now()):
+	case s.client.recent.claim(card, s.client.clock.Now()):
 		return nil
 	}
 	return fmt.Errorf("the response is about card %s, which %w", card.ID, reason)
 }
 
-// verify claims the card for this issuance when it is certain. Lists and loads may be
-// late, so that a card which is not there is looked for again.
-func (r *issueReconciliation) verify(ctx context.Context) transport.Outcome {
+// find claims the card for this issuance when it is certain, and returns nil where there is
+// none. The error says why it cannot be told. Lists and loads may be late, so that a card which
+// is not there is looked for again.
+func (s *issueSearch) find(ctx context.Context) (*CardListItem, error) {
 	for waited := transport.CommitWait; ; waited += transport.LookAgainAfter {
-		isLast := waited >= shownWithin
-		cards, err := r.unclaimed(ctx, isLast)
+		last := waited >= shownWithin
+		cards, err := s.unclaimed(ctx, last)
 		if err != nil {
-			return transport.Outcome{State: transport.Undecided, Reason: err}
+			return nil, err
 		}
-		if isLast || slices.ContainsFunc(cards, r.request.hasLoad) {
-			return r.claim(ctx, cards)
+		if last || slices.ContainsFunc(cards, s.request.hasLoad) {
+			return s.claim(ctx, cards)
 		}
-		err = r.client.clock.Wait(ctx, transport.LookAgainAfter)
+		err = s.client.clock.Wait(ctx, transport.LookAgainAfter)
 		if err != nil {
-			return transport.Outcome{State: transport.Undecided, Reason: err}
+			return nil, err
 		}
 	}
 }
 
 // claim takes the one of some cards that is certain to be this issuance's.
-func (r *issueReconciliation) claim(ctx context.Context, cards []CardListItem) transport.Outcome {
-	candidates, err := r.readCreated(ctx, r.request.bestMatches(cards))
-	r.candidates = candidates
+func (s *issueSearch) claim(ctx context.Context, cards []CardListItem) (*CardListItem, error) {
+	candidates, err := s.readCreated(ctx, s.request.bestMatches(cards))
+	s.candidates = candidates
+	if err != nil || len(candidates) == 0 {
+		return nil, err
+	}
+	err = s.request.identify(candidates, s.began)
 	if err != nil {
-		return transport.Outcome{State: transport.Undecided, Reason: err}
+		return nil, err
 	}
-	found, outcome := r.request.identify(candidates, r.began)
-	if outcome.State == transport.Applied {
-		r.found = found
-		r.client.recent.claim(found, r.client.clock.Now())
-	}
-	return outcome
+	found := candidates[0].CardListItem
+	s.client.recent.claim(found, s.client.clock.Now())
+	return &found, nil
 }
 
-// isThere claims the card where the label alone tells it.
-func (r *issueReconciliation) isThere(ctx context.Context) transport.Outcome {
-	cards, err := r.unclaimed(ctx, false)
-	cards = r.request.bestMatches(cards)
-	if err != nil || len(cards) != 1 || !r.client.recent.claim(cards[0], r.client.clock.Now()) {
-		return transport.Outcome{}
+// findGenerated claims the card whose label nobody else has, if it is listed already.
+func (s *issueSearch) findGenerated(ctx context.Context) *CardListItem {
+	cards, err := s.unclaimed(ctx, false)
+	if err != nil {
+		return nil
 	}
-	r.found = cards[0]
-	return transport.Outcome{State: transport.Applied}
+	cards = s.request.bestMatches(cards)
+	if len(cards) != 1 || !s.client.recent.claim(cards[0], s.client.clock.Now()) {
+		return nil
+	}
+	return &cards[0]
 }
 
 // readCreated adds when each card was created, which lists do not show, where the
 // label alone does not tell.
-func (r *issueReconciliation) readCreated(ctx context.Context, cards []CardListItem) ([]CardSummary, error) {
+func (s *issueSearch) readCreated(ctx context.Context, cards []CardListItem) ([]CardSummary, error) {
 	all := make([]CardSummary, len(cards))
 	for i, card := range cards {
 		all[i].CardListItem = card
 	}
-	if r.request.GeneratedLabel || r.began.IsZero() {
+	if s.request.GeneratedLabel || s.began.IsZero() {
 		return all, nil
 	}
 	for i, card := range cards {
-		summary, err := r.client.GetCard(ctx, card.ID)
+		summary, err := s.client.GetCard(ctx, card.ID)
 		if err != nil {
 			return all, err
 		}
@@ -172,18 +175,18 @@ func (r *issueReconciliation) readCreated(ctx context.Context, cards []CardListI
 // unclaimed lists the new cards that look like this issuance's and that no other
 // call has claimed, newest first. It ends where the cards from before begin, unless the
 // whole list is wanted, which may not be newest first.
-func (r *issueReconciliation) unclaimed(ctx context.Context, whole bool) ([]CardListItem, error) {
+func (s *issueSearch) unclaimed(ctx context.Context, whole bool) ([]CardListItem, error) {
 	const enough = 10 // cards from before; one might not do, if cards of one second have no fixed order
 	var cards, behind []CardListItem
 	old := 0
-	for card, err := range r.client.ListedCards(ctx, CardFilter{BinID: r.request.BinID}) {
+	for card, err := range s.client.ListedCards(ctx, CardFilter{BinID: s.request.BinID}) {
 		if err != nil {
 			return nil, err
 		}
 		switch {
-		case r.baseline.ids[card.ID]:
+		case s.baseline.ids[card.ID]:
 			old++
-		case !r.request.isLike(card) || r.client.recent.of(card.ID).issued != nil:
+		case !s.request.isLike(card) || s.client.recent.of(card.ID).issued != nil:
 		case old < enough:
 			cards = append(cards, card)
 		default:
@@ -199,7 +202,7 @@ func (r *issueReconciliation) unclaimed(ctx context.Context, whole bool) ([]Card
 		}
 	}
 	for _, card := range behind {
-		isNew, err := r.isNew(ctx, card)
+		isNew, err := s.isNew(ctx, card)
 		if err != nil {
 			return nil, err
 		}
@@ -207,42 +210,42 @@ func (r *issueReconciliation) unclaimed(ctx context.Context, whole bool) ([]Card
 			cards = append(cards, card)
 		}
 	}
-	if r.baseline.full && old == 0 && !r.request.GeneratedLabel && len(cards) > 0 {
+	if s.baseline.full && old == 0 && !s.request.GeneratedLabel && len(cards) > 0 {
 		return cards, errors.New("the cards that were there before are no longer listed, so new ones cannot be told from old ones")
 	}
 	return cards, nil
 }
 
 // isNew reports whether a card behind those from before may be of this issuance.
-func (r *issueReconciliation) isNew(ctx context.Context, card CardListItem) (bool, error) {
-	if r.request.GeneratedLabel || r.began.IsZero() {
-		return r.request.GeneratedLabel, nil
+func (s *issueSearch) isNew(ctx context.Context, card CardListItem) (bool, error) {
+	if s.request.GeneratedLabel || s.began.IsZero() {
+		return s.request.GeneratedLabel, nil
 	}
-	summary, err := r.client.GetCard(ctx, card.ID)
+	summary, err := s.client.GetCard(ctx, card.ID)
 	created, _ := summary.CreatedAt.Time() // zero where it cannot be read
-	return r.began.Sub(created) <= sameMoment, err
+	return s.began.Sub(created) <= sameMoment, err
 }
 
 // duplicates are the cards that an issuance which was sent several times has left besides
 // its own, as they are listed a moment later.
-func (r *issueReconciliation) duplicates(ctx context.Context, attempts int) []CardListItem {
+func (s *issueSearch) duplicates(ctx context.Context, attempts int) []CardListItem {
 	if attempts < 2 {
 		return nil
 	}
-	err := r.client.clock.Wait(ctx, transport.CommitWait)
+	err := s.client.clock.Wait(ctx, transport.CommitWait)
 	if err != nil {
 		return nil
 	}
-	cards, err := r.unclaimed(ctx, true)
+	cards, err := s.unclaimed(ctx, true)
 	if err != nil {
 		return nil
 	}
 	return cards
 }
 
-func (r *issueReconciliation) candidatesFound() []transport.Candidate {
+func (s *issueSearch) candidatesFound() []transport.Candidate {
 	var found []transport.Candidate
-	for _, card := range r.candidates {
+	for _, card := range s.candidates {
 		found = append(found, transport.Candidate{ID: card.ID, Label: card.Label, Balance: card.Balance})
 	}
 	return found
@@ -292,33 +295,27 @@ func (q IssueCardRequest) hasLimit(card CardListItem) bool {
 // sameMoment is how long before it was asked for a card may seem to be created.
 const sameMoment = 10 * time.Second
 
-// identify decides whether one of the new cards that are like the one asked for,
-// newest first, is that card. It was asked for at a time that is zero when it is not known.
-func (q IssueCardRequest) identify(alike []CardSummary, askedAt time.Time) (CardListItem, transport.Outcome) {
-	cannotTell := func(format string, args ...any) (CardListItem, transport.Outcome) {
-		return CardListItem{}, transport.Outcome{State: transport.Undecided, Reason: fmt.Errorf(format, args...)}
-	}
-	if len(alike) == 0 {
-		return CardListItem{}, transport.Outcome{State: transport.NotApplied}
-	}
-	if len(alike) > 1 {
-		return cannotTell("%d new cards look like it", len(alike))
+// identify returns an error unless the new cards that are like the one asked for are that
+// one alone. It was asked for at a time that is zero when it is not known.
+func (q IssueCardRequest) identify(alike []CardSummary, askedAt time.Time) error {
+	if len(alike) != 1 {
+		return fmt.Errorf("%d new cards look like it", len(alike))
 	}
 	card := alike[0]
 	if q.GeneratedLabel {
-		return card.CardListItem, transport.Outcome{State: transport.Applied}
+		return nil
 	}
 	createdAt, _ := card.CreatedAt.Time() // zero where it cannot be read
 	early := askedAt.Sub(createdAt)
 	switch {
 	case early > sameMoment && !createdAt.IsZero():
-		return cannotTell("card %s looks like it, but was issued %s before it was asked for, by the service's clock", card.ID, early.Round(time.Second))
+		return fmt.Errorf("card %s looks like it, but was issued %s before it was asked for, by the service's clock", card.ID, early.Round(time.Second))
 	case !q.hasLoad(card.CardListItem):
-		return cannotTell("card %s looks like it, but holds %s in place of %s USD", card.ID, card.Balance, q.Amount)
+		return fmt.Errorf("card %s looks like it, but holds %s in place of %s USD", card.ID, card.Balance, q.Amount)
 	case !q.hasLabel(card.CardListItem):
-		return cannotTell("card %s looks like it, but has the label %q in place of %q", card.ID, card.Label, q.Label)
+		return fmt.Errorf("card %s looks like it, but has the label %q in place of %q", card.ID, card.Label, q.Label)
 	case !q.hasLimit(card.CardListItem):
-		return cannotTell("card %s looks like it, but has a spending limit of %s in place of %s USD", card.ID, card.SpendingLimit, q.SpendingLimit)
+		return fmt.Errorf("card %s looks like it, but has a spending limit of %s in place of %s USD", card.ID, card.SpendingLimit, q.SpendingLimit)
 	}
-	return card.CardListItem, transport.Outcome{State: transport.Applied}
+	return nil
 }
