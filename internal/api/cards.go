@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
-	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 )
 
 // CardFilter selects cards; empty fields select all.
@@ -77,7 +77,7 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	call := c.cardCall("read card "+id, http.MethodGet, id, "")
 	call.Accept = func(body []byte) error {
 		err := decodeCard(body, id, &card, requiredOfCard()...)
-		if err == nil && !c.recent.shows(card, c.clock.Now(), c.ServiceTime()) {
+		if err == nil && !c.recent.shows(card, c.clock.Now()) {
 			err = transport.ErrNotShown
 		}
 		return err
@@ -86,13 +86,10 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	return card, err
 }
 
-// AwaitCard is GetCard for a card that another process has issued a moment ago, or
-// whose last movement, of this anchor, it has made.
-func (c *Client) AwaitCard(ctx context.Context, id string, anchor *reconcile.Anchor) (CardSummary, error) {
-	c.recent.update(id, func(card *recentCard) {
-		until := c.clock.Now().Add(reconcile.StaleFor)
-		card.newUntil, card.anchor, card.anchorUntil = until, anchor, until
-	})
+// AwaitCard is GetCard for a card that another process may have issued a moment ago: for so
+// long it is asked for again where the service does not find it.
+func (c *Client) AwaitCard(ctx context.Context, id string, within time.Duration) (CardSummary, error) {
+	c.recent.update(id, func(card *recentCard) { card.newUntil = c.clock.Now().Add(within) })
 	return c.GetCard(ctx, id)
 }
 

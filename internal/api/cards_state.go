@@ -147,7 +147,7 @@ func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card Car
 	for {
 		fate, failure := m.Try()
 		if fate == transport.Done {
-			return CardSummary{}, answeredBy(m), nil
+			return CardSummary{}, AnsweredBy(m), nil
 		}
 		if fate == transport.NotDone && !isAboutCard(failure) {
 			return CardSummary{}, Answered, failure

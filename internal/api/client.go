@@ -12,8 +12,6 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
-	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // Config says which service a client talks to, as whom, and how patiently.
@@ -35,14 +33,17 @@ type Client struct {
 // New returns a client. Its error is a *ConfigError.
 func New(config Config) (*Client, error) {
 	c := &Client{}
-	c.cardLocks.locks, c.issues.locks.locks = map[string]*semaphore.Weighted{}, map[string]*semaphore.Weighted{}
+	c.cardLocks.locks = map[string]*semaphore.Weighted{}
 	c.recent.cards = map[string]recentCard{}
-	c.issues.baselines, c.issues.undecided = map[string]*baseline{}, map[string]bool{}
-	way, err := transport.New(config)
+	c.issues.locks.locks = map[string]*semaphore.Weighted{}
+	c.issues.baselines = map[string]*baseline{}
+	c.issues.undecided = map[string]bool{}
+	var err error
+	c.Client, err = transport.New(config)
 	if err != nil {
 		return nil, err
 	}
-	c.Client, c.clock = way, way.Clock()
+	c.clock = c.Clock()
 	return c, nil
 }
 
@@ -70,8 +71,14 @@ func (t *lockTable) lock(ctx context.Context, name string) (unlock func(), err e
 }
 
 // LockCard waits until no other call of this client moves money on a card or terminates it.
+// From then on the card may have another status than this process gave it last, since the
+// service freezes cards that hold too little.
 func (c *Client) LockCard(ctx context.Context, id string) (unlock func(), err error) {
-	return c.cardLocks.lock(ctx, id)
+	unlock, err = c.cardLocks.lock(ctx, id)
+	if err == nil {
+		c.recent.update(id, func(card *recentCard) { card.status = "" })
+	}
+	return unlock, err
 }
 
 // What a service may show late.
@@ -97,11 +104,6 @@ type recentCard struct {
 
 	status      CardStatus // that this process gave it; "" when nothing is expected
 	statusUntil time.Time
-
-	anchor      *reconcile.Anchor // of a movement that another process made
-	anchorUntil time.Time
-
-	moved usd.Amount // by movements without a record, in USD, until a record takes it in
 }
 
 func (r *recent) of(id string) recentCard {
@@ -118,14 +120,18 @@ func (r *recent) update(id string, change func(*recentCard)) {
 	r.cards[id] = card
 }
 
-// claim takes a card for one issuance; false when another has it.
-func (r *recent) claim(card CardListItem, now time.Time) (isFree bool) {
-	r.update(card.ID, func(known *recentCard) {
-		if isFree = known.issued == nil; isFree {
-			known.issued, known.newUntil = &card, now.Add(shownWithin)
-		}
-	})
-	return isFree
+// claim takes a card for one issuance, and reports whether no other has it.
+func (r *recent) claim(card CardListItem, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.cards[card.ID]
+	if known.issued != nil {
+		return false
+	}
+	known.issued = &card
+	known.newUntil = now.Add(shownWithin)
+	r.cards[card.ID] = known
+	return true
 }
 
 // newCards are the live cards of this process that the service may not show yet, newest first.
@@ -141,17 +147,9 @@ func (r *recent) newCards(now time.Time) []CardListItem {
 	return cards
 }
 
-// shows reports whether a response tells of what was last written to a card. A
+// shows reports whether a response shows the status that this process last gave to a card. A
 // termination is final, whoever made it.
-func (r *recent) shows(card CardSummary, now, serviceTime time.Time) bool {
+func (r *recent) shows(card CardSummary, now time.Time) bool {
 	known := r.of(card.ID)
-	switch {
-	case card.Status == StatusTerminated:
-		return true
-	case known.status != "" && known.status != card.Status && now.Before(known.statusUntil):
-		return false
-	case known.anchor != nil && now.Before(known.anchorUntil):
-		return !reconcile.Explain(known.anchor, reconcile.Snapshot{Balance: card.Balance, At: serviceTime}, 0).Stale
-	}
-	return true
+	return card.Status == StatusTerminated || known.status == "" || known.status == card.Status || !now.Before(known.statusUntil)
 }

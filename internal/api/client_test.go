@@ -78,8 +78,8 @@ func TestEndpoints(t *testing.T) {
 		{20 * usd.Dollar, "moved, 95.25 on the active card, 852.75 in the wallet"},
 		{-95 * usd.Dollar, "moved, 0.25 on the frozen card, 947.75 in the wallet"}, // which crosses auto_freeze_at
 	} {
-		transfer, err := client.Move(ctx, move(card.ID, test.delta, nil))
-		got := fmt.Sprintf("%s, %s on the %s card, %s in the wallet", told(transfer, err), transfer.CardBalance, transfer.CardStatus, transfer.WalletBalance)
+		moved, err := mover(client).Move(ctx, move(card.ID, test.delta, nil))
+		got := fmt.Sprintf("%s, %s on the %s card, %s in the wallet", told(moved, err), moved.CardBalance, moved.CardStatus, moved.WalletBalance)
 		read("the movement", got, err, test.want)
 	}
 	unfrozen, err := client.UnfreezeCard(ctx, card.ID, nil)

@@ -1,19 +1,20 @@
 // Package api is the client of the virtual-card issuing service: one method for
-// each of its endpoints, exact amounts, and what matters most when
-// the network fails: whether money has moved.
+// each of its endpoints, exact amounts, and what matters most when the network
+// fails: whether a change was made, and what that is known from.
 //
 // Every call keeps to the service's documented limits by itself. Reads are
 // repeated when their response is lost. A mutation carries one idempotency key in
-// all of its attempts; when its response is lost, the client waits, verifies by
-// what the service shows, and only then sends it again.
+// all of its attempts; when its response is lost, the client looks at what the
+// service shows, and sends again only what is not made. Movements of money are begun
+// here; package transfer makes them.
 //
-// The way of a call is below, in transport; here are the endpoints.
+// One attempt is below, in transport; here are the endpoints.
 //
 // Its files, in the order in which they are read; each uses those after it:
 //
 //	bins webhooks threeds
 //	issue issue_search
-//	transfer wallet snapshot
+//	wallet money
 //	transactions transaction
 //	cards_state cards_walk cards
 //	client how card

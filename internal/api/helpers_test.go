@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+	"github.com/vcard/terraform-provider-vcard/internal/transfer"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -84,8 +86,20 @@ func newClient(t *testing.T, handler http.Handler, options ...func(*api.Config))
 		option(&config)
 	}
 	client := sandboxtest.Must(api.New(config))
-	t.Cleanup(func() { isIdle(t, client, config.Clock) })
+	t.Cleanup(func() {
+		isIdle(t, client, config.Clock)
+		movers.Delete(client)
+	})
 	return client
+}
+
+var movers sync.Map // by client
+
+// mover returns the one mover of a client.
+func mover(client *api.Client) *transfer.Mover {
+	known, _ := movers.LoadOrStore(client, transfer.New(client))
+	m, _ := known.(*transfer.Mover)
+	return m
 }
 
 // isIdle checks what holds of every client in the end: nothing is in flight, no lock and
@@ -148,10 +162,12 @@ func try(ctx context.Context, c *api.Client, name string) (err error) {
 		}
 	case "issue":
 		_, err = c.IssueCard(ctx, request("ads"))
+	case "issue apart": // with a label of its own
+		_, err = c.IssueCard(ctx, request(rand.Text()))
 	case "fund":
-		_, err = c.Move(ctx, move(id, step, nil))
+		_, err = mover(c).Move(ctx, move(id, step, nil))
 	case "withdraw":
-		_, err = c.Move(ctx, move(id, -step, nil))
+		_, err = mover(c).Move(ctx, move(id, -step, nil))
 	case "freeze":
 		_, err = c.FreezeCard(ctx, id)
 	case "unfreeze":

@@ -16,8 +16,8 @@ const (
 // LostResponse reports whether a response was lost on the way, or could not be used.
 func (h How) LostResponse() bool { return h == AnsweredLate || h == Found }
 
-// answeredBy is how a change is known that ended with a response.
-func answeredBy(m *transport.Mutation) How {
+// AnsweredBy is how a change is known that ended with a response.
+func AnsweredBy(m *transport.Mutation) How {
 	if m.Lost {
 		return AnsweredLate
 	}

@@ -100,7 +100,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		return Issuance{}, err
 	}
 	if found == nil {
-		issuance.How = answeredBy(m)
+		issuance.How = AnsweredBy(m)
 		issuance.Card = response
 	} else {
 		issuance.Card.CardListItem = *found

@@ -73,7 +73,7 @@ func (s *limitedService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, "/details"):
 		windows, body = append(windows, "details"), `{"id":"card_1","pan":"0000000000000000","cvv":"000","exp_month":1,"exp_year":2030}`
 	case isList && r.Method == http.MethodPost:
-		windows, body = append(windows, "creates"), strings.Replace(cardBody, "card_1", "card_"+r.Header.Get("X-Idempotency-Key"), 1)
+		windows, body = append(windows, "creates"), strings.NewReplacer("card_1", "card_"+r.Header.Get("X-Idempotency-Key"), `"ads"`, `""`).Replace(cardBody)
 	case isList:
 		body = `{"data":[],"total":0}`
 	default:
@@ -125,10 +125,10 @@ func TestLimitsAreKept(t *testing.T) {
 		"requests a minute":          {"read", 2500, ratelimit.Limits{}, 2*minute + 5*time.Second},
 		"requests an hour":           {"read", 10_500, ratelimit.Limits{}, hour + 15*time.Second},
 		"details a minute":           {"details", 100, ratelimit.Limits{}, 3*minute + 5*time.Second},
-		"creates a minute":           {"issue", 120, ratelimit.Limits{}, 2*minute + 5*time.Second},
+		"creates a minute":           {"issue apart", 120, ratelimit.Limits{}, 2*minute + 5*time.Second},
 		"fewer requests than slots":  {"read", 1000, ratelimit.Limits{}, minute},
-		"creates and their requests": {"issue", 20, ratelimit.Limits{RequestsPerMinute: 10}, 5*minute + 5*time.Second},
-		"creates within the hour":    {"issue", 7, ratelimit.Limits{RequestsPerHour: 5}, 3*hour + 5*time.Second},
+		"creates and their requests": {"issue apart", 20, ratelimit.Limits{RequestsPerMinute: 10}, 5*minute + 5*time.Second},
+		"creates within the hour":    {"issue apart", 7, ratelimit.Limits{RequestsPerHour: 5}, 3*hour + 5*time.Second},
 		"details and their requests": {"details", 20, ratelimit.Limits{RequestsPerMinute: 10}, minute + 5*time.Second},
 		"details within the hour":    {"details", 7, ratelimit.Limits{RequestsPerHour: 5}, hour + 5*time.Second},
 	} {

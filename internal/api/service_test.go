@@ -115,7 +115,7 @@ func (b *fakeService) client(t *testing.T, options ...func(*api.Config)) *api.Cl
 // remembered is the record of a card as it is now, a minute later.
 func (b *fakeService) remembered(t *testing.T, card *fakeCard) *reconcile.Record {
 	t.Helper()
-	seen, _, err := b.client(t).ReadSnapshot(t.Context(), card.ID, nil)
+	seen, _, err := mover(b.client(t)).Cards.ReadSnapshot(t.Context(), card.ID, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

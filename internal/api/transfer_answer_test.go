@@ -14,6 +14,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/transfer"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -72,18 +73,18 @@ func TestMoveThatIsAnswered(t *testing.T) {
 				if !recorded {
 					movement.Record = nil
 				}
-				transfer, err := service.client(t).Move(t.Context(), movement)
-				if got := told(transfer, err); got != test.ends || len(service.keys()) != 1 || service.clock.total() != test.waited {
+				moved, err := mover(service.client(t)).Move(t.Context(), movement)
+				if got := told(moved, err); got != test.ends || len(service.keys()) != 1 || service.clock.total() != test.waited {
 					t.Errorf("%s after %d requests and %s; want %s after one and %s", got, len(service.keys()), service.clock.total(), test.ends, test.waited)
 				}
-				if card.Balance != test.balance || err == nil && transfer.CardBalance != card.Balance {
-					t.Errorf("the card holds %s, want %s; %+v", card.Balance, test.balance, transfer)
+				if card.Balance != test.balance || err == nil && moved.CardBalance != card.Balance {
+					t.Errorf("the card holds %s, want %s; %+v", card.Balance, test.balance, moved)
 				}
-				after := transfer.Record
+				after := moved.Record
 				if recorded == (after.Anchor == nil) {
 					t.Fatalf("remembered %+v", after)
 				}
-				stopped, isStopped := errors.AsType[*api.StoppedError](err)
+				stopped, isStopped := errors.AsType[*transfer.StoppedError](err)
 				open, isOpen := errors.AsType[*transport.UndecidedError](err)
 				switch {
 				case isStopped && (stopped.Balance != card.Balance || stopped.Answered == nil), isOpen && (open.Key != service.keys()[0] || open.Attempts != 1):
@@ -93,7 +94,7 @@ func TestMoveThatIsAnswered(t *testing.T) {
 					t.Errorf("remembered %+v of %+v", after, record)
 				case err != nil && (!after.Pending.Answered || after.Anchor.Balance != start || after.Anchor.Last != 0):
 					t.Errorf("remembered %+v", after)
-				case err == nil && transfer.Excess == 0 && after.Anchor.Balance != start+step, transfer.Excess != 0 && after.Anchor.Balance != card.Balance:
+				case err == nil && moved.Excess == 0 && after.Anchor.Balance != start+step, moved.Excess != 0 && after.Anchor.Balance != card.Balance:
 					t.Errorf("remembered %+v", after)
 				}
 			})
@@ -122,7 +123,7 @@ func TestMoveWaitsForWhatHasJustCome(t *testing.T) {
 		defer service.mu.Unlock()
 		service.get(w, r, "/transactions")
 	}
-	moved, err := client.Move(t.Context(), move(card.ID, -step, record))
+	moved, err := mover(client).Move(t.Context(), move(card.ID, -step, record))
 	if told(moved, err) != "made before" || card.Balance != start-step+refund || len(service.keys()) != 0 {
 		t.Errorf("%+v, %v, and the card holds %s after %d requests", moved, err, card.Balance, len(service.keys()))
 	}
@@ -138,7 +139,7 @@ func TestMoveWhileTheBalanceMoves(t *testing.T) {
 		}
 		write(w, 200, map[string]any{"data": []any{}})
 	}
-	if _, err := service.client(t).Move(t.Context(), move(card.ID, step, nil)); kindOf(err) != "unknown" || len(service.keys()) != 1 {
+	if _, err := mover(service.client(t)).Move(t.Context(), move(card.ID, step, nil)); kindOf(err) != "unknown" || len(service.keys()) != 1 {
 		t.Errorf("%v after %d requests", err, len(service.keys()))
 	}
 }
@@ -151,8 +152,8 @@ func TestWalletBalanceOfAnyForm(t *testing.T) {
 		`,"wallet_balance":null`: "<nil>", `,"wallet_balance":"n/a"`: "<nil>", `,"wallet_balance":{"usdt":1}`: "<nil>", ``: "<nil>",
 	} {
 		service, card, _ := newAccount(t, fault{response: `200 {"card_id":"card_1","card_balance":105` + form + `}`})
-		transfer, err := service.client(t).Move(t.Context(), move(card.ID, step, nil))
-		same(t, form, []any{told(transfer, err), transfer.CardBalance, transfer.WalletBalance, service.clock.total()}, "[moved 105.00 "+want+" 0s]")
+		moved, err := mover(service.client(t)).Move(t.Context(), move(card.ID, step, nil))
+		same(t, form, []any{told(moved, err), moved.CardBalance, moved.WalletBalance, service.clock.total()}, "[moved 105.00 "+want+" 0s]")
 	}
 }
 
@@ -175,8 +176,8 @@ func TestOddTransactionsNeverStopMoney(t *testing.T) {
 		for field, value := range test.odd {
 			service.odd(field, value)
 		}
-		transfer, err := service.client(t).Move(t.Context(), move(card.ID, 4*step, record))
-		same(t, name, []any{told(transfer, err), transfer.Ignored != "", card.Balance}, test.ends)
+		moved, err := mover(service.client(t)).Move(t.Context(), move(card.ID, 4*step, record))
+		same(t, name, []any{told(moved, err), moved.Ignored != "", card.Balance}, test.ends)
 		if service.clock.total() > 30*time.Second {
 			t.Errorf("%s: waited %s", name, service.clock.total())
 		}
@@ -208,13 +209,13 @@ func TestHonouredKeyIsAskedAgain(t *testing.T) {
 		"lost, then refused by 409":    {faults: []fault{lostForGood, undone("409 insufficient_funds")}, posts: 2, ends: "refused", took: minutes(0)},
 		"done, then refused by 409":    {faults: []fault{lostButApplied, undone("409 insufficient_funds")}, posts: 2, ends: "recovered", took: minutes(0)},
 		"redirected for ever":          {faults: []fault{undone("307").forEver()}, posts: 5, ends: "unknown", took: minutes(0)},
-		"interrupted, then in flight":  {faults: []fault{lostButApplied, undone("409")}, cut: true, posts: 3, ends: "moved", took: minutes(0)},
+		"interrupted, lost":            {faults: []fault{lostButApplied, undone("409")}, cut: true, posts: 1, ends: "recovered", took: minutes(0)},
 		"never answered":               {faults: []fault{lostForGood.forEver()}, ends: "unknown", took: minutes(10)},
 		"never answered in its time":   {faults: []fault{lostForGood.forEver()}, operation: 2 * time.Minute, ends: "unknown", took: minutes(2)},
 		"made, and never answered":     {faults: []fault{{response: "502 <html>"}, undone("502 <html>").forEver()}, ends: "recovered", took: minutes(10)},
 		"a conflict that lasts":        {faults: []fault{undone("409 card_state_conflict").forEver()}, once: true, posts: 1, ends: "unknown", took: minutes(0)},
 		"another conflict that lasts":  {faults: []fault{undone("409 account_locked").forEver()}, once: true, posts: 1, ends: "unknown", took: minutes(0)},
-		"a success of nothing, always": {faults: []fault{undone("200 {}").forEver()}, posts: 5, ends: "unknown", took: minutes(0)},
+		"a success of nothing, always": {faults: []fault{undone("200 {}").forEver()}, posts: 1, ends: "unknown", took: minutes(0)},
 		"a success of nothing":         {faults: []fault{undone("200 {}").forEver()}, once: true, posts: 1, ends: "unknown", took: minutes(0)},
 		"a 500 that lasts":             {faults: []fault{undone("500").forEver()}, once: true, posts: 1, ends: "unknown", took: minutes(0)},
 	} {
@@ -231,8 +232,8 @@ func TestHonouredKeyIsAskedAgain(t *testing.T) {
 			if test.cut {
 				service.faults[0].before = interrupt
 			}
-			transfer, err := client.Move(ctx, move(card.ID, step, nil))
-			if got := told(transfer, err); got != test.ends {
+			moved, err := mover(client).Move(ctx, move(card.ID, step, nil))
+			if got := told(moved, err); got != test.ends {
 				t.Fatalf("%s (%v), want %s", got, err, test.ends)
 			}
 			keys, took := service.keys(), service.clock.total()
@@ -246,7 +247,7 @@ func TestHonouredKeyIsAskedAgain(t *testing.T) {
 				t.Errorf("%v is final, though an attempt was lost", err)
 			}
 			if err == nil {
-				same(t, "a response was lost", []any{transfer.LostResponse, card.Balance}, "[true 105.00]")
+				same(t, "a response was lost", []any{moved.How.LostResponse(), card.Balance}, "[true 105.00]")
 			}
 		})
 	}
@@ -278,12 +279,12 @@ func TestRefusalThatSpeaksOfTheKey(t *testing.T) {
 					service.spend(card, api.TransactionAuthorization, step, 0)
 				}
 				client := service.client(t, func(c *api.Config) { c.KeysHonoured = !test.unknown })
-				transfer, err := client.Move(t.Context(), move(card.ID, step, record))
-				if got := told(transfer, err); got != test.ends || len(service.keys()) != len(test.faults)+1 {
+				moved, err := mover(client).Move(t.Context(), move(card.ID, step, record))
+				if got := told(moved, err); got != test.ends || len(service.keys()) != len(test.faults)+1 {
 					t.Fatalf("%s (%v) after %d requests, want %s", got, err, len(service.keys()), test.ends)
 				}
-				after, held := transfer.Record, start+step
-				stopped, isStopped := errors.AsType[*api.StoppedError](err)
+				after, held := moved.Record, start+step
+				stopped, isStopped := errors.AsType[*transfer.StoppedError](err)
 				if isStopped || test.killed {
 					held = start
 				}
@@ -292,7 +293,7 @@ func TestRefusalThatSpeaksOfTheKey(t *testing.T) {
 						t.Errorf("%+v", stopped)
 					}
 				}
-				got := []any{after.Seed != record.Seed, after.Pending == nil, after.Anchor.Balance, transfer.CardBalance}
+				got := []any{after.Seed != record.Seed, after.Pending == nil, after.Anchor.Balance, moved.CardBalance}
 				same(t, "remembered", got, fmt.Sprintf("[true true %s %s]", held, held))
 			})
 		}
@@ -311,9 +312,9 @@ func TestRefusalWhereSpendingHidesAFund(t *testing.T) {
 		service, card, record := newAccount(t, undone(response).forEver())
 		service.spend(card, api.TransactionAuthorization, 40*usd.Dollar, 0)
 		service.give(card, 40*usd.Dollar)
-		transfer, err := service.client(t, keysHonoured).Move(t.Context(), move(card.ID, 40*usd.Dollar, record))
-		after, isOpen := transfer.Record, want == "unknown"
-		same(t, response, []any{told(transfer, err), after.Pending != nil, after.Seed == record.Seed}, fmt.Sprint([]any{want, isOpen, isOpen}))
+		moved, err := mover(service.client(t, keysHonoured)).Move(t.Context(), move(card.ID, 40*usd.Dollar, record))
+		after, isOpen := moved.Record, want == "unknown"
+		same(t, response, []any{told(moved, err), after.Pending != nil, after.Seed == record.Seed}, fmt.Sprint([]any{want, isOpen, isOpen}))
 		if isOpen && len(after.Anchor.Known) != len(record.Anchor.Known) {
 			t.Errorf("%s: remembered %+v", response, after.Anchor)
 		}
@@ -345,7 +346,7 @@ func TestPreview(t *testing.T) {
 				Range: &reconcile.Range{Below: start + 2*step, To: start + 3*step},
 			}
 			var got []any
-			for _, d := range service.client(t).Preview(t.Context(), card.ID, *record, change, start+test.come) {
+			for _, d := range mover(service.client(t)).Preview(t.Context(), card.ID, *record, change, start+test.come) {
 				got = append(got, d.Verdict, d.Reason)
 			}
 			if text := fmt.Sprint(got...); text != test.want || len(service.reads) != 1 || service.clock.total() != 0 {

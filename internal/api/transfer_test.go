@@ -15,6 +15,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/transfer"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -24,8 +25,8 @@ const (
 )
 
 // move is a movement by what is remembered of a card, nil for nothing.
-func move(card string, delta usd.Amount, record *reconcile.Record) api.Movement {
-	return api.Movement{CardID: card, Record: record, Movement: reconcile.Movement{Delta: delta}}
+func move(card string, delta usd.Amount, record *reconcile.Record) transfer.Movement {
+	return transfer.Movement{CardID: card, Record: record, Movement: reconcile.Movement{Delta: delta}}
 }
 
 // kept is a record as the state keeps it.
@@ -35,9 +36,9 @@ func kept(card string, record reconcile.Record) *reconcile.Record {
 }
 
 // told says in the words of the tables how a movement ended.
-func told(transfer api.Transfer, err error) string {
+func told(moved transfer.Transfer, err error) string {
 	text := "moved"
-	stopped, isStopped := errors.AsType[*api.StoppedError](err)
+	stopped, isStopped := errors.AsType[*transfer.StoppedError](err)
 	switch {
 	case isStopped:
 		text = "stops, " + map[reconcile.Reason]string{
@@ -49,16 +50,16 @@ func told(transfer api.Transfer, err error) string {
 		}
 	case err != nil:
 		text = kindOf(err)
-	case transfer.MadeBefore:
+	case moved.How == api.AlreadySo:
 		text = "made before"
-	case transfer.Recovered:
+	case moved.How == api.Found:
 		text = "recovered"
 	}
-	if transfer.LeftOver != 0 {
-		text += ", left over " + transfer.LeftOver.String()
+	if moved.LeftOver != 0 {
+		text += ", left over " + moved.LeftOver.String()
 	}
-	if transfer.Excess != 0 {
-		text += ", excess " + transfer.Excess.String()
+	if moved.Excess != 0 {
+		text += ", excess " + moved.Excess.String()
 	}
 	return text
 }
@@ -159,7 +160,7 @@ func TestMoveAcrossFailures(t *testing.T) {
 						}
 					}
 					client := service.client(t)
-					transfer, err := client.Move(ctx, move(card.ID, delta, record))
+					moved, err := mover(client).Move(ctx, move(card.ID, delta, record))
 
 					want := start - test.spent
 					if test.moved {
@@ -170,10 +171,10 @@ func TestMoveAcrossFailures(t *testing.T) {
 					if keys := service.keys(); !slices.Equal(keys, slices.Repeat([]string{key}, test.posts)) {
 						t.Errorf("requests with keys %q, want %d with %s", keys, test.posts, key)
 					}
-					if got := told(transfer, err); got != test.ends {
+					if got := told(moved, err); got != test.ends {
 						t.Fatalf("%s (%v), want %s", got, err, test.ends)
 					}
-					after := kept(card.ID, transfer.Record)
+					after := kept(card.ID, moved.Record)
 					isRenewed, pending := after.Seed != record.Seed, after.Pending
 					switch test.ends {
 					case "unknown":
@@ -184,8 +185,8 @@ func TestMoveAcrossFailures(t *testing.T) {
 						if sent := service.posted; pending.SentAt.Before(sent.Truncate(time.Second)) || pending.SentAt.After(sent.Add(time.Second)) {
 							t.Errorf("sent at %s, and the last request was made at %s", pending.SentAt, sent)
 						}
-						resolved, err := service.client(t).ResolvePending(t.Context(), card.ID, *after)
-						if kindOf(err) != test.resolved || resolved.MadeBefore || (resolved.Record.Pending == nil) != (err == nil) {
+						resolved, err := mover(service.client(t)).Resolve(t.Context(), card.ID, *after)
+						if kindOf(err) != test.resolved || resolved.How == api.AlreadySo || (resolved.Record.Pending == nil) != (err == nil) {
 							t.Errorf("resolved as %+v, %v; want %q", resolved, err, test.resolved)
 						}
 					case "refused":
@@ -194,7 +195,7 @@ func TestMoveAcrossFailures(t *testing.T) {
 						same(t, "final, with a new token", []any{ok && refused.IsFinal(), isRenewed, service.clock.total() == 0}, fmt.Sprint([]any{isAtOnce, isAtOnce, isAtOnce}))
 						same(t, "remembered", []any{pending == nil, after.Anchor.Balance}, "[true 100.00]")
 					default:
-						same(t, "on the card and in the wallet", []any{transfer.CardBalance, transfer.WalletBalance}, fmt.Sprintf("[%s %s]", want, service.wallet))
+						same(t, "on the card and in the wallet", []any{moved.CardBalance, moved.WalletBalance}, fmt.Sprintf("[%s %s]", want, service.wallet))
 						same(t, "remembered", []any{isRenewed, pending == nil, after.Anchor.Balance, after.Anchor.Last}, fmt.Sprintf("[true true %s %s]", start+delta, delta))
 					}
 				})
@@ -212,19 +213,19 @@ func TestPendingMovement(t *testing.T) {
 	open := *record
 	open.Pending = &reconcile.Pending{Delta: step, SentAt: service.clock.Now().Add(-10 * time.Second)}
 	client := service.client(t)
-	if nothing, err := client.Move(t.Context(), move(card.ID, 0, nil)); err == nil || client.HasWritten() {
+	if nothing, err := mover(client).Move(t.Context(), move(card.ID, 0, nil)); err == nil || client.HasWritten() {
 		t.Errorf("nothing is moved as %+v", nothing)
 	}
-	other, err := client.Move(t.Context(), move(card.ID, 2*step, &open))
+	other, err := mover(client).Move(t.Context(), move(card.ID, 2*step, &open))
 	same(t, "beside it", []any{told(other, err), other.Record.Pending != nil, len(service.keys())}, "[refused true 0]")
-	resolved, err := client.ResolvePending(t.Context(), card.ID, open)
+	resolved, err := mover(client).Resolve(t.Context(), card.ID, open)
 	after := resolved.Record
 	same(t, "resolved", []any{told(resolved, err), after.Pending != nil, after.Seed == open.Seed, service.clock.total()}, "[moved false true 20s]")
 	ahead := open // by a clock that was put right since
 	ahead.Pending = &reconcile.Pending{Delta: step, SentAt: service.clock.Now().Add(24 * time.Hour)}
-	resolved, err = client.ResolvePending(t.Context(), card.ID, ahead)
+	resolved, err = mover(client).Resolve(t.Context(), card.ID, ahead)
 	same(t, "resolved, and sent tomorrow", []any{told(resolved, err), service.clock.total()}, "[moved 50s]")
-	refused, err := client.Move(t.Context(), move(card.ID, step, &open))
+	refused, err := mover(client).Move(t.Context(), move(card.ID, step, &open))
 	after = refused.Record
 	same(t, "refused", []any{told(refused, err), after.Pending != nil, after.Seed == open.Seed, len(service.keys())}, "[refused false true 2]")
 	for _, test := range []struct {
@@ -238,7 +239,7 @@ func TestPendingMovement(t *testing.T) {
 		if _, isOut := outageOf(try(t.Context(), client, "bins")); !isOut { // which keeps nobody from finding out
 			t.Error("there is no outage")
 		}
-		soon, err := client.Move(t.Context(), move(card.ID, step, record))
+		soon, err := mover(client).Move(t.Context(), move(card.ID, step, record))
 		after = soon.Record
 		same(t, "soon after it", []any{told(soon, err), service.clock.total(), after.Pending == nil, after.Seed == record.Seed}, test.ends)
 	}
@@ -258,7 +259,7 @@ func TestPairsOfFailures(t *testing.T) {
 			for _, mode := range []string{"honoured", "ignored"} {
 				service, card, record := newAccount(t, one, two)
 				service.idempotency = mode
-				transfer, err := service.client(t, func(c *api.Config) { c.KeysHonoured = mode == "honoured" }).Move(t.Context(), move(card.ID, step, record))
+				result, err := mover(service.client(t, func(c *api.Config) { c.KeysHonoured = mode == "honoured" })).Move(t.Context(), move(card.ID, step, record))
 				moved := service.balances()[card.ID] - start
 				if moved != 0 && moved != step {
 					t.Errorf("%s, then %s, keys %s: %s moved", first, second, mode, moved)
@@ -266,7 +267,7 @@ func TestPairsOfFailures(t *testing.T) {
 				refused, isRefused := errors.AsType[*transport.Error](err)
 				mayBe := slices.ContainsFunc([]fault{one, two}[:min(2, len(service.keys()))], func(f fault) bool { return f.commit > 0 || f.response == "drop" })
 				switch {
-				case err == nil && moved != step, isRefused && moved != 0, transfer.Record.Pending == nil && kindOf(err) == "unknown":
+				case err == nil && moved != step, isRefused && moved != 0, result.Record.Pending == nil && kindOf(err) == "unknown":
 					t.Errorf("%s, then %s, keys %s: %s moved, %v", first, second, mode, moved, err)
 				case isRefused && refused.IsFinal() && mayBe:
 					t.Errorf("%s, then %s, keys %s: final, and the first may be on its way: %v", first, second, mode, err)
@@ -297,7 +298,7 @@ func TestMovementsOnOneCardWaitForEachOther(t *testing.T) {
 	var wg sync.WaitGroup
 	begin := func(card *fakeCard, delta usd.Amount) {
 		wg.Go(func() {
-			if _, err := client.Move(t.Context(), move(card.ID, delta, nil)); err != nil {
+			if _, err := mover(client).Move(t.Context(), move(card.ID, delta, nil)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -330,7 +331,7 @@ func TestMoveByWhatWasRead(t *testing.T) {
 	killed := func(more ...spends) before { // after the service made it
 		return func(t *testing.T, b *fakeService, c *fakeCard, r *reconcile.Record) {
 			t.Helper()
-			if _, err := b.client(t, keysHonoured).Move(t.Context(), move(c.ID, forty, r)); err != nil {
+			if _, err := mover(b.client(t, keysHonoured)).Move(t.Context(), move(c.ID, forty, r)); err != nil {
 				t.Fatal(err)
 			}
 			b.later(time.Minute)
@@ -341,7 +342,7 @@ func TestMoveByWhatWasRead(t *testing.T) {
 		return func(t *testing.T, b *fakeService, c *fakeCard, r *reconcile.Record) {
 			t.Helper()
 			b.faults = []fault{lostForGood}
-			open, err := b.client(t, onlyOneTry).Move(t.Context(), move(c.ID, forty, r))
+			open, err := mover(b.client(t, onlyOneTry)).Move(t.Context(), move(c.ID, forty, r))
 			if kindOf(err) != "unknown" {
 				t.Fatal(open, err)
 			}
@@ -436,7 +437,7 @@ func TestMoveByWhatWasRead(t *testing.T) {
 				service, card, record := newAccount(t)
 				client := service.client(t, func(c *api.Config) { c.KeysHonoured = keys == honoured })
 				if test.own {
-					if own, err := client.Move(t.Context(), move(card.ID, 60*usd.Dollar, nil)); err != nil || own.Record.Anchor != nil {
+					if own, err := mover(client).Move(t.Context(), move(card.ID, 60*usd.Dollar, nil)); err != nil || own.Record.Anchor != nil {
 						t.Fatal(own, err)
 					}
 				}
@@ -449,21 +450,21 @@ func TestMoveByWhatWasRead(t *testing.T) {
 				if movement.Range = test.within; test.within != nil {
 					movement.Purpose = reconcile.ForTopUp
 				}
-				transfer, err := client.Move(t.Context(), movement)
-				if got := told(transfer, err); got != test.ends {
+				moved, err := mover(client).Move(t.Context(), movement)
+				if got := told(moved, err); got != test.ends {
 					t.Fatalf("%s (%v), want %s", got, err, test.ends)
 				}
 				if waited = service.clock.total() - waited; len(service.keys()) != test.posts || waited != test.waited {
 					t.Errorf("%d requests after %s, want %d after %s", len(service.keys()), waited, test.posts, test.waited)
 				}
-				moved := usd.Amount(0)
+				came := usd.Amount(0)
 				if test.ends[:5] == "moved" {
-					moved = forty
+					came = forty
 				}
-				if card.Balance != held+moved {
-					t.Errorf("the card holds %s, want %s and %s", card.Balance, held, moved)
+				if card.Balance != held+came {
+					t.Errorf("the card holds %s, want %s and %s", card.Balance, held, came)
 				}
-				after := transfer.Record
+				after := moved.Record
 				if kind := kindOf(err); test.posts == 0 && (kind == "unknown" || test.ends == "refused") {
 					if after.Text(card.ID) != record.Text(card.ID) {
 						t.Errorf("remembered %+v of %+v", after, record)
@@ -471,15 +472,15 @@ func TestMoveByWhatWasRead(t *testing.T) {
 				} else if after.Seed == record.Seed || after.Anchor.Balance != card.Balance && test.ends != "refused" || after.Pending != nil {
 					t.Errorf("remembered %+v of %+v", after, record)
 				}
-				if err == nil && transfer.CardBalance != card.Balance {
-					t.Errorf("%+v, and the card holds %s", transfer, card.Balance)
+				if err == nil && moved.CardBalance != card.Balance {
+					t.Errorf("%+v, and the card holds %s", moved, card.Balance)
 				}
-				if err == nil && after.TopUps != record.TopUps && after.TopUps.Sum != max(0, transfer.LeftOver) {
+				if err == nil && after.TopUps != record.TopUps && after.TopUps.Sum != max(0, moved.LeftOver) {
 					t.Errorf("counts %+v among what top-ups may have added", after.TopUps)
 				}
 				if test.again != "" {
 					movement.Record, held = kept(card.ID, after), card.Balance
-					if again, err := client.Move(t.Context(), movement); told(again, err) != test.again || card.Balance != held+forty {
+					if again, err := mover(client).Move(t.Context(), movement); told(again, err) != test.again || card.Balance != held+forty {
 						t.Errorf("again: %+v, %v, and the card holds %s", again, err, card.Balance)
 					}
 				}
@@ -497,8 +498,8 @@ func TestOwnExcessIsKnown(t *testing.T) {
 		service.give(card, step) // as by a network that repeats
 	}
 	client := service.client(t)
-	own, err := client.Move(t.Context(), move(card.ID, step, nil))
-	next, failed := client.Move(t.Context(), move(card.ID, 8*step, record))
+	own, err := mover(client).Move(t.Context(), move(card.ID, step, nil))
+	next, failed := mover(client).Move(t.Context(), move(card.ID, 8*step, record))
 	same(t, "two movements", []any{told(own, err), told(next, failed), card.Balance}, fmt.Sprintf("[moved, excess 5.00 moved %s]", start+10*step))
 }
 
@@ -509,8 +510,8 @@ func TestMovementAfterAnAwaitedOne(t *testing.T) {
 	client, anchor := service.client(t), *record.Anchor
 	anchor.Balance, anchor.Last, anchor.At = start+step, step, service.clock.Now()
 	service.give(card, step)
-	_, err := client.AwaitCard(t.Context(), card.ID, &anchor)
-	moved, failed := client.Move(t.Context(), move(card.ID, -step, nil))
+	_, err := mover(client).Await(t.Context(), card.ID, &anchor)
+	moved, failed := mover(client).Move(t.Context(), move(card.ID, -step, nil))
 	same(t, "moved", []any{err, told(moved, failed), moved.CardBalance, service.clock.total()}, fmt.Sprintf("[<nil> moved %s 0s]", start))
 }
 
@@ -523,7 +524,7 @@ func TestFullPageMayNotBeTheLast(t *testing.T) {
 		for range transactions {
 			service.spend(card, api.TransactionDecline, usd.Cent, 0)
 		}
-		if s, _, err := service.client(t).ReadSnapshot(t.Context(), card.ID, nil); err != nil || s.More != more {
+		if s, _, err := mover(service.client(t)).Cards.ReadSnapshot(t.Context(), card.ID, nil); err != nil || s.More != more {
 			t.Errorf("%d transactions: %+v, %v", transactions, s, err)
 		}
 	}
@@ -540,7 +541,7 @@ func TestSlowHistoryIsUnclear(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"data":[{"id":"txn_%d","type":"decline","amount":1,"created_at":"2026-03-01T12:00:00Z"}]}`, pages)
 	}
 	anchor := &reconcile.Anchor{At: service.clock.Now().Add(-time.Hour)}
-	if s, _, err := service.client(t).ReadSnapshot(t.Context(), card.ID, anchor); err != nil || s.Unclear == "" || pages > 8 {
+	if s, _, err := mover(service.client(t)).Cards.ReadSnapshot(t.Context(), card.ID, anchor); err != nil || s.Unclear == "" || pages > 8 {
 		t.Errorf("%q after %d pages, %v", s.Unclear, pages, err)
 	}
 }
@@ -567,7 +568,7 @@ func TestCallsOfAMovement(t *testing.T) {
 			record := service.remembered(t, card)
 			buy(test.purchases)
 			service.reads = nil
-			transfer, err := service.client(t).Move(t.Context(), move(card.ID, step, record))
+			moved, err := mover(service.client(t)).Move(t.Context(), move(card.ID, step, record))
 			ends, posts := "moved", 1
 			want := append(slices.Repeat([]string{"/transactions"}, test.pages), "/cards/card_1")
 			if test.pages == 200 {
@@ -575,7 +576,7 @@ func TestCallsOfAMovement(t *testing.T) {
 			} else {
 				want = append(want, "/cards/card_1")
 			}
-			if got := told(transfer, err); got != ends || !slices.Equal(service.reads, want) || len(service.keys()) != posts {
+			if got := told(moved, err); got != ends || !slices.Equal(service.reads, want) || len(service.keys()) != posts {
 				t.Errorf("%s (%v) after %q, want %s", got, err, service.reads, ends)
 			}
 		})

@@ -19,6 +19,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
+	"github.com/vcard/terraform-provider-vcard/internal/transfer"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
@@ -232,26 +233,26 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 		}
 	}
 	progress(resp, fmt.Sprintf(a.doing, amount)+"; it holds %s USD.", name, card.Balance)
-	movement := api.Movement{CardID: card.ID, Movement: reconcile.Movement{Delta: amount}}
+	movement := transfer.Movement{CardID: card.ID, Movement: reconcile.Movement{Delta: amount}}
 	if a.withdraws {
 		movement.Delta = -amount
 	}
 	operation = fmt.Sprintf(fmt.Sprintf(a.operation, amount), name)
-	transfer, err := a.session.Client.Move(ctx, movement)
+	moved, err := a.session.Mover.Move(ctx, movement)
 	switch {
 	case err != nil:
 		resp.Diagnostics.Append(notMoved(card, operation, err))
 		return
-	case transfer.Recovered:
-		progress(resp, "The response was lost, but %s shows that the money has moved: it holds %s USD now.", name, transfer.CardBalance)
-	case transfer.WalletBalance == nil:
-		progress(resp, "%s holds %s USD now.", capitalized(name), transfer.CardBalance)
+	case moved.How == api.Found:
+		progress(resp, "The response was lost, but %s shows that the money has moved: it holds %s USD now.", name, moved.CardBalance)
+	case moved.WalletBalance == nil:
+		progress(resp, "%s holds %s USD now.", capitalized(name), moved.CardBalance)
 	default:
-		progress(resp, "%s holds %s USD now, and the wallet %s USD.", capitalized(name), transfer.CardBalance, transfer.WalletBalance.WithoutNoise())
+		progress(resp, "%s holds %s USD now, and the wallet %s USD.", capitalized(name), moved.CardBalance, moved.WalletBalance.WithoutNoise())
 	}
-	resp.Diagnostics.Append(session.LostResponseWarning(operation, transfer.LostResponse)...)
-	if transfer.Excess != 0 {
-		resp.Diagnostics.Append(excess(name, operation, transfer))
+	resp.Diagnostics.Append(session.LostResponseWarning(operation, moved.How.LostResponse())...)
+	if moved.Excess != 0 {
+		resp.Diagnostics.Append(excess(name, operation, moved))
 	}
 	if a.withdraws && card.Status == api.StatusActive {
 		resp.Diagnostics.Append(a.frozenByWithdrawal(ctx, card)...)
@@ -279,7 +280,7 @@ func notMoved(card api.CardSummary, operation string, err error) diag.Diagnostic
 	var known string
 	if open, ok := errors.AsType[*transport.UndecidedError](err); ok {
 		known = fmt.Sprintf("The card held %s USD before. %s.", card.Balance, capitalized(open.Err.Error()))
-	} else if halted, ok := errors.AsType[*api.StoppedError](err); ok {
+	} else if halted, ok := errors.AsType[*transfer.StoppedError](err); ok {
 		known = fmt.Sprintf("The service answered, but %s holds %s USD, which does not show that the money has moved.", nameOf(card.CardListItem), halted.Balance)
 	} else {
 		return rejection(card.Status, operation, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/transfer"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -337,16 +338,16 @@ func hadInMonth(had reconcile.TopUps, month reconcile.Month, limit usd.Amount) s
 		month.First().Format("January 2006"), sum, limit, (month + 1).First().Format(time.DateOnly))
 }
 
-func excess(name, operation string, transfer api.Transfer) diag.Diagnostic {
+func excess(name, operation string, moved transfer.Transfer) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("More or less money moved than asked: "+operation,
 		fmt.Sprintf("After this call, %s holds %s USD, which is %s USD other than what it held before, the movement and its transactions lead "+
 			"to. The service may have ignored the amount. Where Terraform manages the card, amount in the state is as it was planned. "+
 			"Look at the card in the dashboard, and put it right with the actions vcard_card_fund and vcard_card_withdraw.",
-			name, transfer.CardBalance, transfer.Excess.Abs()))
+			name, moved.CardBalance, moved.Excess.Abs()))
 }
 
 // stopped says why nothing was moved, and how the money moves after all.
-func stopped(card model, operation string, halted *api.StoppedError, record reconcile.Record) diag.Diagnostic {
+func stopped(card model, operation string, halted *transfer.StoppedError, record reconcile.Record) diag.Diagnostic {
 	name, m := capitalized(card.name()), halted.Movement
 	again := fmt.Sprintf("If it was made already, take amount out of the configuration and apply, then set it to %s and apply: neither moves money, and the state is right. "+
 		"If it was not, apply again: what the card holds now is taken as it is, and the money moves.", m.Before+m.Delta)

@@ -79,7 +79,7 @@ func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconci
 		}
 		return net
 	}
-	for _, d := range p.resource.session.Client.Preview(ctx, p.state.ID.ValueString(), record, change, p.state.Balance.Amount()) {
+	for _, d := range p.resource.session.Mover.Preview(ctx, p.state.ID.ValueString(), record, change, p.state.Balance.Amount()) {
 		p.diags.Append(previewed(p.state, d)...)
 		isSent := d.Verdict == reconcile.Send && d.Reason != reconcile.LooksEither
 		if isSent || d.Reason == reconcile.IntoRange {

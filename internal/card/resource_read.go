@@ -95,7 +95,7 @@ func (r *cardResource) showsOtherwise(state *model, before model, private *priva
 func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagnostics) (api.CardStatus, time.Time, error) {
 	client, id := r.session.Client, m.ID.ValueString()
 	read := func(ctx context.Context, id string) (api.CardSummary, error) {
-		return client.AwaitCard(ctx, id, m.record().Anchor)
+		return r.session.Mover.Await(ctx, id, m.record().Anchor)
 	}
 	if m.CreatedAt.IsNull() {
 		read = client.GetCard
@@ -129,7 +129,7 @@ func (r *cardResource) awaitMovement(ctx context.Context, m *model, asOf time.Ti
 	if !reconcile.Explain(anchor, reconcile.Snapshot{Balance: m.Balance.Amount(), At: asOf}, 0).Stale {
 		return
 	}
-	if card, err := r.session.Client.AwaitCard(ctx, m.ID.ValueString(), anchor); err == nil { // else what was read stands
+	if card, err := r.session.Mover.Await(ctx, m.ID.ValueString(), anchor); err == nil { // else what was read stands
 		m.setState(card.Status, card.Balance)
 	}
 }
@@ -141,14 +141,14 @@ func (r *cardResource) settle(ctx context.Context, m *model, diags *diag.Diagnos
 		return
 	}
 	pending := *record.Pending
-	transfer, err := r.session.Client.ResolvePending(ctx, m.ID.ValueString(), record)
+	transfer, err := r.session.Mover.Resolve(ctx, m.ID.ValueString(), record)
 	if err != nil {
 		if pending.Answered || !r.session.Client.KeysHonoured() { // else the next apply asks for it again under its key
 			diags.Append(notSettled(*m, pending, err.Error()))
 		}
 		return
 	}
-	if transfer.MadeBefore {
+	if transfer.How == api.AlreadySo {
 		m.add(pending.Movement())
 	}
 	m.setRecord(transfer.Record)

@@ -13,6 +13,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/transfer"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
@@ -33,6 +34,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	private.FrozenOutside = false
 	u.active = !config.Frozen.IsNull() && !config.Frozen.ValueBool()
 	u.client = r.session.Client
+	u.mover = r.session.Mover
 	u.begin()
 	for _, step := range []func(context.Context) diag.Diagnostics{u.unfreeze, u.move, u.undoAutoFreeze, u.freeze} {
 		resp.Diagnostics.Append(step(ctx)...)
@@ -47,6 +49,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 
 type update struct {
 	client            *api.Client
+	mover             *transfer.Mover
 	before, plan, now model
 	// active says that the configuration has the card active. Alone it changes
 	// nothing, since with ignore_changes the plan may say otherwise.
@@ -129,17 +132,17 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 
 func (u *update) make(ctx context.Context, m reconcile.Movement, record reconcile.Record) (reconcile.Record, error) {
 	operation := operationOf(u.before, m.Delta)
-	transfer, err := u.client.Move(ctx, api.Movement{Movement: m, CardID: u.id(), Record: &record})
-	u.now.setRecord(transfer.Record)
+	moved, err := u.mover.Move(ctx, transfer.Movement{Movement: m, CardID: u.id(), Record: &record})
+	u.now.setRecord(moved.Record)
 	if err != nil {
-		u.said.Append(u.notMoved(operation, m, transfer.CardStatus, err))
-		return transfer.Record, err
+		u.said.Append(u.notMoved(operation, m, moved.CardStatus, err))
+		return moved.Record, err
 	}
 	u.withdrew = u.withdrew || m.Delta < 0
-	u.now.setState(transfer.CardStatus, transfer.CardBalance)
+	u.now.setState(moved.CardStatus, moved.CardBalance)
 	u.now.add(m)
-	u.said.Append(u.moved(operation, m, transfer)...)
-	return transfer.Record, nil
+	u.said.Append(u.moved(operation, m, moved)...)
+	return moved.Record, nil
 }
 
 func moneyOf(ctx context.Context, before, after model) reconcile.Change {
@@ -173,7 +176,7 @@ func (m model) toppedUpIn(ctx context.Context) *reconcile.Range {
 
 // giveUp ends a pending movement that cannot be decided. It moves nothing.
 func (u *update) giveUp(ctx context.Context, record reconcile.Record) diag.Diagnostics {
-	snapshot, status, err := u.client.ReadSnapshot(ctx, u.id(), record.Anchor)
+	snapshot, status, err := u.mover.Cards.ReadSnapshot(ctx, u.id(), record.Anchor)
 	if err != nil {
 		return diag.Diagnostics{session.ErrorDiagnostic("read "+u.before.name(), err)}
 	}
@@ -182,41 +185,41 @@ func (u *update) giveUp(ctx context.Context, record reconcile.Record) diag.Diagn
 	return nil
 }
 
-func (u *update) moved(operation string, m reconcile.Movement, transfer api.Transfer) diag.Diagnostics {
-	diags := session.LostResponseWarning(operation, transfer.LostResponse)
-	name, holds := u.before.name(), transfer.CardBalance
+func (u *update) moved(operation string, m reconcile.Movement, moved transfer.Transfer) diag.Diagnostics {
+	diags := session.LostResponseWarning(operation, moved.How.LostResponse())
+	name, holds := u.before.name(), moved.CardBalance
 	again := fmt.Sprintf("If it is to come on top, change amount by %s USD once more and apply.", m.Delta.Abs())
 	if m.Purpose == reconcile.ForTopUp {
 		again = "If it was another hand's, the card is topped up again as soon as that is due."
 	}
 	switch {
-	case transfer.MadeBefore:
+	case moved.How == api.AlreadySo:
 		diags.AddWarning("Already applied: "+operation,
 			fmt.Sprintf("%s holds %s USD, which is what it held before with just this movement, as after an apply that was cut off before it could save its state, an action of the apply before, "+
 				"or a card that was changed by hand first and in the configuration then. So the movement counts as made, and the state says so. %s",
 				capitalized(name), holds, again))
-	case transfer.LeftOver != 0:
+	case moved.LeftOver != 0:
 		diags.AddWarning("Money moved on a card without Terraform",
 			fmt.Sprintf("Since Terraform last moved money on %s, %s that no transaction explains: by another hand, an action, a run that was cut off, or a transaction that is not listed yet. "+
-				"The planned movement was made all the same, and the card holds %s USD now.", name, cameOrWent(transfer.LeftOver), holds))
-	case transfer.Ignored != "":
+				"The planned movement was made all the same, and the card holds %s USD now.", name, cameOrWent(moved.LeftOver), holds))
+	case moved.Ignored != "":
 		diags.AddWarning("A transaction of a card cannot be counted",
 			fmt.Sprintf("Of %s, %s. It counts as nothing where it is found out whether a movement was made. The planned movement was made, and the card holds %s USD now.",
-				name, strings.TrimSuffix(transfer.Ignored, "."), holds))
+				name, strings.TrimSuffix(moved.Ignored, "."), holds))
 	}
-	if transfer.Excess != 0 {
-		diags.Append(excess(u.before.name(), operation, transfer))
+	if moved.Excess != 0 {
+		diags.Append(excess(u.before.name(), operation, moved))
 	}
 	return diags
 }
 
 func (u *update) notMoved(operation string, m reconcile.Movement, status api.CardStatus, err error) diag.Diagnostic {
-	_, isPending := errors.AsType[*api.PendingError](err)
+	_, isPending := errors.AsType[*transfer.PendingError](err)
 	_, isOpen := errors.AsType[*transport.UndecidedError](err)
 	if pending := u.before.record().Pending; isPending || isOpen && pending != nil && pending.Answered {
 		return undecidedBefore(u.before, operation, *pending, m)
 	}
-	if halted, ok := errors.AsType[*api.StoppedError](err); ok {
+	if halted, ok := errors.AsType[*transfer.StoppedError](err); ok {
 		u.now.Balance = usdtype.Of(halted.Balance)
 		return stopped(u.before, operation, halted, u.now.record())
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/transfer"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -23,9 +24,9 @@ func (l *life) apply(faulty bool) bool {
 	if err != nil {
 		panic(err)
 	}
-	mover := api.Mover{Client: client, Cards: l}
-	if l.wired {
-		mover.Cards = client
+	mover := transfer.New(client)
+	if !l.wired {
+		mover.Cards = l
 	}
 	record, done := l.run(mover, reconcile.ParseRecord(cardID, l.record))
 	l.unsure = !done
@@ -41,13 +42,13 @@ func (l *life) apply(faulty bool) bool {
 	return done
 }
 
-func (l *life) run(mover api.Mover, record reconcile.Record) (reconcile.Record, bool) {
+func (l *life) run(mover *transfer.Mover, record reconcile.Record) (reconcile.Record, bool) {
 	balance := l.refresh(record)
 	if pending := record.Pending; pending != nil {
-		transfer, err := mover.ResolvePending(l.t.Context(), cardID, record)
-		l.tell("resolved: %+v, %v", transfer, err)
+		resolved, err := mover.Resolve(l.t.Context(), cardID, record)
+		l.tell("resolved: %+v, %v", resolved, err)
 		l.spoke = l.spoke || err != nil
-		if record = transfer.Record; transfer.MadeBefore {
+		if record = resolved.Record; resolved.How == api.AlreadySo {
 			l.book(pending.Movement())
 		}
 	}
@@ -122,37 +123,37 @@ func (l *life) plan(balance usd.Amount, record reconcile.Record) reconcile.Chang
 }
 
 // act moves money by an action of the process that changes the card right after.
-func (l *life) act(mover api.Mover) {
-	m := api.Movement{CardID: cardID, Movement: reconcile.Movement{Delta: l.sum(70)}}
+func (l *life) act(mover *transfer.Mover) {
+	m := transfer.Movement{CardID: cardID, Movement: reconcile.Movement{Delta: l.sum(70)}}
 	if l.chance(40) && m.Delta <= l.card.balance {
 		m.Delta = -m.Delta
 	}
 	faulty := l.faulty
 	l.faulty, l.acting, l.excused = false, true, true
-	transfer, err := mover.Move(l.t.Context(), m)
-	l.tell("an action: %+v, %v", transfer, err)
+	moved, err := mover.Move(l.t.Context(), m)
+	l.tell("an action: %+v, %v", moved, err)
 	l.faulty, l.acting = faulty, false
 }
 
-func (l *life) move(mover api.Mover, m reconcile.Movement, record reconcile.Record) (reconcile.Record, error) {
+func (l *life) move(mover *transfer.Mover, m reconcile.Movement, record reconcile.Record) (reconcile.Record, error) {
 	l.movements++
 	l.purpose = m.Purpose
 	l.tell("move %+v, anchor %+v", m, record.Anchor)
-	transfer, err := mover.Move(l.t.Context(), api.Movement{CardID: cardID, Movement: m, Record: &record})
-	l.tell("%+v, %v; the service has moved %s in all", transfer, err, l.moved)
+	moved, err := mover.Move(l.t.Context(), transfer.Movement{CardID: cardID, Movement: m, Record: &record})
+	l.tell("%+v, %v; the service has moved %s in all", moved, err, l.moved)
 	if m.Purpose == reconcile.ForTopUp && err != nil {
 		l.unsaved += m.Delta
 	}
 	if l.killed {
-		if !l.honoured && m.Delta < 0 && transfer.LeftOver > 0 { // which hides that it was made
+		if !l.honoured && m.Delta < 0 && moved.LeftOver > 0 { // which hides that it was made
 			l.loose, l.abandoned = true, l.abandoned-m.Delta
 		}
 		return record, errKilled
 	}
-	stopped, isStopped := errors.AsType[*api.StoppedError](err)
+	stopped, isStopped := errors.AsType[*transfer.StoppedError](err)
 	_, isUndecided := errors.AsType[*transport.UndecidedError](err)
 	l.told = l.told || isUndecided || isStopped
-	l.spoke = l.spoke || isUndecided || isStopped || transfer.MadeBefore || transfer.LeftOver != 0 || transfer.Excess != 0
+	l.spoke = l.spoke || isUndecided || isStopped || moved.How == api.AlreadySo || moved.LeftOver != 0 || moved.Excess != 0
 	switch {
 	case err == nil:
 		l.book(m)
@@ -160,10 +161,10 @@ func (l *life) move(mover api.Mover, m reconcile.Movement, record reconcile.Reco
 	case isStopped:
 		l.stops++
 		l.crossed = l.crossed || l.onTheWay > 0 // and comes besides, where it is sent again
-		l.isSaidOnce(transfer.Record, m, stopped.Reason)
+		l.isSaidOnce(moved.Record, m, stopped.Reason)
 		l.heed(m)
 	}
-	return transfer.Record, err
+	return moved.Record, err
 }
 
 // isSaidOnce checks that the same facts do not stop twice.

@@ -15,6 +15,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
+	"github.com/vcard/terraform-provider-vcard/internal/transfer"
 )
 
 // CatchPanic is deferred where the framework calls in a goroutine of its own, and
@@ -120,7 +121,7 @@ func advice(err error) string {
 	if undecided, ok := errors.AsType[*transport.UndecidedError](err); ok {
 		return adviceForUndecided(undecided)
 	}
-	if _, stopped := errors.AsType[*api.StoppedError](err); stopped {
+	if _, stopped := errors.AsType[*transfer.StoppedError](err); stopped {
 		return "" // the caller knows what it was for
 	}
 	if errors.Is(err, api.ErrLabelUndecided) {

@@ -16,15 +16,17 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/fleet"
+	"github.com/vcard/terraform-provider-vcard/internal/transfer"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // Session holds the client of one provider configuration and what is worth
 // remembering between calls. It is safe for concurrent use.
 type Session struct {
-	Client  *api.Client  // nil while the provider's configuration is not known yet
-	Cards   *fleet.Fleet // nil like Client
-	Sandbox *Sandbox     // nil where the client speaks to a service elsewhere
+	Client  *api.Client     // nil while the provider's configuration is not known yet
+	Mover   *transfer.Mover // nil like Client
+	Cards   *fleet.Fleet    // nil like Client
+	Sandbox *Sandbox        // nil where the client speaks to a service elsewhere
 
 	MaxCardLoad     *usd.Amount // the most that one card may be given, in USD; nil is no bound
 	MaxTakenPerPlan *usd.Amount // the most that a plan may take from the wallet, in USD; nil is no bound
@@ -52,6 +54,7 @@ type Sandbox struct {
 func New(client *api.Client) *Session {
 	s := &Session{Client: client, LabelPrefix: DefaultLabelPrefix}
 	if client != nil {
+		s.Mover = transfer.New(client)
 		s.Cards = fleet.New(client)
 	}
 	return s

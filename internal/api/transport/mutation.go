@@ -45,7 +45,7 @@ func (c *Client) Begin(ctx context.Context, call *Call, key string) (m *Mutation
 		return nil, nil, err
 	}
 	c.written.Store(true)
-	grace, end := c.WithGrace(Verifying(ctx))
+	grace, end := c.withGrace(Verifying(ctx))
 	m = &Mutation{
 		client: c, call: call, key: cmp.Or(key, uuid.NewString()), caller: ctx, grace: grace,
 		began: c.clock.Now(), deadline: c.Deadline(ctx), answers: answers,
@@ -78,8 +78,7 @@ func (m *Mutation) Try() (Fate, error) {
 		}
 		again = m.repeats()
 	}
-	switch {
-	case m.Lost, m.SentBefore, m.last.fate == Unknown:
+	if m.Lost || m.SentBefore || m.last.fate == Unknown {
 		return Unknown, m.last.err
 	}
 	return NotDone, m.client.breaker.end(m.caller, m.call, m.answers, m.last, m.last.err)
@@ -183,5 +182,20 @@ func (m *Mutation) GaveUp() error {
 func (m *Mutation) Undecided(reason error) error {
 	return &UndecidedError{
 		Kind: m.call.Kind, Operation: m.call.Operation, Key: m.key, Attempts: m.Attempts, SentAt: m.SentAt, Err: reason,
+	}
+}
+
+// withGrace returns a context that lives on after ctx has ended, for the attempt that is under
+// way, the wait for it to take effect, and a look at what it has done.
+func (c *Client) withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
+	grace := 2*c.config.RequestTimeout + CommitWait
+	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(grace, cancel)
+		context.AfterFunc(detached, func() { timer.Stop() })
+	})
+	return detached, func() {
+		stop()
+		cancel()
 	}
 }

@@ -1,0 +1,65 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// Move is a movement of money on its way between the wallet and a card. The amounts, in USD, are
+// those of the response that says it was made.
+type Move struct {
+	*transport.Mutation
+	CardBalance   usd.Amount
+	WalletBalance *usd.Decimal // nil where the response has none that can be read
+}
+
+// MoveOperation completes "could not …".
+func MoveOperation(card string, delta usd.Amount) string {
+	if delta > 0 {
+		return fmt.Sprintf("fund card %s with %s USD", card, delta)
+	}
+	return fmt.Sprintf("withdraw %s USD from card %s", -delta, card)
+}
+
+// BeginMove prepares a fund, or with a delta below zero a withdrawal, under an idempotency key.
+// See transport's Begin. What the service says is to be confirmed by what the card shows.
+func (c *Client) BeginMove(ctx context.Context, card string, delta usd.Amount, key string) (move *Move, end func(), err error) {
+	action := "/withdraw"
+	if delta > 0 {
+		action = "/fund"
+	}
+	move = &Move{}
+	body, invalid := json.Marshal(map[string]usd.Amount{"amount": delta.Abs()})
+	call := c.cardCall(MoveOperation(card, delta), http.MethodPost, card, action)
+	call.Kind = transport.MutationMove
+	call.Body = body
+	call.Invalid = cmp.Or(call.Invalid, invalid)
+	call.Accept = func(body []byte) error {
+		var fields struct {
+			CardID        string          `json:"card_id"`
+			CardBalance   usd.Amount      `json:"card_balance"`
+			WalletBalance json.RawMessage `json:"wallet_balance"` // says nothing about the movement
+		}
+		err := transport.DecodeObject(body, &fields, "card_id", "card_balance")
+		if err != nil {
+			return err
+		}
+		move.CardBalance = fields.CardBalance
+		move.WalletBalance = transport.Readable[*usd.Decimal](fields.WalletBalance)
+		return sameCard(card, fields.CardID)
+	}
+	move.Mutation, end, err = c.Begin(ctx, call, key)
+	return move, end, err
+}
+
+// TransactionPages returns a function that reads a page of the transactions that the filter
+// selects, newest first, counted from 1. A page past the end is empty, or repeats another.
+func (c *Client) TransactionPages(filter TransactionFilter) func(ctx context.Context, number int) ([]Transaction, error) {
+	return c.transactionPages(filter).read
+}

@@ -1,0 +1,326 @@
+// Package transfer moves money between the wallet and a card exactly once: it reads the
+// card, has reconcile decide, sends, confirms by what the card shows, and returns the
+// record that is to be kept.
+package transfer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// Mover moves money by one client, of which it is the only one: it remembers what was moved
+// without a record. It is safe for concurrent use.
+type Mover struct {
+	// Cards is how cards are read; New has it read the service.
+	Cards Cards
+
+	client *api.Client
+
+	mu    sync.Mutex
+	moved map[string]usd.Amount // by card, without a record; until a record takes it in
+}
+
+// New returns the mover of a client.
+func New(client *api.Client) *Mover {
+	return &Mover{Cards: reader{client}, client: client, moved: map[string]usd.Amount{}}
+}
+
+func (m *Mover) movedWithoutRecord(card string) usd.Amount {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.moved[card]
+}
+
+// Movement is money to be moved between the wallet and a card.
+type Movement struct {
+	reconcile.Movement
+	CardID string
+	// Record is what is remembered of the card's money; nil for a movement that
+	// stands by itself, of which nothing tells whether it was made before.
+	Record *reconcile.Record
+}
+
+// String completes "could not …".
+func (m Movement) String() string { return api.MoveOperation(m.CardID, m.Delta) }
+
+// Transfer is what became of a movement. Amounts are in USD.
+type Transfer struct {
+	Record        reconcile.Record // to be kept whatever the error; zero without one in the movement
+	CardBalance   usd.Amount
+	CardStatus    api.CardStatus
+	WalletBalance *usd.Decimal // nil when it could not be read
+	How           api.How      // AlreadySo: an earlier run made it
+	LeftOver      usd.Amount   // what had come to the card before, or gone from it, and no transaction explains
+	Ignored       string       // what could not be read
+	Excess        usd.Amount   // what the service moved beyond what was asked, in either direction
+}
+
+// Move moves money between the wallet and a card, once. It first reads whether the
+// movement was made before. The error is an *UndecidedError when it cannot be told
+// whether the money has moved, and a *StoppedError when nothing was moved for what the
+// card shows, or when it does not show what the service says.
+func (m *Mover) Move(ctx context.Context, movement Movement) (Transfer, error) {
+	t := &run{Mover: m, movement: movement}
+	if movement.Record != nil {
+		t.result.Record = *movement.Record
+	}
+	if movement.Delta == 0 {
+		return t.result, fmt.Errorf("%s: the amount has to be above zero", movement)
+	}
+	unlock, err := m.client.LockCard(ctx, movement.CardID)
+	if err != nil {
+		return t.result, fmt.Errorf("%s: waiting for another call on this card: %w", movement, err)
+	}
+	defer unlock()
+	seen, err := t.ask(ctx)
+	if _, pending := errors.AsType[*PendingError](err); pending {
+		return t.result, err
+	}
+	if err != nil {
+		return t.result, fmt.Errorf("%s: nothing was moved, because the card could not be read first: %w", movement, err)
+	}
+	t.show(seen)
+	if seen.Verdict == reconcile.Send || seen.Verdict == reconcile.SendKey {
+		err = t.send(ctx, seen.Decision)
+	} else {
+		err = t.notSent(seen)
+	}
+
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if movement.Record == nil && err == nil {
+		m.moved[movement.CardID] += movement.Delta + t.result.Excess
+	}
+	if movement.Record != nil && t.result.Record.Anchor != movement.Record.Anchor { // the record has taken it in
+		delete(m.moved, movement.CardID)
+	}
+	return t.result, err
+}
+
+// Resolve finds out whether the pending movement of a record was made, and sends nothing.
+// The error is an *UndecidedError when it cannot be told yet.
+func (m *Mover) Resolve(ctx context.Context, card string, record reconcile.Record) (Transfer, error) {
+	t := &run{Mover: m, movement: Movement{Movement: record.Pending.Movement(), CardID: card, Record: &record}}
+	t.result.Record = record
+	seen, err := t.resolve(ctx)
+	if err != nil {
+		return t.result, fmt.Errorf("find out whether an earlier run could %s: %w", t.movement, err)
+	}
+	t.show(seen)
+	if seen.Verdict == reconcile.Send {
+		t.result.Record = seen.Record
+		return t.result, nil
+	}
+	return t.result, t.notSent(seen)
+}
+
+// Preview decides about a change of a card by its balance as it was read a moment ago
+// and one reading of its transactions, without waiting, for the messages of a plan.
+func (m *Mover) Preview(ctx context.Context, card string, record reconcile.Record, change reconcile.Change, balance usd.Amount) []reconcile.Decision {
+	s := reconcile.Snapshot{Balance: balance, Own: m.movedWithoutRecord(card)}
+	if record.Anchor != nil {
+		reader{m.client}.readEvents(ctx, card, record.Anchor, &s)
+	}
+	s.At = m.client.ServiceTime() // which the first response tells
+	return change.Preview(record, s, m.client.KeysHonoured())
+}
+
+// run is one movement.
+type run struct {
+	*Mover
+	movement Movement
+	result   Transfer
+}
+
+// assessment is what one look at a card tells about a movement.
+type assessment struct {
+	reconcile.Decision
+	status api.CardStatus
+}
+
+// ask decides about a movement before it is sent. Of one without a record nothing was
+// sent before: the card is its own anchor.
+func (t *run) ask(ctx context.Context) (assessment, error) {
+	movement, record := t.movement.Movement, t.movement.Record
+	policy := reconcile.Policy{KeysHonoured: t.client.KeysHonoured()}
+	if record == nil {
+		card, status, err := t.Cards.ReadSnapshot(ctx, t.movement.CardID, nil)
+		return assessment{reconcile.Ask(reconcile.ReadRecord(card), movement, card, policy), status}, err
+	}
+	patience := transport.CommitWait
+	if record.Pending != nil {
+		patience = shortLook
+		if !record.Repeats(movement) {
+			return assessment{}, &PendingError{Movement: t.movement, Pending: *record.Pending}
+		}
+		err := t.waitForCommit(ctx, *record.Pending)
+		if err != nil {
+			return assessment{}, err
+		}
+		ctx = transport.Verifying(ctx)
+	}
+	return t.look(ctx, look{since: record.Anchor, patience: patience, decide: func(card reconcile.Snapshot, waited bool) reconcile.Decision {
+		policy.Waited = waited
+		return reconcile.Ask(*record, movement, card, policy)
+	}})
+}
+
+// resolve decides what became of the record's pending movement.
+func (t *run) resolve(ctx context.Context) (assessment, error) {
+	record := *t.movement.Record
+	unlock, err := t.client.LockCard(ctx, t.movement.CardID)
+	if err != nil {
+		return assessment{}, err
+	}
+	defer unlock()
+	err = t.waitForCommit(ctx, *record.Pending)
+	if err != nil {
+		return assessment{}, err
+	}
+	return t.look(ctx, look{since: record.Anchor, patience: shortLook, decide: func(card reconcile.Snapshot, waited bool) reconcile.Decision {
+		return reconcile.Resolve(record, card, waited)
+	}})
+}
+
+// waitForCommit gives a request that was sent a moment ago, perhaps by another process, its time.
+func (t *run) waitForCommit(ctx context.Context, p reconcile.Pending) error {
+	left := transport.CommitWait - t.client.ServiceTime().Sub(p.SentAt)
+	if left <= 0 {
+		return nil
+	}
+	return t.client.Clock().Wait(ctx, min(left, transport.CommitWait))
+}
+
+// look is how a card is read until it can be decided about a movement.
+type look struct {
+	since    *reconcile.Anchor // the transactions are read down to it
+	patience time.Duration
+	answered *usd.Amount // the balance in the response to the movement; nil without one
+	decide   func(card reconcile.Snapshot, waited bool) reconcile.Decision
+}
+
+// shortLook is the patience with a movement whose response was lost, and which has had its time.
+const shortLook = 3 * transport.LookAgainAfter
+
+// look reads a card until it can be decided about a movement, or the wait is over,
+// which begins anew when the balance changes: what has come may be listed late.
+func (t *run) look(ctx context.Context, l look) (assessment, error) {
+	clock := t.client.Clock()
+	end := clock.Now().Add(transport.LongestTrying)
+	var before usd.Amount
+	for waited := time.Duration(0); ; waited += transport.LookAgainAfter {
+		card, status, err := t.Cards.ReadSnapshot(ctx, t.movement.CardID, l.since)
+		if err != nil {
+			return assessment{}, err
+		}
+		if card.Balance != before && clock.Now().Before(end) {
+			waited = 0
+			before = card.Balance
+		}
+		card.Answered = l.answered
+		if t.movement.Record != nil {
+			card.Own = t.movedWithoutRecord(t.movement.CardID)
+		}
+		seen := assessment{l.decide(card, waited >= l.patience), status}
+		if seen.Verdict != reconcile.LookAgain {
+			return seen, nil
+		}
+		err = clock.Wait(ctx, transport.LookAgainAfter)
+		if err != nil {
+			return seen, err
+		}
+	}
+}
+
+func (t *run) show(seen assessment) {
+	t.result.CardBalance = seen.Card.Balance
+	t.result.CardStatus = seen.status
+}
+
+func (t *run) remember(record reconcile.Record) {
+	if t.movement.Record != nil {
+		t.result.Record = record
+	}
+}
+
+// notSent ends a movement that is not to be sent: it was made before, or the error says
+// why not.
+func (t *run) notSent(seen assessment) error {
+	t.remember(seen.Record)
+	switch seen.Verdict {
+	case reconcile.Made:
+		t.result.How = api.AlreadySo
+		return nil
+	case reconcile.Stop:
+		return t.stopped(seen)
+	}
+	record := *t.movement.Record
+	return &transport.UndecidedError{
+		Kind: transport.MutationMove, Operation: t.movement.String(), Key: record.Key(t.movement.CardID, t.movement.Movement),
+		SentAt: record.Pending.SentAt, Err: t.cannotTell(seen),
+	}
+}
+
+func (t *run) stopped(seen assessment) *StoppedError {
+	return &StoppedError{
+		Movement: t.movement, Reason: seen.Reason, Balance: seen.Card.Balance, Found: t.movement.Found(seen.Since, seen.Reason),
+		TopUp: t.movement.MayHaveTopUp(seen.Since), Unread: seen.Since.Hidden,
+	}
+}
+
+func (t *run) cannotTell(seen assessment) error {
+	text := fmt.Sprintf("the card held %s USD before and holds %s USD now, and its transactions do not tell whether that is with the %s USD or without",
+		seen.Before.Anchor.Balance, seen.Card.Balance, t.movement.Delta.Abs())
+	unread := cmp.Or(seen.Since.Hidden, seen.Since.Ignored)
+	if unread != "" {
+		text += "; " + unread
+	}
+	return errors.New(text)
+}
+
+// PendingError says that nothing was sent, because another movement on the card is undecided.
+type PendingError struct {
+	Movement Movement
+	Pending  reconcile.Pending
+}
+
+// Error names both movements.
+func (e *PendingError) Error() string {
+	return fmt.Sprintf("%s: nothing was sent, because it is not known yet whether an earlier run could %s",
+		e.Movement, api.MoveOperation(e.Movement.CardID, e.Pending.Delta))
+}
+
+// StoppedError says that it cannot be told whether a movement was made before, or
+// whether it is due, and that nothing was sent this time. For NotShown the service has
+// answered: nothing is sent again, unless it refused the key. Amounts are in USD.
+type StoppedError struct {
+	Movement Movement
+	Reason   reconcile.Reason
+	Balance  usd.Amount // now
+	Found    usd.Amount // what no transaction explains
+	TopUp    bool       // it may have been made with a top-up
+	Unread   string     // what could not be read; for Unreadable
+	Answered *usd.Amount
+	Refusal  *transport.Error // of the key; nil for none
+}
+
+// Error names the movement and the balance.
+func (e *StoppedError) Error() string {
+	return fmt.Sprintf("%s: stopped, because the card holds %s USD, and it cannot be told whether this was made before", e.Movement, e.Balance)
+}
+
+func (e *StoppedError) Unwrap() error {
+	if e.Refusal == nil {
+		return nil
+	}
+	return e.Refusal
+}

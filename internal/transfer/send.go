@@ -1,0 +1,148 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// send makes a movement on a card that was read just before, as it was decided.
+func (t *run) send(ctx context.Context, sent reconcile.Decision) error {
+	t.result.Ignored = sent.Since.Ignored
+	if sent.Since.Without == reconcile.Unexplained {
+		t.result.LeftOver = sent.Since.Left
+	}
+	move, end, err := t.client.BeginMove(ctx, t.movement.CardID, t.movement.Delta, sent.Record.Key(t.movement.CardID, sent.Movement))
+	if err != nil {
+		return err
+	}
+	defer end()
+	move.SentBefore = sent.Verdict == reconcile.SendKey || sent.Before.Pending != nil
+	for {
+		fate, failure := move.Try()
+		refusal, refused := errors.AsType[*transport.Error](failure)
+		switch {
+		case fate == transport.Done:
+			return t.confirm(move, sent, &move.CardBalance, nil)
+		case fate == transport.NotDone:
+			return t.refused(sent, failure)
+		case refused && refusal.SpeaksOfKey():
+			return t.confirm(move, sent, nil, refusal)
+		}
+		seen, err := t.lookAfterLoss(move, sent)
+		if err != nil {
+			return t.lost(sent, move.Undecided(fmt.Errorf("%w; verifying did not decide it: %w", failure, err)))
+		}
+		if seen.Verdict == reconcile.Made {
+			return t.found(move, sent, seen)
+		}
+		if !move.Again() {
+			err = move.GaveUp()
+			if _, undecided := errors.AsType[*transport.UndecidedError](err); undecided {
+				return t.lost(sent, err)
+			}
+			return t.refused(sent, err)
+		}
+	}
+}
+
+// lookAfterLoss reads what became of a request whose response was lost, once it has had its
+// time: it was made, or it was not, or the error says why that cannot be told.
+func (t *run) lookAfterLoss(move *api.Move, sent reconcile.Decision) (assessment, error) {
+	err := move.Settle()
+	if err != nil {
+		return assessment{}, err
+	}
+	seen, err := t.look(move.Context(), look{since: sent.Record.Anchor, patience: shortLook, decide: sent.AfterLost})
+	if err != nil {
+		return seen, err
+	}
+	if seen.Verdict != reconcile.Made && seen.Verdict != reconcile.Send {
+		return seen, t.cannotTell(seen)
+	}
+	return seen, nil
+}
+
+// found ends a movement whose response was lost, and which the card shows.
+func (t *run) found(move *api.Move, sent reconcile.Decision, seen assessment) error {
+	t.result.How = api.Found
+	wallet, err := t.client.WalletBalance(move.Context())
+	if err == nil { // else the money has moved all the same
+		t.result.WalletBalance = &wallet.Balance
+	}
+	if sent.Verdict == reconcile.SendKey { // what came was this movement
+		t.result.LeftOver = 0
+	}
+	t.show(seen)
+	t.remember(seen.Record)
+	return nil
+}
+
+// confirm reads the card after the service answered that the movement was made, perhaps with
+// the card's balance, or refused its key: that is one answer, and the card has to show it.
+func (t *run) confirm(move *api.Move, sent reconcile.Decision, answered *usd.Amount, refusal *transport.Error) error {
+	t.result.How = api.AnsweredBy(move.Mutation)
+	t.result.WalletBalance = move.WalletBalance
+	decide := func(card reconcile.Snapshot, waited bool) reconcile.Decision {
+		return sent.AfterAnswer(card, waited, refusal != nil)
+	}
+	card := sent.Card
+	card.Answered = answered
+	status, err := t.Cards.ReadBalance(move.Context(), t.movement.CardID, &card)
+	seen := assessment{decide(card, false), status}
+	if err == nil && seen.Verdict == reconcile.LookAgain { // what has come since is not in it
+		seen, err = t.look(move.Context(), look{since: sent.Before.Anchor, patience: transport.CommitWait, answered: answered, decide: decide})
+	}
+	if err != nil {
+		err = move.Undecided(fmt.Errorf("the service answered, but the card could not be read after it: %w", err))
+		if refusal != nil {
+			return t.lost(sent, err)
+		}
+		t.remember(sent.Record.Unread(t.client.ServiceTime()))
+		return err
+	}
+	t.show(seen)
+	t.remember(seen.Record)
+	if seen.Verdict != reconcile.Made {
+		stopped := t.stopped(seen)
+		stopped.Answered = answered
+		stopped.Refusal = refusal
+		return stopped
+	}
+	switch seen.Reason {
+	case reconcile.MadeBefore: // what came was this movement
+		t.result.How = api.AlreadySo
+		t.result.LeftOver = 0
+	case reconcile.OtherAmount:
+		t.result.Excess = seen.Since.Left - t.movement.Delta
+	}
+	return nil
+}
+
+// lost ends a movement of which it is not known whether it was made: it stays pending.
+func (t *run) lost(sent reconcile.Decision, err error) error {
+	undecided, ok := errors.AsType[*transport.UndecidedError](err)
+	if ok {
+		t.remember(sent.Record.Lost(undecided.SentAt))
+	}
+	return err
+}
+
+// refused ends a movement that was certainly not made.
+func (t *run) refused(sent reconcile.Decision, failure error) error {
+	refusal, ok := errors.AsType[*transport.Error](failure)
+	if t.movement.Record == nil || !ok {
+		return failure
+	}
+	if refusal.AfterLostResponse {
+		t.result.Record = t.movement.Record.NotMade()
+	} else if refusal.IsFinal() {
+		t.result.Record = t.movement.Record.Refused(sent.Card)
+	}
+	return failure
+}
