@@ -7,8 +7,8 @@ terraform {
   }
 }
 
-# Where the cards are comes from the environment: VCARD_SANDBOX=campaigns.db for
-# the embedded sandbox, or VCARD_BASE_URL and VCARD_API_KEY for an account.
+# From the environment: VCARD_SANDBOX=campaigns.db for the embedded sandbox, or VCARD_BASE_URL and
+# VCARD_API_KEY for an account.
 provider "vcard" {}
 
 variable "paused" {

@@ -1,4 +1,4 @@
-# Takes over cards that were issued by hand. No card is replaced and no money moves.
+# Imports cards that were issued in the dashboard. No card is replaced and no money moves.
 #
 # To rehearse it, issue some cards first, as somebody did in the dashboard:
 #
@@ -20,8 +20,7 @@ terraform {
   }
 }
 
-# The embedded sandbox. With an account: base_url in place of sandbox, and the key in
-# VCARD_API_KEY.
+# The embedded sandbox. For an account, replace sandbox with base_url, and set VCARD_API_KEY.
 provider "vcard" {
   sandbox = {
     path = "fleet.db"

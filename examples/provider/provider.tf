@@ -12,7 +12,7 @@ provider "vcard" {
   base_url = "https://cards.example.com/api/v1"
 }
 
-# The embedded sandbox: the whole service on a local file, with no account and no network.
+# The embedded sandbox: the whole service in a local file, with no account and no network.
 provider "vcard" {
   alias = "rehearsal"
 
@@ -22,7 +22,7 @@ provider "vcard" {
   }
 }
 
-# A share of the limits, for a key that several pipelines use at once.
+# A share of the rate limits, for a key that several pipelines use.
 provider "vcard" {
   alias    = "nightly"
   base_url = "https://cards.example.com/api/v1"

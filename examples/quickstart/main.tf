@@ -48,7 +48,7 @@ resource "vcard_webhook" "spend" {
   events = ["card.frozen", "transaction.authorized", "transaction.declined"]
 }
 
-# Read after the cards, so that the outputs tell how things stand then.
+# Read after the cards, so that the outputs show the result.
 data "vcard_wallet_balance" "now" {
   depends_on = [vcard_card.campaign]
 }

@@ -12,8 +12,7 @@ terraform {
   }
 }
 
-# The embedded sandbox. With an account: base_url in place of sandbox, and the key in
-# VCARD_API_KEY. wallet_check refuses every plan that takes more than the wallet
+# The embedded sandbox. For an account, replace sandbox with base_url, and set VCARD_API_KEY. wallet_check refuses every plan that takes more than the wallet
 # holds, funds and top-ups included; the rules below add the reserve.
 provider "vcard" {
   wallet_check = "error"

@@ -3,7 +3,7 @@ variable "card_id" {
   type        = string
 }
 
-# Moves 25 USD once for each launch; or at once, by hand:
+# Moves 25 USD once per launch. To run it now:
 # terraform apply -invoke=action.vcard_card_fund.boost
 action "vcard_card_fund" "boost" {
   config {

@@ -17,7 +17,7 @@ resource "vcard_card" "campaign" {
 
   bin_id             = var.bin_id
   label              = each.value.label
-  amount             = tonumber(each.value.load)
+  amount             = each.value.load == "" ? null : tonumber(each.value.load)
   allowed_categories = ["advertising"]
   frozen             = contains(var.paused, each.key)
 
@@ -27,12 +27,23 @@ resource "vcard_card" "campaign" {
   }
 
   lifecycle {
-    # The service may refuse a card: the old one goes when the new one is there.
-    create_before_destroy = true
+    create_before_destroy = true # a new card that is refused must not cost the old one
   }
 }
 
-# Sums by card over all transactions; the list itself is not needed.
+# The sums cover all transactions; the list itself is not needed.
 data "vcard_transactions" "all" {
   max_results = 1
+}
+
+data "vcard_cards" "live" {
+}
+
+data "vcard_cards" "ended" {
+  status = "terminated"
+}
+
+locals {
+  # By label, so that a campaign keeps its spend when its card is replaced.
+  ids = { for card in concat(data.vcard_cards.live.cards, data.vcard_cards.ended.cards) : coalesce(card.label, card.id) => card.id... }
 }

@@ -1,5 +1,5 @@
 variable "campaigns" {
-  description = "Rows with campaign, load, top_up_below, top_up_to and label, as a CSV file has them; an empty top_up_below means no top-up. The label stays when a campaign is renamed."
+  description = "Rows of a CSV file. An empty load leaves the load of an imported card alone; an empty top_up_below means no top-up. Keep the label if you rename a campaign."
   type = list(object({
     campaign     = string
     load         = string
@@ -16,7 +16,7 @@ variable "paused" {
 }
 
 variable "bin_id" {
-  description = "BIN that the cards are issued on. Another one replaces every card."
+  description = "BIN to issue the cards on. Changing it replaces every card."
   type        = string
   default     = "bin_ads_visa_us"
 }

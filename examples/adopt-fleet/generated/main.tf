@@ -17,8 +17,7 @@ terraform {
   }
 }
 
-# The embedded sandbox. With an account: base_url in place of sandbox, and the key in
-# VCARD_API_KEY.
+# The embedded sandbox. For an account, replace sandbox with base_url, and set VCARD_API_KEY.
 provider "vcard" {
   sandbox = {
     path = "../fleet.db"

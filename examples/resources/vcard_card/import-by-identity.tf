@@ -5,7 +5,6 @@ import {
     id = "card_4f7rz8k2m9xq3w6e5t1y0u2i"
   }
 
-  # Where Terraform is to write the resource, name the provider too, or it looks for
-  # hashicorp/vcard. Take the line out when the resource is there.
+  # To have Terraform write the resource, add this line, and remove it afterwards:
   # provider = vcard
 }

@@ -7,7 +7,7 @@ terraform {
   }
 }
 
-# One card for each campaign. Raise amount to fund it, lower it to withdraw.
+# One card per campaign. Raise amount to fund it, lower it to withdraw.
 resource "vcard_card" "search" {
   bin_id             = "bin_ads_visa_us"
   amount             = 250.00
@@ -21,7 +21,7 @@ resource "vcard_card" "search" {
   }
 }
 
-# A card that keeps itself loaded: under 100 USD a plan funds it up to 300 USD.
+# A card that stays loaded: a plan that finds less than 100 USD funds it up to 300 USD.
 resource "vcard_card" "always_on" {
   bin_id = "bin_ads_visa_us"
   amount = 300
