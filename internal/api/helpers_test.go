@@ -297,6 +297,7 @@ func reset(w http.ResponseWriter, _ *http.Request) {
 func truncate(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Length", "4096")
 	_, _ = w.Write([]byte(cardBody[:len(cardBody)/2]))
+	_ = http.NewResponseController(w).Flush()
 	panic(http.ErrAbortHandler)
 }
 

@@ -132,8 +132,12 @@ func TestMoveAcrossFailures(t *testing.T) {
 	// A success that does not say what a success says, and a conflict with nothing but
 	// itself, which may be the request's own first attempt, leave it open.
 	for _, response := range []string{
-		"drop", "reset", "truncate", "502", "403 <html>", "404 <html>", "429 <html>", "200 <html>log in</html>", "200 {}", `200 {"card_id":"card_1"}`,
-		`200 {"card_id":"card_2","card_balance":105.00}`, "409 <html>", "409 Conflict", "409 idempotency_key_in_use", "409 still_processing", "409 concurrent_request",
+		"200 <html>log in</html>", "200 {}", `200 {"card_id":"card_1"}`, `200 {"card_id":"card_2","card_balance":105.00}`, "202 {}", "204", "truncate",
+	} {
+		tests["done, "+response] = row{faults: []fault{{response: response}}, moved: true, posts: 1, ends: "moved"}
+	}
+	for _, response := range []string{
+		"drop", "reset", "502", "403 <html>", "404 <html>", "429 <html>", "409 <html>", "409 Conflict", "409 idempotency_key_in_use", "409 still_processing", "409 concurrent_request",
 	} {
 		tests["done, "+response] = row{faults: []fault{{response: response}}, moved: true, posts: 1, ends: "recovered"}
 	}
@@ -197,6 +201,38 @@ func TestMoveAcrossFailures(t *testing.T) {
 					default:
 						same(t, "on the card and in the wallet", []any{moved.CardBalance, moved.WalletBalance}, fmt.Sprintf("[%s %s]", want, service.wallet))
 						same(t, "remembered", []any{isRenewed, pending == nil, after.Anchor.Balance, after.Anchor.Last}, fmt.Sprintf("[true true %s %s]", start+delta, delta))
+					}
+				})
+			}
+		}
+	}
+}
+
+// A movement that was answered with a 2xx is never sent again, whatever the response says and
+// however late it is booked, with either setting: not in this run, and not in later ones.
+func TestMoveAfterA2xxThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for _, response := range []string{`202 {"status":"processing"}`, "204", `200 {"status":"ok"}`, "truncate"} {
+		for _, books := range []time.Duration{never, 40 * time.Second, 70 * time.Second} {
+			for _, honoured := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, booked after %s, keys honoured %t", response, books, honoured), func(t *testing.T) {
+					t.Parallel()
+					service, card, record := newAccount(t, fault{commit: books, response: response})
+					service.idempotency = "ignored"
+					client := service.client(t, func(c *api.Config) { c.KeysHonoured = honoured })
+					first, err := mover(client).Move(t.Context(), move(card.ID, step, record))
+					after := kept(card.ID, first.Record)
+					if got := told(first, err); got != "stops, not shown" || after.Pending == nil || !after.Pending.Answered {
+						t.Fatalf("%s, %v, remembered %+v", got, err, after)
+					}
+					service.later(2 * time.Minute)
+					second, err := mover(service.client(t, func(c *api.Config) { c.KeysHonoured = honoured })).Move(t.Context(), move(card.ID, step, after))
+					want := "made before"
+					if books == never {
+						want = "unknown"
+					}
+					if got := told(second, err); got != want || len(service.keys()) != 1 {
+						t.Errorf("then %s, %v, after %d requests; want %s", got, err, len(service.keys()), want)
 					}
 				})
 			}

@@ -160,7 +160,10 @@ func adviceForUndecided(e *transport.UndecidedError) string {
 	todo := "Run terraform plan: it reads the card's state, and plans again what is still missing."
 	switch e.Kind {
 	case transport.MutationIssue:
-		todo = "A card may have been issued and paid. Look for a new card on that BIN in the dashboard before you issue it again."
+		todo = "A card may have been issued and paid. Look for a new card on that BIN in the dashboard before you issue it again. To keep it, import it: terraform import ADDRESS ID."
+		if e.Answered {
+			todo = "The service accepted the request, so the card may still appear. Do not apply again before you have looked for it: in the dashboard, or with vcard statement --no-unmanaged. To keep it, import it: terraform import ADDRESS ID."
+		}
 		if len(e.Candidates) > 0 {
 			todo = "" // the caller lists them
 		}
@@ -168,7 +171,7 @@ func adviceForUndecided(e *transport.UndecidedError) string {
 		todo = "Money may or may not have moved. Where the card is managed by Terraform, run terraform plan and apply again: before any further money moves, it is found out whether this did, and it is not made twice. " +
 			"Otherwise look at the card in the dashboard before you repeat the movement."
 	case transport.MutationRegister:
-		todo = "Look for the endpoint in the dashboard, and remove it there before you register it again."
+		todo = "The endpoint may exist. Look for it in the dashboard, and remove it there before you register it again."
 	}
 	if refused, ok := errors.AsType[*transport.Error](e.Err); ok && refused.Code == "" && refused.Status < 500 {
 		return strings.TrimSpace("This is not how the service answers: a gateway or another server answered in its place, and may have hidden what was done. " + todo)

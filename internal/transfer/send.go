@@ -33,6 +33,8 @@ func (t *run) send(ctx context.Context, sent reconcile.Decision) error {
 			return t.refused(sent, failure)
 		case refused && refusal.SpeaksOfKey():
 			return t.confirm(move, sent, nil, refusal)
+		case move.Answered(): // in a way that cannot be read
+			return t.confirm(move, sent, nil, nil)
 		}
 		seen, err := t.lookAfterLoss(move, sent)
 		if err != nil {
@@ -71,16 +73,22 @@ func (t *run) lookAfterLoss(move *api.Move, sent reconcile.Decision) (assessment
 // found ends a movement whose response was lost, and which the card shows.
 func (t *run) found(move *api.Move, sent reconcile.Decision, seen assessment) error {
 	t.result.How = api.Found
-	wallet, err := t.client.WalletBalance(move.Context())
-	if err == nil { // else the money has moved all the same
-		t.result.WalletBalance = &wallet.Balance
-	}
+	t.readWallet(move.Context())
 	if sent.Verdict == reconcile.SendKey { // what came was this movement
 		t.result.LeftOver = 0
 	}
 	t.show(seen)
 	t.remember(seen.Record)
 	return nil
+}
+
+// readWallet reads what the wallet holds, where no response has told it. The money has moved
+// all the same if it cannot be read.
+func (t *run) readWallet(ctx context.Context) {
+	wallet, err := t.client.WalletBalance(ctx)
+	if err == nil {
+		t.result.WalletBalance = &wallet.Balance
+	}
 }
 
 // confirm reads the card after the service answered that the movement was made, perhaps with
@@ -113,6 +121,9 @@ func (t *run) confirm(move *api.Move, sent reconcile.Decision, answered *usd.Amo
 		stopped.Answered = answered
 		stopped.Refusal = refusal
 		return stopped
+	}
+	if answered == nil && refusal == nil {
+		t.readWallet(move.Context())
 	}
 	switch seen.Reason {
 	case reconcile.MadeBefore: // what came was this movement

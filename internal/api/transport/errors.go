@@ -170,6 +170,7 @@ type UndecidedError struct {
 	Operation  string
 	Key        string // the idempotency key of every attempt; not a secret
 	Attempts   int
+	Answered   bool        // by a 2xx that cannot be used, or is not shown by what was read since
 	SentAt     time.Time   // the last attempt, by the service's clock
 	Err        error       // the last failure
 	Candidates []Candidate // of an issuance

@@ -181,7 +181,7 @@ func (m *Mutation) GaveUp() error {
 // Undecided is the error of a change of which it cannot be found out whether it was made.
 func (m *Mutation) Undecided(reason error) error {
 	return &UndecidedError{
-		Kind: m.call.Kind, Operation: m.call.Operation, Key: m.key, Attempts: m.Attempts, SentAt: m.SentAt, Err: reason,
+		Kind: m.call.Kind, Operation: m.call.Operation, Key: m.key, Attempts: m.Attempts, Answered: m.answered, SentAt: m.SentAt, Err: reason,
 	}
 }
 

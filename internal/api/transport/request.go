@@ -137,11 +137,11 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 }
 
 // byteOrderMark stands before the JSON of some services, and means nothing there.
-var byteOrderMark = []byte("\ufeff")
+const byteOrderMark = "\ufeff"
 
 // judge reads a response; nil is success.
 func (c *Client) judge(a attempt, status int, body []byte) *failure {
-	body = bytes.TrimPrefix(body, byteOrderMark)
+	body = bytes.TrimPrefix(body, []byte(byteOrderMark))
 	err := checkSize(body)
 	if err != nil {
 		body = nil // of what is no success the status is enough
