@@ -22,7 +22,8 @@ type account struct {
 	takesFees bool // fees are taken from the card
 	now       time.Time
 	balance   usd.Amount
-	events    []listed // oldest first
+	unsettled usd.Amount // by open authorizations, where the balance falls at settlement
+	events    []listed   // oldest first
 	held      []holding
 	due       []timer
 }
