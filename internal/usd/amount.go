@@ -33,8 +33,8 @@ var (
 	ErrSyntax = errors.New("not a decimal number")
 )
 
-// maxLength bounds the work that a foreign text can cause, and the number that it
-// means. Exact decimal texts of computed Terraform numbers have up to about 160 characters.
+// maxLength limits the work that an untrusted text can cause, and the exponent that it may have.
+// Exact decimal texts of computed Terraform numbers have up to about 160 characters.
 const maxLength = 400
 
 // Parse reads an exact decimal text such as "12.5", "-3" or "5e1". It returns
@@ -58,11 +58,13 @@ func Parse(text string) (Amount, error) {
 // binary, as Terraform does it, cannot hold most decimal fractions exactly.
 var noise = decimal.New(1, -9)
 
-// FromBigFloat reads a number that Terraform computed: the nearest amount when
-// it lies within 1e-9 USD, else ErrFraction or ErrRange.
+// FromBigFloat reads a number that Terraform computed. It returns the nearest amount if that
+// lies within 1e-9 USD, and ErrFraction or ErrRange otherwise.
 func FromBigFloat(f *big.Float) (Amount, error) {
 	// Most amounts are whole dollars, and their text takes long to write and read.
-	if dollars, exact := f.Int64(); exact == big.Exact && -int64(Max/Dollar) <= dollars && dollars <= int64(Max/Dollar) {
+	const most = int64(Max / Dollar)
+	dollars, accuracy := f.Int64()
+	if accuracy == big.Exact && -most <= dollars && dollars <= most {
 		return Amount(dollars) * Dollar, nil
 	}
 	d, err := parseDecimal(f.Text('g', 60))
@@ -89,7 +91,8 @@ func (a Amount) String() string {
 	sign := ""
 	u := uint64(a) //nolint:gosec // two's complement: negated below
 	if a < 0 {
-		sign, u = "-", -u
+		sign = "-"
+		u = -u
 	}
 	return fmt.Sprintf("%s%d.%02d", sign, u/100, u%100)
 }
@@ -97,8 +100,9 @@ func (a Amount) String() string {
 // MarshalJSON writes a JSON number with two decimals.
 func (a Amount) MarshalJSON() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalJSON reads a JSON number in any notation, or a string that holds one: the nearest
-// amount within 1e-9 USD, since services may compute in binary. Null leaves it as it is.
+// UnmarshalJSON reads a JSON number in any notation, or a string that contains one, and takes
+// the nearest amount within 1e-9 USD, since services may compute in binary. Null leaves the
+// amount unchanged.
 func (a *Amount) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
@@ -118,17 +122,24 @@ func (a *Amount) UnmarshalJSON(data []byte) error {
 // number is the syntax of JSON numbers, with a leading plus and leading zeros allowed.
 var number = regexp.MustCompile(`^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?$`)
 
-// parseDecimal refuses what shopspring/decimal would accept or expand at great cost.
+// parseDecimal parses a number, and refuses what shopspring/decimal would expand at great cost.
 func parseDecimal(text string) (decimal.Decimal, error) {
 	const maxDigits = 30
 	if len(text) > maxLength || !number.MatchString(text) {
 		return decimal.Decimal{}, fmt.Errorf("%.20q: %w", text, ErrSyntax)
 	}
 	d, err := decimal.NewFromString(text)
-	switch e := d.Exponent(); {
-	case err != nil && strings.Contains(text, "-"), e < -maxLength:
+	if err != nil { // the exponent is beyond 32 bits
+		if strings.Contains(text, "-") {
+			return decimal.Decimal{}, fmt.Errorf("%q: %w", text, ErrFraction)
+		}
+		return decimal.Decimal{}, fmt.Errorf("%.40q: %w", text, ErrRange)
+	}
+	exponent := int(d.Exponent())
+	if exponent < -maxLength {
 		return decimal.Decimal{}, fmt.Errorf("%q: %w", text, ErrFraction)
-	case err != nil, e > maxLength, !d.IsZero() && d.NumDigits()+int(e) > maxDigits:
+	}
+	if exponent > maxLength || !d.IsZero() && d.NumDigits()+exponent > maxDigits {
 		return decimal.Decimal{}, fmt.Errorf("%.40q: %w", text, ErrRange)
 	}
 	return d, nil
@@ -143,13 +154,16 @@ func split(d decimal.Decimal) (Amount, decimal.Decimal, error) {
 	return Amount(cents.IntPart()), d.Sub(cents.Shift(-2)), nil
 }
 
-// nearest returns the amount that d is, but for noise.
+// nearest returns the amount that d is, apart from noise.
 func nearest(d decimal.Decimal) (Amount, error) {
 	a, rest, err := split(d)
-	if err == nil && rest.Abs().GreaterThan(noise) {
-		err = ErrFraction
+	if err != nil {
+		return 0, err
 	}
-	return a, err
+	if rest.Abs().GreaterThan(noise) {
+		return a, ErrFraction
+	}
+	return a, nil
 }
 
 // Sum adds amounts and reports ErrRange instead of wrapping around.
@@ -166,10 +180,10 @@ func Sum(amounts ...Amount) (Amount, error) {
 }
 
 // Decimal is an exact amount of any currency, with any number of decimals. The
-// zero value is 0. Compare by [Decimal.Equal].
+// zero value is 0.
 type Decimal struct{ d decimal.Decimal }
 
-// UnmarshalJSON reads what Amount's reads, at full precision.
+// UnmarshalJSON reads the same texts as Amount.UnmarshalJSON, at full precision.
 func (x *Decimal) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
@@ -193,26 +207,28 @@ func (x Decimal) Abs() Decimal { return Decimal{x.d.Abs()} }
 
 // String returns the exact number in plain notation, with at least two decimals.
 func (x Decimal) String() string {
-	if cents := x.d.Round(2); cents.Equal(x.d) {
+	cents := x.d.Round(2)
+	if cents.Equal(x.d) {
 		return cents.StringFixed(2)
 	}
 	return x.d.String()
 }
 
-// Amount returns the whole cents that the number is, but for noise of less than
-// 1e-9, or ErrFraction or ErrRange.
+// Amount returns the number as whole cents. It ignores noise of less than 1e-9, and returns
+// ErrFraction or ErrRange if the number is no amount.
 func (x Decimal) Amount() (Amount, error) { return nearest(x.d) }
 
-// WithoutNoise returns whole cents where the number is that but for noise, and
+// WithoutNoise returns the number as whole cents where it differs from them by noise alone, and
 // the number itself where it is finer.
 func (x Decimal) WithoutNoise() Decimal {
-	if a, err := x.Amount(); err == nil {
-		return Decimal{decimal.New(int64(a), -2)}
+	a, err := x.Amount()
+	if err != nil {
+		return x
 	}
-	return x
+	return Decimal{decimal.New(int64(a), -2)}
 }
 
-// Floor returns the whole cents in it, or ErrRange.
+// Floor returns the number rounded down to whole cents, or ErrRange.
 func (x Decimal) Floor() (Amount, error) {
 	a, rest, err := split(x.d)
 	if err == nil && rest.LessThan(noise.Neg()) {
@@ -225,7 +241,7 @@ func (x Decimal) Floor() (Amount, error) {
 func (x Decimal) BigFloat() *big.Float {
 	f, _, err := big.ParseFloat(x.d.String(), 10, precision, big.ToNearestEven)
 	if err != nil {
-		panic("usd: " + err.Error()) // a decimal's own text
+		panic("usd: " + err.Error()) // it is the text of a decimal
 	}
 	return f
 }

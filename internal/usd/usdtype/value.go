@@ -15,12 +15,12 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Value is an amount in USD, null or unknown. Two values are semantically equal when their
-// cents agree, so the noise of computed numbers is no change. The zero value is null.
+// Value is an amount in USD, null or unknown. Two values are semantically equal if their cents
+// agree, so that the noise of computed numbers is not a change. The zero value is null.
 type Value struct {
 	basetypes.NumberValue
-	amount usd.Amount // of the number, zero for null, unknown and what is no amount
-	err    error      // why a known number is no amount
+	amount usd.Amount // zero if the number is null, unknown or not an amount
+	err    error      // why a known number is not an amount
 }
 
 var (
@@ -36,7 +36,7 @@ func Of(a usd.Amount) Value {
 	return Value{NumberValue: basetypes.NewNumberValue(a.BigFloat()), amount: a}
 }
 
-// Becoming returns a known amount: this very value where its cents agree.
+// Becoming returns a known amount. It returns v itself if the cents agree.
 func (v Value) Becoming(a usd.Amount) Value {
 	if v.IsKnown() && v.err == nil && v.amount == a {
 		return v
@@ -44,7 +44,7 @@ func (v Value) Becoming(a usd.Amount) Value {
 	return Of(a)
 }
 
-// FromNumber parses a number; Err says what is wrong with it.
+// FromNumber parses a number. Err returns what is wrong with it.
 func FromNumber(number basetypes.NumberValue) Value {
 	v := Value{NumberValue: number}
 	if v.IsKnown() {
@@ -67,7 +67,7 @@ func (v Value) Pointer() *usd.Amount {
 	return &v.amount
 }
 
-// Err says why a known value is no amount, in words that complete "amount …".
+// Err returns why a known value is not an amount, in words that complete "amount …".
 func (v Value) Err() error {
 	if v.err == nil {
 		return nil
@@ -79,10 +79,10 @@ func (v Value) Err() error {
 	return fmt.Errorf("must be an amount in USD below 1e12, got %s", v.ValueBigFloat().Text('g', 4))
 }
 
-// Type returns Type.
+// Type returns the type of the value.
 func (v Value) Type(context.Context) attr.Type { return Type{} }
 
-// Equal compares exactly, noise included.
+// Equal reports whether o is the same value exactly, including noise.
 func (v Value) Equal(o attr.Value) bool {
 	other, ok := o.(Value)
 	return ok && v.NumberValue.Equal(other.NumberValue)
@@ -96,28 +96,29 @@ func (v Value) SameCents(o Value) bool {
 	return v.IsNull() == o.IsNull() && v.IsUnknown() == o.IsUnknown()
 }
 
-// NumberSemanticEquals compares by cents.
+// NumberSemanticEquals reports whether the cents agree.
 func (v Value) NumberSemanticEquals(_ context.Context, o basetypes.NumberValuable) (bool, diag.Diagnostics) {
 	other, ok := o.(Value)
 	return ok && v.SameCents(other), nil
 }
 
-// ValidateAttribute refuses fractions of a cent and what is out of range. It also
-// sees what the service reports, such as a balance below zero, so what only a
-// configuration must not say is for validators.
+// ValidateAttribute refuses fractions of a cent and amounts out of range. The framework calls it
+// for what the service reports too, such as a balance below zero. Rules for configurations alone
+// belong into validators.
 func (v Value) ValidateAttribute(_ context.Context, req xattr.ValidateAttributeRequest, resp *xattr.ValidateAttributeResponse) {
-	switch {
-	case v.err == nil:
-	case errors.Is(v.err, usd.ErrFraction):
+	if v.err == nil {
+		return
+	}
+	if errors.Is(v.err, usd.ErrFraction) {
 		resp.Diagnostics.AddAttributeError(req.Path, "Amount finer than a cent",
 			fmt.Sprintf("%s %s. Round it, for example with floor(x * 100 + 0.5) / 100.", req.Path, v.Err()))
-	default:
-		resp.Diagnostics.AddAttributeError(req.Path, "Amount out of range", fmt.Sprintf("%s %s.", req.Path, v.Err()))
+		return
 	}
+	resp.Diagnostics.AddAttributeError(req.Path, "Amount out of range", fmt.Sprintf("%s %s.", req.Path, v.Err()))
 }
 
-// Type is a Terraform number of US dollars. Validation refuses what is finer
-// than a cent or beyond usd.Max. Attributes that are written add tfkit.AtLeast.
+// Type is a Terraform number of US dollars. Validation refuses fractions of a cent and amounts
+// beyond usd.Max. Attributes that users set also have the validator tfkit.AtLeast.
 type Type struct {
 	basetypes.NumberType
 }
@@ -133,7 +134,7 @@ func (t Type) Equal(o attr.Type) bool {
 // String names the type in framework messages.
 func (t Type) String() string { return "usdtype.Type" }
 
-// ValueFromNumber parses a number; validation says what is wrong with it.
+// ValueFromNumber parses a number. Validation reports what is wrong with it.
 func (t Type) ValueFromNumber(_ context.Context, in basetypes.NumberValue) (basetypes.NumberValuable, diag.Diagnostics) {
 	return FromNumber(in), nil
 }
