@@ -2,7 +2,7 @@ package reconcile
 
 import "github.com/vcard/terraform-provider-vcard/internal/usd"
 
-// Purpose is what money is moved for. A plan may make one movement for each.
+// Purpose is what money is moved for. A plan makes at most one movement for each purpose.
 type Purpose byte
 
 // The purposes.
@@ -14,29 +14,33 @@ const (
 // Movement is money to be moved between the wallet and a card, once.
 type Movement struct {
 	Purpose Purpose
-	Delta   usd.Amount // not 0: funded above zero, withdrawn below
-	Before  usd.Amount // what the state says was loaded for the purpose so far
+	Delta   usd.Amount // a fund is above zero, a withdrawal below; never 0
+	Before  usd.Amount // what was loaded for the purpose so far, according to the state
 	Range   *Range     // nil without top-ups
-	TopUp   usd.Amount // that the same plan makes after it
+	TopUp   usd.Amount // the top-up that the same plan makes after it
 }
 
 // IsFund reports whether money goes to the card.
 func (m Movement) IsFund() bool { return m.Delta > 0 }
 
-// is reports whether two are the same request.
+// is reports whether two movements are the same request.
 func (m Movement) is(other Movement) bool {
 	return m.Purpose == other.Purpose && m.Delta == other.Delta && m.Before == other.Before
 }
 
-// MayHaveTopUp reports whether what may have come to the card may be a fund and the
-// top-up of the same run, which would have been due. A balance that is less the holds
-// and explained is believed.
+// MayHaveTopUp reports whether money that may have come to the card may be a fund and the top-up
+// of the same run, which would have been due. If the card is explained without the movement, as less
+// its holds, it is not.
 func (m Movement) MayHaveTopUp(e Explanation) bool {
+	if m.Purpose != ForAmount || !m.IsFund() || m.Range == nil {
+		return false
+	}
 	before := e.Balance - e.Came - e.Refunded
-	return m.Purpose == ForAmount && m.Range != nil && m.IsFund() && m.Delta < e.Came && before+m.Delta < m.Range.Below && e.Without < LessHolds
+	due := before+m.Delta < m.Range.Below
+	return due && e.Came > m.Delta && e.Without < LessHolds
 }
 
-// Beside is what may have come with a fund that was made.
+// Beside returns what may have come besides a fund that was made.
 func (m Movement) Beside(e Explanation) usd.Amount {
 	if m.MayHaveTopUp(e) {
 		return e.Came - m.Delta
@@ -44,10 +48,10 @@ func (m Movement) Beside(e Explanation) usd.Amount {
 	return 0
 }
 
-// Found is what may be the movement or hold it: the most that may have come for a fund,
-// or what is left over.
-func (m Movement) Found(e Explanation, why Reason) usd.Amount {
-	if why == LeftOver && m.IsFund() {
+// Found returns the money that may be the movement or include it, for a reason: the most that may
+// have come, for a fund and LeftOver, and otherwise what is left over.
+func (m Movement) Found(e Explanation, reason Reason) usd.Amount {
+	if reason == LeftOver && m.IsFund() {
 		return e.Came
 	}
 	return e.Left
@@ -56,25 +60,22 @@ func (m Movement) Found(e Explanation, why Reason) usd.Amount {
 // Change is what an update changes of a card's money, by state and plan.
 type Change struct {
 	Amount, ToppedUp Step
-	Was, Range       *Range // top_up before and after; nil without it
-	Freezes          bool   // the card is frozen after it
+	Was, Range       *Range // top_up before and after the update; nil without it
+	Freezes          bool   // the card is frozen after the update
 }
 
-// Step is from what was loaded to what is to be; the same where nothing moves.
+// Step is what was loaded, and what is to be loaded. Both are the same if nothing moves.
 type Step struct{ From, To usd.Amount }
 
-// Movements are what a change moves: amount, then the top-up.
-func (c Change) Movements() (all []Movement) {
-	topUp := c.ToppedUp.To - c.ToppedUp.From
-	if delta := c.Amount.To - c.Amount.From; delta != 0 {
-		m := Movement{Purpose: ForAmount, Delta: delta, Before: c.Amount.From, Range: c.Range, TopUp: topUp}
-		switch {
-		case m.IsFund() && c.Was != nil && (m.Range == nil || m.Range.Below < c.Was.Below):
-			m.Range = c.Was // a run that was cut off may have topped up by it
-		case !m.IsFund() && c.Freezes:
-			m.Range = nil
-		}
-		all = append(all, m)
+func (s Step) delta() usd.Amount { return s.To - s.From }
+
+// Movements returns what a change moves: amount, then the top-up.
+func (c Change) Movements() []Movement {
+	var all []Movement
+	topUp := c.ToppedUp.delta()
+	delta := c.Amount.delta()
+	if delta != 0 {
+		all = append(all, Movement{Purpose: ForAmount, Delta: delta, Before: c.Amount.From, Range: c.rangeFor(delta), TopUp: topUp})
 	}
 	if topUp != 0 {
 		all = append(all, Movement{Purpose: ForTopUp, Delta: topUp, Before: c.ToppedUp.From, Range: c.Range})
@@ -82,21 +83,38 @@ func (c Change) Movements() (all []Movement) {
 	return all
 }
 
-// Make makes the movements, each by the record that the one before has left, up to the
-// first that is not made.
+// rangeFor returns the range by which a movement of amount is decided.
+func (c Change) rangeFor(delta usd.Amount) *Range {
+	if delta < 0 {
+		if c.Freezes { // a frozen card is not topped up
+			return nil
+		}
+		return c.Range
+	}
+	// A run that was cut off may have topped up by the range before.
+	if c.Was != nil && (c.Range == nil || c.Range.Below < c.Was.Below) {
+		return c.Was
+	}
+	return c.Range
+}
+
+// Make makes the movements up to the first that fails, each with the record that the one before
+// left.
 func (c Change) Make(r Record, move func(Movement, Record) (Record, error)) (Record, error) {
 	for _, m := range c.Movements() {
-		var err error
-		if r, err = move(m, r); err != nil {
+		next, err := move(m, r)
+		r = next
+		if err != nil {
 			return r, err
 		}
 	}
 	return r, nil
 }
 
-// Preview decides about the movements by one reading of the card, up to the first that
-// is not made, as if each that is sent were made at once.
-func (c Change) Preview(r Record, card Snapshot, keysHonoured bool) (all []Decision) {
+// Preview decides about the movements by one reading of the card, up to the first that is not
+// made, as if each that is sent were made at once.
+func (c Change) Preview(r Record, card Snapshot, keysHonoured bool) []Decision {
+	var all []Decision
 	for _, m := range c.Movements() {
 		d := Ask(r, m, card, Policy{KeysHonoured: keysHonoured, Waited: true})
 		all = append(all, d)

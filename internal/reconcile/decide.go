@@ -1,31 +1,31 @@
 package reconcile
 
-// Moment is when it is decided about a movement.
+// Moment is when a decision about a movement is made.
 type Moment int
 
 // The moments. From WhilePending on, the record has the movement pending.
 const (
 	BeforeSending Moment = iota + 1
-	WhilePending         // an earlier run sent it, and never learned what became of it
-	AnswerLost           // it was sent, and how that ended is not known
+	WhilePending         // an earlier run sent it, and its outcome is not known
+	AnswerLost           // this run sent it, and its outcome is not known
 	Answered             // the service says that it was made, or that it has seen its key before
 )
 
-// Policy is what a decision depends on besides the card and the record.
+// Policy is what a decision depends on besides the record, the movement and the card.
 type Policy struct {
 	KeysHonoured bool // the service counts requests with one key once
-	Waited       bool // looking again has shown no more
+	Waited       bool // the card was read again for a while, and showed no more
 }
 
-// Question is all that the table looks at.
+// Question is all that a row of the table looks at.
 type Question struct {
 	Moment        Moment
 	Movement      Movement
 	Record        Record
 	Policy        Policy
-	KeySeenBefore bool        // the service refused the key, which it has seen before; once answered
-	Since         Explanation // since the record's anchor; once answered, since the reading before it was sent
-	Longer        Explanation // once answered: since the anchor before it was sent
+	KeySeenBefore bool        // once answered: the service refused the key, which it has seen before
+	Since         Explanation // since the record's anchor; once answered, since the reading before sending
+	Longer        Explanation // once answered: since the anchor before sending
 }
 
 // Verdict is what is to be done.
@@ -33,7 +33,7 @@ type Verdict int
 
 // The verdicts.
 const (
-	Undecided Verdict = iota // it cannot be told, and nothing may be sent
+	Undecided Verdict = iota // it is not known what happened, and nothing may be sent
 	LookAgain                // read the card again after a while
 	Stop                     // send nothing this time; the snapshot is the next anchor
 	Made                     // it was made: send nothing
@@ -41,23 +41,23 @@ const (
 	SendKey                  // it may have been made: the service counts its key once
 )
 
-// Reason is the row of the table by which it was decided.
+// Reason is the row of the table that a verdict comes from.
 type Reason int
 
-// The reasons, in the table's order.
+// The reasons, in the order of the table.
 const (
 	NoReason    Reason = iota
-	BehindLast         // what is shown is from before the last movement, or that was undone
-	OverCap            // a top-up that passes the month's cap, with what may have come
-	LooksMade          // made, and nothing else explains the balance
-	NotDue             // the card is not under the top-up's range
+	BehindLast         // the card is shown as before the last movement, or that was undone
+	OverCap            // a top-up passes the month's cap, with what may have come
+	LooksMade          // it was made, and nothing else explains the balance
+	NotDue             // the card is not below the top-up's range
 	Unreadable         // what could not be read may be the movement
 	KeyDecides         // it may have been made under the same key
-	LooksEither        // made or not, the balance may be explained
-	IntoRange          // a withdrawal that the next top-up would load again
+	LooksEither        // the balance may be explained with it and without it
+	IntoRange          // the next top-up would load again what is withdrawn
 	Explained          // the balance is explained without it
-	LeftOver           // unexplained money that may be the movement
-	OtherMoney         // unexplained money that is not
+	LeftOver           // unexplained money may be the movement
+	OtherMoney         // unexplained money is not the movement
 	MadeBefore         // the service says that it was made, and it was made before it was sent
 	OtherAmount        // the service moved another amount
 	NotShown           // the service says that it was made, and the card does not show it
@@ -70,12 +70,12 @@ type Decision struct {
 	Movement Movement
 	Card     Snapshot    // as it was read
 	Since    Explanation // of the card; see Question
-	Before   Record      // that it was decided by
-	Record   Record      // to be kept from now on; of a movement that is to be sent, that it is pending
+	Before   Record      // the record that the decision was made with
+	Record   Record      // the record to keep; it has a movement that is to be sent pending
 }
 
-// Ask decides about a movement before it is sent: for the first time, or once more where the
-// record has it pending.
+// Ask decides about a movement before it is sent, or before it is sent once more if the record has it
+// pending.
 func Ask(r Record, m Movement, card Snapshot, p Policy) Decision {
 	moment := BeforeSending
 	if r.Pending != nil {
@@ -101,8 +101,8 @@ func Ask(r Record, m Movement, card Snapshot, p Policy) Decision {
 	return d
 }
 
-// Resolve decides what became of a record's pending movement, which is not sent again. The verdict
-// is Send where it was not made.
+// Resolve decides what became of a record's pending movement, which is not to be sent again. The
+// verdict Send means that it was not made.
 func Resolve(r Record, card Snapshot, waited bool) Decision {
 	d := decideLost(r, r.Pending.Movement(), card, waited)
 	if d.Verdict == Send {
@@ -111,10 +111,10 @@ func Resolve(r Record, card Snapshot, waited bool) Decision {
 	return d
 }
 
-// AfterLost decides what became of a movement that was sent by a decision, and whose response was
-// lost. The verdict is Send where it was not made.
+// AfterLost decides what became of the movement, which was sent and whose response was lost. The
+// verdict Send means that it was not made.
 func (d Decision) AfterLost(card Snapshot, waited bool) Decision {
-	if d.Verdict == Send { // the new anchor has what other calls have moved
+	if d.Verdict == Send { // what other calls have moved is in the new anchor
 		card.Own = 0
 	}
 	return decideLost(d.Record, d.Movement, card, waited)
@@ -129,14 +129,14 @@ func decideLost(r Record, m Movement, card Snapshot, waited bool) Decision {
 	return d
 }
 
-// AfterAnswer decides what the card shows of a movement that was sent by a decision, and that the
-// service says it made, or whose key it has seen before.
+// AfterAnswer decides whether the card shows the movement, which was sent. The service says that it
+// was made, or that it has seen its key before.
 func (d Decision) AfterAnswer(card Snapshot, waited, keySeenBefore bool) Decision {
 	m := d.Movement
 	before := d.Before
 	fresh := before.fresh(d.Card)
 	sinceSent := card
-	sinceSent.Own = 0 // the reading before it was sent has what other calls have moved
+	sinceSent.Own = 0 // what other calls have moved is in the reading before it was sent
 	longer := Explain(before.Anchor, card, m.Delta)
 	next := Decision{Movement: m, Card: card, Since: Explain(fresh, sinceSent, m.Delta), Before: d.Record, Record: d.Record}
 	next.Verdict, next.Reason = Decide(Question{
@@ -163,65 +163,74 @@ func (d Decision) AfterAnswer(card Snapshot, waited, keySeenBefore bool) Decisio
 	return next
 }
 
-// Decide is the one place where it is decided whether money is sent. It is the table in
-// CONTRIBUTING: the first row that fits.
+// Decide is the only place that decides whether money is sent. It is the table in CONTRIBUTING: the
+// first row that fits.
 func Decide(q Question) (Verdict, Reason) {
-	e, m := q.Since, q.Movement
-	kept := q.Policy.KeysHonoured && e.Recent && q.Record.HasKey
-	made := e.With >= AsSettled && e.Without == Unexplained && e.Hidden == ""
-	sameWay := e.Left != 0 && (e.Left > 0) == m.IsFund()
-
 	switch q.Moment {
-	case WhilePending, AnswerLost:
-		answered := q.Record.Pending != nil && q.Record.Pending.Answered
-		switch {
-		case made:
-			return Made, LooksMade
-		case e.Without != Unexplained && e.With == Unexplained && e.Hidden == "" && !answered:
-			return Send, Explained
-		case q.Moment == WhilePending && kept && !answered:
-			return SendKey, KeyDecides
-		}
-		return q.again(Undecided, LooksEither)
-	case Answered:
-		switch {
-		case e.shows():
-			return Made, LooksMade
-		case sameWay && e.Echoed:
-			return q.again(Made, OtherAmount)
-		case q.Longer.shows() || m.MayHaveTopUp(q.Longer):
-			return q.again(Made, MadeBefore)
-		case q.KeySeenBefore:
-			return q.again(Stop, NotShown)
-		}
-		return q.again(Undecided, NotShown)
 	case BeforeSending:
-		return q.beforeSending(kept, made)
+		return q.beforeSending()
+	case WhilePending, AnswerLost:
+		return q.afterSending()
+	case Answered:
+		return q.onceAnswered()
 	}
 	return Undecided, NoReason
 }
 
-func (q Question) beforeSending(kept, made bool) (Verdict, Reason) {
+func (q Question) afterSending() (Verdict, Reason) {
+	e := q.Since
+	answered := q.Record.Pending != nil && q.Record.Pending.Answered
+	without := e.Without != Unexplained && e.With == Unexplained && e.Hidden == ""
+	if e.made() {
+		return Made, LooksMade
+	}
+	if without && !answered {
+		return Send, Explained
+	}
+	if q.Moment == WhilePending && q.keyKept() && !answered {
+		return SendKey, KeyDecides
+	}
+	return q.again(Undecided, LooksEither)
+}
+
+func (q Question) onceAnswered() (Verdict, Reason) {
 	e, m := q.Since, q.Movement
-	either := e.Without != Unexplained && (e.With >= e.Without || m.IsFund() && e.With >= AsSettled) ||
-		e.Without == Unexplained && e.With == HoldReleased || m.MayHaveTopUp(e)
+	sameDirection := e.Left != 0 && (e.Left > 0) == m.IsFund()
+	if e.shows() {
+		return Made, LooksMade
+	}
+	if sameDirection && e.Echoed {
+		return q.again(Made, OtherAmount)
+	}
+	if q.Longer.shows() || m.MayHaveTopUp(q.Longer) {
+		return q.again(Made, MadeBefore)
+	}
+	if q.KeySeenBefore {
+		return q.again(Stop, NotShown)
+	}
+	return q.again(Undecided, NotShown)
+}
+
+func (q Question) beforeSending() (Verdict, Reason) {
+	e, m := q.Since, q.Movement
+	either := e.explainsEither(m) || m.MayHaveTopUp(e)
 	intoRange := !m.IsFund() && m.Range != nil && e.Balance+m.Delta < m.Range.Below
-	half := m.IsFund() && 2*e.Came >= m.Delta || !m.IsFund() && 2*e.Left <= m.Delta
+	sureOfKey := q.keyHonoured() && e.Without != Unexplained && e.With <= e.Without && !intoRange
 
 	switch {
-	case (e.Stale || e.Undone) && !made:
+	case (e.Stale || e.Undone) && !e.made():
 		return q.again(Stop, BehindLast)
-	case m.Purpose == ForTopUp && m.Range != nil && m.Range.Limit != nil && e.Gain()+m.Delta > q.Record.TopUps.Left(*m.Range.Limit, e.Month):
+	case q.isOverCap():
 		return q.again(Stop, OverCap)
-	case made:
+	case e.made():
 		return q.again(Made, LooksMade)
 	case m.Purpose == ForTopUp && m.Range != nil && e.Balance >= m.Range.Below:
 		return Stop, NotDue
 	case e.Hidden != "":
 		return Stop, Unreadable
-	case either && kept:
+	case either && q.keyKept():
 		return SendKey, KeyDecides
-	case either && q.Policy.KeysHonoured && q.Record.HasKey && e.Without != Unexplained && e.With <= e.Without && !intoRange:
+	case either && sureOfKey:
 		return q.again(Send, LooksEither)
 	case either:
 		return q.again(Stop, LooksEither)
@@ -231,16 +240,31 @@ func (q Question) beforeSending(kept, made bool) (Verdict, Reason) {
 		return q.again(Send, Explained)
 	case e.Without != Unexplained:
 		return Send, Explained
-	case half:
+	case e.leavesHalf(m):
 		return q.again(Stop, LeftOver)
 	}
 	return q.again(Send, OtherMoney)
 }
 
-// again looks once more, and decides when that has shown no more.
+// again returns LookAgain first, and the verdict once looking again has shown no more.
 func (q Question) again(verdict Verdict, reason Reason) (Verdict, Reason) {
 	if !q.Policy.Waited {
-		verdict = LookAgain
+		return LookAgain, reason
 	}
 	return verdict, reason
+}
+
+// keyHonoured reports whether the service counts the movement's key once, as long as it keeps it.
+func (q Question) keyHonoured() bool { return q.Policy.KeysHonoured && q.Record.HasKey }
+
+// keyKept reports whether the service also still keeps a key that was used since the anchor.
+func (q Question) keyKept() bool { return q.keyHonoured() && q.Since.Recent }
+
+// isOverCap reports whether a top-up may pass the month's cap, with what may have come.
+func (q Question) isOverCap() bool {
+	m := q.Movement
+	if m.Purpose != ForTopUp || m.Range == nil || m.Range.Limit == nil {
+		return false
+	}
+	return q.Since.Gain()+m.Delta > q.Record.TopUps.Left(*m.Range.Limit, q.Since.Month)
 }

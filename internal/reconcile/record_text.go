@@ -9,102 +9,154 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// The text of a record is a version letter and base64url of: a check sum over the
-// card's id and the rest, flags, seed, month, sum, and where the flags say so the
-// anchor and the pending movement.
+// The text of a record is a version letter and the base64url encoding of:
+//
+//	4 bytes   checksum of the card's id and of all that follows
+//	2 bytes   flags, big endian
+//	8 bytes   the seed
+//	2 varints top-ups: month, sum
+//	3 varints pending movement, if any: delta, before, Unix time of sending
+//	3 varints anchor, if any: balance, last movement, Unix time of reading
+//	4 bytes   for each event that the anchor knows
 const (
 	recordVersion = 'b'
-	checkSize     = 4
+	checksumSize  = 4
+	flagsSize     = 2
 )
+
+// flags are the bits of a record's text. Their order is part of the format.
+type flags uint16
 
 const (
-	flagAnchor uint16 = 1 << iota
-	flagListed
-	flagMore
-	flagNew
-	flagUnclear
-	flagPending
-	flagPendingTopUp
-	flagHasKey
-	flagAnswered
+	flagAnchor       flags = 1 << iota // there is an anchor
+	flagListed                         // Anchor.Listed
+	flagMore                           // Anchor.More
+	flagNew                            // Anchor.New
+	flagUnclear                        // Anchor.Unclear
+	flagPending                        // there is a pending movement
+	flagPendingTopUp                   // Pending.Purpose is ForTopUp
+	flagHasKey                         // HasKey
+	flagAnswered                       // Pending.Answered
 )
 
-// Text is the record of a card as it is kept in the state: opaque, no secret,
-// at most 240 characters.
+// set sets a flag if a value is true.
+func (f *flags) set(flag flags, value bool) {
+	if value {
+		*f |= flag
+	}
+}
+
+func (f flags) has(flag flags) bool { return f&flag != 0 }
+
+func flagsOf(r Record) flags {
+	var f flags
+	f.set(flagHasKey, r.HasKey)
+	if r.Anchor != nil {
+		f.set(flagAnchor, true)
+		f.set(flagListed, r.Anchor.Listed)
+		f.set(flagMore, r.Anchor.More)
+		f.set(flagNew, r.Anchor.New)
+		f.set(flagUnclear, r.Anchor.Unclear)
+	}
+	if r.Pending != nil {
+		f.set(flagPending, true)
+		f.set(flagPendingTopUp, r.Pending.Purpose == ForTopUp)
+		f.set(flagAnswered, r.Pending.Answered)
+	}
+	return f
+}
+
+// Text returns the record of a card as it is kept in the state. It is opaque, contains no
+// secret, and has at most 240 characters.
 func (r Record) Text(card string) string {
-	flags := bit(r.Anchor != nil, flagAnchor) | bit(r.Pending != nil, flagPending) | bit(r.HasKey, flagHasKey)
-	var body []byte
-	put := func(values ...int64) {
-		for _, value := range values {
-			body = binary.AppendVarint(body, value)
-		}
+	body := binary.BigEndian.AppendUint16(nil, uint16(flagsOf(r)))
+	body = append(body, r.Seed[:]...)
+	body = appendNumbers(body, int64(r.TopUps.Month), int64(r.TopUps.Sum))
+	if r.Pending != nil {
+		body = appendNumbers(body, int64(r.Pending.Delta), int64(r.Pending.Before), r.Pending.SentAt.Unix())
 	}
-	put(int64(r.TopUps.Month), int64(r.TopUps.Sum))
-	if p := r.Pending; p != nil {
-		flags |= bit(p.Purpose == ForTopUp, flagPendingTopUp) | bit(p.Answered, flagAnswered)
-		put(int64(p.Delta), int64(p.Before), p.SentAt.Unix())
-	}
-	if a := r.Anchor; a != nil {
-		flags |= bit(a.Listed, flagListed) | bit(a.More, flagMore) | bit(a.New, flagNew) | bit(a.Unclear, flagUnclear)
-		put(int64(a.Balance), int64(a.Last), a.At.Unix())
-		for _, id := range a.Known {
+	if r.Anchor != nil {
+		body = appendNumbers(body, int64(r.Anchor.Balance), int64(r.Anchor.Last), r.Anchor.At.Unix())
+		for _, id := range r.Anchor.Known {
 			body = append(body, id[:]...)
 		}
 	}
-	body = append(append(binary.BigEndian.AppendUint16(nil, flags), r.Seed[:]...), body...)
-	return string(recordVersion) + base64.RawURLEncoding.EncodeToString(append(check(card, body), body...))
+	data := append(checksum(card, body), body...)
+	return string(recordVersion) + base64.RawURLEncoding.EncodeToString(data)
 }
 
-func bit(set bool, flag uint16) uint16 {
-	if set {
-		return flag
+func appendNumbers(data []byte, numbers ...int64) []byte {
+	for _, number := range numbers {
+		data = binary.AppendVarint(data, number)
 	}
-	return 0
+	return data
 }
 
-func check(card string, body []byte) []byte {
+func checksum(card string, body []byte) []byte {
 	sum := sha256.Sum256(append([]byte(card+"\x00"), body...))
-	return sum[:checkSize]
+	return sum[:checksumSize]
 }
 
-// ParseRecord reads the text of a card's record. What cannot be read, and what
-// is another card's, is a lost record.
+// ParseRecord reads the text of a card's record. It returns the zero Record, which is a lost one,
+// for a text that is damaged, of another version, or of another card.
 func ParseRecord(card, text string) Record {
 	if text == "" {
 		return Record{}
 	}
-	data, _ := base64.RawURLEncoding.DecodeString(text[1:])
-	const fixed = checkSize + 2 + len(Seed{})
-	if len(data) < fixed {
+	data, err := base64.RawURLEncoding.DecodeString(text[1:])
+	if err != nil || len(data) < checksumSize+flagsSize+len(Seed{}) {
 		return Record{}
 	}
-	flags, body := binary.BigEndian.Uint16(data[checkSize:]), data[fixed:]
-	r := Record{HasKey: flags&flagHasKey != 0, Seed: Seed(data[fixed-len(Seed{}) : fixed])}
-	number := func() int64 {
-		value, size := binary.Varint(body)
-		body = body[max(0, size):]
-		return value
-	}
-	r.TopUps = TopUps{Month(number()), usd.Amount(number())}
-	if flags&flagPending != 0 {
-		r.Pending = &Pending{Delta: usd.Amount(number()), Before: usd.Amount(number()), SentAt: time.Unix(number(), 0).UTC()}
-		if flags&flagPendingTopUp != 0 {
-			r.Pending.Purpose = ForTopUp
-		}
-		r.Pending.Answered = flags&flagAnswered != 0
-	}
-	if flags&flagAnchor != 0 {
-		r.Anchor = &Anchor{
-			Balance: usd.Amount(number()), Last: usd.Amount(number()), At: time.Unix(number(), 0).UTC(),
-			Listed: flags&flagListed != 0, More: flags&flagMore != 0, New: flags&flagNew != 0, Unclear: flags&flagUnclear != 0,
-		}
-		for len(body) >= len(ShortID{}) {
-			r.Anchor.Known = append(r.Anchor.Known, ShortID(body[:4]))
-			body = body[4:]
-		}
-	}
-	if r.Text(card) != text { // damaged, another card's, or of a later version
+	r := parseBody(data[checksumSize:])
+	if r.Text(card) != text {
 		return Record{}
 	}
 	return r
+}
+
+// parseBody reads what follows the checksum, as far as it can.
+func parseBody(body []byte) Record {
+	f := flags(binary.BigEndian.Uint16(body))
+	numbers := numberReader{rest: body[flagsSize+len(Seed{}):]}
+
+	r := Record{HasKey: f.has(flagHasKey)}
+	copy(r.Seed[:], body[flagsSize:])
+	r.TopUps.Month = Month(numbers.next())
+	r.TopUps.Sum = usd.Amount(numbers.next())
+	if f.has(flagPending) {
+		r.Pending = &Pending{
+			Delta:    usd.Amount(numbers.next()),
+			Before:   usd.Amount(numbers.next()),
+			SentAt:   time.Unix(numbers.next(), 0).UTC(),
+			Answered: f.has(flagAnswered),
+		}
+		if f.has(flagPendingTopUp) {
+			r.Pending.Purpose = ForTopUp
+		}
+	}
+	if f.has(flagAnchor) {
+		r.Anchor = &Anchor{
+			Balance: usd.Amount(numbers.next()),
+			Last:    usd.Amount(numbers.next()),
+			At:      time.Unix(numbers.next(), 0).UTC(),
+			Listed:  f.has(flagListed),
+			More:    f.has(flagMore),
+			New:     f.has(flagNew),
+			Unclear: f.has(flagUnclear),
+		}
+		for ids := numbers.rest; len(ids) >= len(ShortID{}); ids = ids[len(ShortID{}):] {
+			r.Anchor.Known = append(r.Anchor.Known, ShortID(ids[:len(ShortID{})]))
+		}
+	}
+	return r
+}
+
+// numberReader reads varints one after the other.
+type numberReader struct{ rest []byte }
+
+// next returns the next number, and 0 where none can be read.
+func (n *numberReader) next() int64 {
+	number, size := binary.Varint(n.rest)
+	n.rest = n.rest[max(0, size):]
+	return number
 }

@@ -1,5 +1,6 @@
-// Package reconcile decides what a card's readings prove about its money. It is
-// pure: no calls, no clock. All amounts are in USD, all times the service's own.
+// Package reconcile decides what the readings of a card prove about its money, and so whether
+// money is sent. It makes no calls and reads no clock. All amounts are in USD, and all times are
+// by the service's clock.
 package reconcile
 
 import (
@@ -11,11 +12,11 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Kind says what an event does to a card.
+// Kind is what an event does to a card.
 type Kind int
 
-// The kinds that the service documents (API §2.2). Of any other, only the
-// service knows what it does to the balance.
+// The kinds that the service documents (API §2.2). What any other kind does to the balance,
+// only the service knows.
 const (
 	Other Kind = iota
 	Authorization
@@ -28,12 +29,12 @@ const (
 type Event struct {
 	ID          string
 	Kind        Kind
-	Amount, Fee usd.Amount // 0 where Unclear says why
+	Amount, Fee usd.Amount // 0 if they cannot be read
 	// Fraction says that Amount or Fee has a part below a cent, which is left out.
 	Fraction bool
 	Merchant string
-	At       time.Time // zero where it cannot be read
-	Unclear  string    // why the amounts cannot be relied on; empty when they can
+	At       time.Time // zero if it cannot be read
+	Unclear  string    // why the amounts cannot be relied on; empty if they can
 }
 
 // Snapshot is a card at one moment.
@@ -42,19 +43,21 @@ type Snapshot struct {
 	At      time.Time
 	Events  []Event // newest first, down to the anchor
 	More    bool    // there are older events than these
-	Unclear string  // why Events cannot be relied on; empty when they can
+	Unclear string  // why Events cannot be relied on; empty if they can
 	// Own is what other calls of this process have moved on the card since the anchor.
 	Own usd.Amount
 	// Answered is the balance in the response to the movement; nil without one.
 	Answered *usd.Amount
 }
 
-// Anchor is the snapshot as it is compared with later ones.
+// Anchor returns the snapshot as later ones are compared with it.
 func (s Snapshot) Anchor() *Anchor {
 	newest := s.Events[:min(len(s.Events), maxKnown)]
 	a := &Anchor{
-		Balance: s.Balance, At: s.At.UTC().Truncate(time.Second),
-		Listed: s.Unclear == "" || len(newest) > 0, More: s.More || len(s.Events) > maxKnown,
+		Balance: s.Balance,
+		At:      toSecond(s.At),
+		Listed:  s.Unclear == "" || len(newest) > 0,
+		More:    s.More || len(s.Events) > maxKnown,
 	}
 	for _, event := range newest {
 		a.Known = append(a.Known, shortID(event.ID))
@@ -62,15 +65,15 @@ func (s Snapshot) Anchor() *Anchor {
 	return a
 }
 
-// reading is the snapshot in a text.
+// reading returns the snapshot as a text, for the next seed.
 func (s Snapshot) reading() string {
 	return fmt.Sprintf("%s %d %x", s.Balance, s.At.Unix(), s.Anchor().Known)
 }
 
-// Anchor is what a card is known to have held, and which of its events are in that. What it and
-// the events since do not explain is money that came or went by another hand.
+// Anchor is what a card is known to have held, and which of its events are in that. What the anchor
+// and the events since do not explain is money that someone else moved.
 type Anchor struct {
-	Balance usd.Amount // as read before the last movement, and that movement
+	Balance usd.Amount // as read before the last movement, plus that movement
 	At      time.Time  // of the reading, to the second
 	Last    usd.Amount // the last movement: funded above zero, withdrawn below
 	Known   []ShortID  // the newest events that were read
@@ -80,58 +83,57 @@ type Anchor struct {
 	Unclear bool       // a stop has said that its events cannot be read
 }
 
-// maxKnown bounds Known.
+// maxKnown limits Known.
 const maxKnown = 24
 
 // ShortID is the beginning of a hash of an event's id.
 type ShortID [4]byte
 
-func shortID(id string) (short ShortID) {
+func shortID(id string) ShortID {
 	sum := sha256.Sum256([]byte(id))
-	copy(short[:], sum[:])
-	return short
+	return ShortID(sum[:len(ShortID{})])
 }
 
 // atTolerance is how far an anchor's time may be off from when its balance was taken.
 const atTolerance = 5 * time.Second
 
-// Side tells on which side of an anchor an event lies.
+// Side says whether an event happened before or after the reading of an anchor.
 type Side int
 
 // The sides.
 const (
-	Around Side = iota // it cannot be told
+	Around Side = iota // it is not known
 	Before
 	Since
 )
 
-// SideOf tells on which side of the anchor an event lies. One that is listed late
-// may have been in the balance already.
+// SideOf returns the side of an event. One that is listed late may have been in the balance already.
 func (a *Anchor) SideOf(e Event) Side {
-	switch {
-	case slices.Contains(a.Known, shortID(e.ID)):
+	if slices.Contains(a.Known, shortID(e.ID)) {
 		return Before
-	case a.New, e.At.After(a.At.Add(atTolerance)):
+	}
+	if a.New || e.At.After(a.At.Add(atTolerance)) {
 		return Since
-	case !a.Listed && !e.At.IsZero() && !e.At.After(a.At):
+	}
+	if !a.Listed && !e.At.IsZero() && !e.At.After(a.At) {
 		return Before
 	}
 	return Around
 }
 
-// placedEvent is an event on a side of an anchor.
+// placedEvent is an event and its side of an anchor.
 type placedEvent struct {
 	*Event
 	side Side
 }
 
-// place tells the side of each event. What is listed behind the oldest that the
-// anchor knows is older still, and left out.
+// place returns each event, newest first, with its side. If the anchor does not know all older
+// events, those behind the oldest that it knows are left out: they are older still.
 func (a *Anchor) place(events []Event) []placedEvent {
 	all := make([]placedEvent, len(events))
 	end := len(events)
 	for i, e := range events {
-		all[i] = placedEvent{&events[i], a.SideOf(e)}
+		all[i] = placedEvent{Event: &events[i], side: a.SideOf(e)}
 		if all[i].side == Before && a.More {
 			end = i + 1
 		}
@@ -139,7 +141,7 @@ func (a *Anchor) place(events []Event) []placedEvent {
 	return all[:end]
 }
 
-// plus is the anchor with a movement of delta in it.
+// plus returns the anchor after a movement of delta.
 func (a *Anchor) plus(delta usd.Amount) *Anchor {
 	moved := *a
 	moved.Balance, moved.Last = a.Balance+delta, delta

@@ -6,10 +6,10 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Month is a UTC calendar month: twelve times the year, and the months before it.
+// Month is a calendar month in UTC: twelve times the year, plus 0 for January to 11 for December.
 type Month int
 
-// MonthOf is the month of a moment; 0 of the zero time.
+// MonthOf returns the month of a moment, and 0 for the zero time.
 func MonthOf(at time.Time) Month {
 	if at.IsZero() {
 		return 0
@@ -18,20 +18,22 @@ func MonthOf(at time.Time) Month {
 	return Month(12*at.Year() + int(at.Month()) - 1)
 }
 
-// First is the first day of the month.
+// First returns the first day of the month.
 func (m Month) First() time.Time {
 	return time.Date(int(m)/12, time.Month(int(m)%12+1), 1, 0, 0, 0, 0, time.UTC)
 }
 
-// TopUps is what top-ups, or what may be them, have added in a month.
+// TopUps is what top-ups, or money that may be one, have added in a month.
 type TopUps struct {
 	Month Month
-	Sum   usd.Amount // Unknown when it is not known
+	Sum   usd.Amount // Unknown if it is not known
 }
 
-// Unknown is more than any cap.
+// Unknown is a sum that is not known. It is more than any cap.
 const Unknown = usd.Max
 
+// add adds a sum in a month. An earlier month than the record's counts as that, so that a clock
+// that was ahead does not open the cap again.
 func (t TopUps) add(month Month, sum usd.Amount) TopUps {
 	if sum == 0 {
 		return t
@@ -43,14 +45,14 @@ func (t TopUps) add(month Month, sum usd.Amount) TopUps {
 	return t
 }
 
-// Range is what top-ups keep a card in.
+// Range is where top-ups keep a card's balance.
 type Range struct {
 	Below, To usd.Amount
-	Limit     *usd.Amount // what top-ups may add in a month; nil without a cap
+	Limit     *usd.Amount // the cap: what top-ups may add in a month; nil for none
 }
 
-// Due is what a plan tops up a card with that holds so much then: nothing where it is
-// not under the range, and no more than the month's cap leaves.
+// Due returns what a plan tops up a card with, by the balance that it has before: nothing if that is
+// not below the range, and no more than the cap leaves for the month.
 func (r Range) Due(balance usd.Amount, had TopUps, month Month) usd.Amount {
 	if balance >= r.Below {
 		return 0
@@ -62,7 +64,7 @@ func (r Range) Due(balance usd.Amount, had TopUps, month Month) usd.Amount {
 	return due
 }
 
-// Left is what a cap leaves for a month. Without a month it is that of the record.
+// Left returns what a cap leaves for a month. Month 0 stands for the record's.
 func (t TopUps) Left(limit usd.Amount, month Month) usd.Amount {
 	if month > t.Month {
 		return limit
