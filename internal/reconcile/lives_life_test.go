@@ -42,7 +42,7 @@ type life struct {
 	ledger  ledger
 
 	lastRunFailed bool
-	undecidedRuns int // runs in a row that found a movement pending
+	undecidedRuns int // runs that found a movement pending, since one was given up
 	purchases     int
 
 	movements, stops, named, hidden int
@@ -64,8 +64,8 @@ type state struct {
 	mark             mark // the ledger's, when the last movement was made
 }
 
-// has is what the state says was loaded for a purpose.
-func (s state) has(p reconcile.Purpose) usd.Amount {
+// loaded is what the state says was loaded for a purpose.
+func (s state) loaded(p reconcile.Purpose) usd.Amount {
 	if p == reconcile.ForTopUp {
 		return s.toppedUp
 	}
@@ -190,7 +190,7 @@ func (l *life) settle() {
 			return
 		}
 	}
-	if l.departure() != 0 && !l.ledger.reported && (l.world != exact || l.ledger.diverged()) {
+	if l.departure() != 0 && !l.ledger.reported && (l.world != exact || l.planDiverged()) {
 		l.config.amount += dollar // the next movement names what came after the last
 		l.apply(false)
 	}

@@ -1,6 +1,8 @@
 package reconcile_test
 
 import (
+	"time"
+
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -8,36 +10,38 @@ import (
 // ledger knows what really happened to the money that Terraform was to move on a card.
 type ledger struct {
 	mark
-	moved    [2]usd.Amount                  // by the service, for each purpose, as amount and topped_up say it
+	moved    [2]usd.Amount                  // by the service, for each purpose; amount and topped_up are to say the same
 	topUps   map[reconcile.Month]usd.Amount // that have reached the card
-	onTheWay int                            // requests that the service has not yet taken
+	onTheWay int                            // requests that the service has not taken yet
 
 	// heldUp says that a stop or an undecided movement was reported since the service last moved money.
 	heldUp bool
-	// reported says that, since the last audit, something was reported about money.
+	// reported says that something about money was reported since the last audit.
 	reported bool
 	// unsavedTopUps are those of runs that failed since the last audit.
 	unsavedTopUps usd.Amount
-	// uncounted is how much of top-ups may be in no record, since nothing shows them.
+	// uncounted is how much of top-ups may be in no record: of killed runs, where a withdrawal hides
+	// them or no movement follows that would count what came.
 	uncounted usd.Amount
-	// facts are what happened that no promise covers.
-	facts map[fact]bool
+	// facts are what exceptions look at, and when each happened last.
+	facts map[fact]time.Time
 }
 
 // mark is a moment of the ledger.
 type mark struct {
-	silent int        // how often money has come that no transaction shows
-	kept   usd.Amount // by the service, of what it moved
+	kept       usd.Amount // by the service, of what it moved
+	overdrafts int        // how often a settlement took more than the card held
 }
 
 func newLedger(load usd.Amount) ledger {
 	return ledger{
 		moved:  [2]usd.Amount{reconcile.ForAmount: load},
-		topUps: map[reconcile.Month]usd.Amount{}, facts: map[fact]bool{},
+		topUps: map[reconcile.Month]usd.Amount{},
+		facts:  map[fact]time.Time{},
 	}
 }
 
-// enter takes in that the service has moved money, and how much of it has reached the card.
+// enter records that the service has moved money, and how much of it has reached the card.
 func (g *ledger) enter(p reconcile.Purpose, delta, received usd.Amount, month reconcile.Month) {
 	g.moved[p] += delta
 	g.kept += delta - received
@@ -47,97 +51,90 @@ func (g *ledger) enter(p reconcile.Purpose, delta, received usd.Amount, month re
 	}
 }
 
-// walletPays takes in that a settlement took more than the card held.
-func (g *ledger) walletPays() {
-	g.note(walletPaid)
-	g.reported = true
-	g.silent += 2
-}
-
-func (g *ledger) note(f fact) { g.facts[f] = true }
-
 // departure is what the service has moved besides what the state says.
 func (l *life) departure() usd.Amount {
 	return l.departureFor(reconcile.ForAmount) + l.departureFor(reconcile.ForTopUp)
 }
 
 func (l *life) departureFor(p reconcile.Purpose) usd.Amount {
-	return l.ledger.moved[p] - l.state.has(p)
+	return l.ledger.moved[p] - l.state.loaded(p)
 }
 
-// once promises that a movement which the service has made, and which the state does not have yet,
-// is not sent again before something was reported.
+// promise is one that can be observed, with the exceptions to it.
+type promise struct {
+	name       string
+	exceptions []exception
+}
+
+// once: a movement that the service has made, and that the state does not have yet, is sent again only
+// after a stop or an undecided movement was reported.
 var once = promise{"sent once", []exception{
-	{"acting", acting},
-	{"heldUp", heldUp},
-	{"hasRoundSums", hasRoundSums},
-	{"planDiverged", planDiverged},
-	{"comesSilently", comesSilently},
-	{"readsReplica", readsReplica},
-	{"wentTheOtherWay", wentTheOtherWay},
-	{"keptByService", keptByService},
-	{"someoneElse", someoneElse},
-	{"actionBefore", actionBefore},
-	{"lateTransaction", lateTransaction},
-	{"oddlySettled", oddlySettled},
-	{"lateRequest", lateRequest},
-	{"doubledRequest", doubledRequest},
+	{"round sums", roundSums},
+	{"outweighed", outweighed},
+	{"someone else", someoneElse},
+	{"action before", actionBefore},
+	{"late transaction", lateTransaction},
+	{"late request", lateRequest},
+	{"reads a replica", readsReplica},
 }}
 
+// checkOnce checks a request as the service receives it.
 func (l *life) checkOnce(delta usd.Amount, keyMet bool) {
+	made := l.departureFor(l.run.purpose) == delta
+	if !made || l.ledger.heldUp {
+		return
+	}
+	if l.run.acting { // an action has no record of what was made before
+		return
+	}
 	if keyMet && l.kind.honours { // the service does not move it again
 		return
 	}
-	if l.departureFor(l.run.purpose) == delta {
-		l.breaks(once, delta, "%s is sent again, though it was made and nothing was said of that", delta)
-	}
+	l.broken(once, delta, "%s is sent again, though it was made and nothing was reported", delta)
 }
 
-// saidOnce promises that the same facts do not stop a movement twice.
-var saidOnce = promise{"stopped once", []exception{
-	{"lagging", lagging},
-	{"readsReplica", readsReplica},
-	{"someoneElse", someoneElse},
-	{"actionBefore", actionBefore},
-	{"lateTransaction", lateTransaction},
-	{"oddlySettled", oddlySettled},
-	{"lateRequest", lateRequest},
-	{"doubledRequest", doubledRequest},
+// stoppedOnce: the same facts do not stop a movement twice.
+var stoppedOnce = promise{"stopped once", []exception{
+	{"stale reading", staleReading},
 }}
 
-func (l *life) checkSaidOnce(next reconcile.Record, m reconcile.Movement, reason reconcile.Reason) {
+// checkStoppedOnce checks what would be decided with the record that a stop has left.
+func (l *life) checkStoppedOnce(next reconcile.Record, m reconcile.Movement, reason reconcile.Reason) {
 	if reason == reconcile.NotShown { // the service has answered: nothing is sent until the card shows it
 		return
 	}
 	again := reconcile.Ask(next, m, l.card.read(0), reconcile.Policy{KeysHonoured: l.kind.honoured})
 	switch again.Reason {
-	case reconcile.NotDue, reconcile.IntoRange, reconcile.OverCap: // which are no questions of what was made
-	default:
-		if again.Verdict != reconcile.Send {
-			l.breaks(saidOnce, m.Delta, "stopped for reason %d, and then %d for %d", reason, again.Verdict, again.Reason)
-		}
+	case reconcile.NotDue, reconcile.IntoRange, reconcile.OverCap: // they do not ask what was made before
+		return
+	}
+	if again.Verdict != reconcile.Send {
+		l.broken(stoppedOnce, m.Delta, "stopped for reason %d, and then %d for %d", reason, again.Verdict, again.Reason)
 	}
 }
 
-// reported promises that what the service has moved besides what the state says was reported.
-var reported = promise{"reported", []exception{
-	{"notDueAnyMore", notDueAnyMore},
-	{"hasRoundSums", hasRoundSums},
-	{"isRefill", isRefill},
+// toldOf: if the service has moved more or less than the state says, something was reported.
+var toldOf = promise{"reported", []exception{
+	{"not due any more", notDueAnyMore},
+	{"round sums", roundSums},
+	{"refill", refill},
 }}
 
-// exactly promises that the state says what the service has moved, where no one else moves money and
-// each transaction is listed at once.
+// exactly: in an exact world, the state says what the service has moved.
 var exactly = promise{"exact", []exception{
-	{"notExact", notExact},
-	{"notDueAnyMore", notDueAnyMore},
-	{"planDiverged", planDiverged},
-	{"stoppedOnTheWay", stoppedOnTheWay},
+	{"not due any more", notDueAnyMore},
+	{"stopped on the way", stoppedOnTheWay},
+	{"given up", givenUp},
+	{"made half", madeHalf},
+	{"refused to repeat", refusedToRepeat},
+	{"behind left-over money", behindLeftOver},
+	{"paid by the wallet", paidByWallet},
+	{"open before", openBefore},
 }}
 
-// capped promises that top-ups add no more in a month than their cap.
+// capped: top-ups add no more in a month than their cap.
 var capped = promise{"capped", []exception{
-	{"notExact", notExact},
+	{"uncounted request", uncountedRequest},
 }}
 
 // audit compares the state with what happened. From then on it is taken as it is.
@@ -148,10 +145,13 @@ func (l *life) audit() {
 	}
 	for month, sum := range l.ledger.topUps {
 		if l.config.limit > 0 && sum > l.config.limit+l.ledger.uncounted {
-			l.breaks(capped, sum, "topped up %s in month %d, and the cap is %s", sum, month, l.config.limit)
+			l.broken(capped, sum, "topped up %s in month %d, and the cap is %s", sum, month, l.config.limit)
 		}
 	}
-	l.ledger.carry(departure != 0 || comesSilently(l, 0))
+	l.forget()
+	if departure != 0 || l.ledger.overdrafts > l.state.mark.overdrafts {
+		l.note(leftOpen)
+	}
 	l.ledger.moved = [2]usd.Amount{l.state.amount, l.state.toppedUp}
 	l.ledger.unsavedTopUps = 0
 	l.ledger.reported = false
@@ -159,6 +159,12 @@ func (l *life) audit() {
 }
 
 func (l *life) auditDeparture(departure usd.Amount) {
+	if !l.ledger.reported {
+		l.broken(toldOf, departure, "the state says %s and %s topped up, the service has moved %s more, and nothing was reported", l.state.amount, l.state.toppedUp, departure)
+	}
+	if l.world == exact {
+		l.broken(exactly, departure, "the state says %s and %s topped up, and the service has moved %s more", l.state.amount, l.state.toppedUp, departure)
+	}
 	if notDueAnyMore(l, departure) {
 		l.ledger.uncounted += departure
 	} else if l.ledger.reported {
@@ -166,44 +172,28 @@ func (l *life) auditDeparture(departure usd.Amount) {
 	} else {
 		l.hidden++
 	}
-	if !l.ledger.reported {
-		l.breaks(reported, departure, "the state says %s and %s topped up, the service has moved %s more, and nothing was said of that", l.state.amount, l.state.toppedUp, departure)
-	}
-	l.breaks(exactly, departure, "the state says %s and %s topped up, and the service has moved %s more", l.state.amount, l.state.toppedUp, departure)
-}
-
-// promise is one that can be observed, and the exceptions that explain why it need not hold.
-type promise struct {
-	name       string
-	exceptions []exception
-}
-
-// exception is a reason why a promise about an amount need not hold in a life.
-type exception struct {
-	name    string
-	applies func(l *life, about usd.Amount) bool
 }
 
 // excuse is how often an exception applied to a promise that did not hold.
 type excuse struct{ times, alone int }
 
-// breaks takes in that a promise does not hold. It is a fault unless an exception applies.
-func (l *life) breaks(p promise, about usd.Amount, format string, args ...any) {
-	var names []string
+// broken records that a promise does not hold, which is a fault unless an exception applies.
+func (l *life) broken(p promise, about usd.Amount, format string, args ...any) {
+	var excuses []string
 	for _, e := range p.exceptions {
 		if e.applies(l, about) {
-			names = append(names, p.name+", "+e.name)
+			excuses = append(excuses, p.name+", but "+e.name)
 		}
 	}
-	if len(names) == 0 {
+	if len(excuses) == 0 {
 		l.fail(format, args...)
 	}
-	for _, name := range names {
-		e := l.excuses[name]
-		e.times++
-		if len(names) == 1 {
-			e.alone++
+	for _, name := range excuses {
+		sum := l.excuses[name]
+		sum.times++
+		if len(excuses) == 1 {
+			sum.alone++
 		}
-		l.excuses[name] = e
+		l.excuses[name] = sum
 	}
 }

@@ -183,9 +183,6 @@ func (l *life) receive(r *http.Request, withdraws bool) (*http.Response, error) 
 	case 9:
 		if l.kind.honours || l.world != exact && l.run.purpose == reconcile.ForAmount { // the same amount that is held may not have fallen yet
 			_, _ = move()
-			if !l.kind.honours {
-				l.ledger.note(cameTwice)
-			}
 		}
 		return move()
 	default:
@@ -193,7 +190,7 @@ func (l *life) receive(r *http.Request, withdraws bool) (*http.Response, error) 
 	}
 	l.run.killed = accident%3 == 0
 	if late > 20*time.Second {
-		l.ledger.note(cameLate)
+		l.ledger.facts[cameLate] = l.card.now.Add(late)
 	}
 	l.tell("%s is lost (%d), killed %t", body.Amount, accident, l.run.killed)
 	return nil, errLost

@@ -79,7 +79,7 @@ func (l *life) runWith(mover *transfer.Mover, record reconcile.Record) (reconcil
 		}
 		if !record.Repeats(movements[0]) { // apply says that nothing moves
 			l.ledger.reported = true
-			l.ledger.note(gaveUp)
+			l.note(gaveUp)
 			l.config.amount = l.state.amount // as it advises
 			return record, false
 		}
@@ -92,7 +92,7 @@ func (l *life) runWith(mover *transfer.Mover, record reconcile.Record) (reconcil
 		return l.move(mover, m, record)
 	})
 	if err != nil && len(movements) > 1 && !l.run.killed {
-		l.ledger.note(failedHalfway)
+		l.note(failedHalfway)
 	}
 	return record, err == nil
 }
@@ -126,7 +126,7 @@ func (l *life) resolve(mover *transfer.Mover, record reconcile.Record) reconcile
 func (l *life) giveUp(mover *transfer.Mover, record reconcile.Record) (reconcile.Record, bool) {
 	l.undecidedRuns = 0
 	l.ledger.reported = true
-	l.ledger.note(gaveUp)
+	l.note(gaveUp)
 	s, _, err := mover.Cards.ReadSnapshot(l.t.Context(), cardID, record.Anchor)
 	return record.GivenUp(s), err == nil
 }
@@ -145,7 +145,7 @@ func (l *life) plan(balance usd.Amount, record reconcile.Record) reconcile.Chang
 	if delta < 0 && (after < 0 || l.config.below > 0 && after < l.config.below) {
 		l.config.amount = l.state.amount // the plan refuses it
 		if l.lastRunFailed {
-			l.ledger.note(refusedAfterFailure)
+			l.note(refusedAfterFailure)
 			l.ledger.uncounted -= delta
 		}
 		return c
@@ -166,7 +166,7 @@ func (l *life) act(mover *transfer.Mover) {
 	faulty := l.run.faulty
 	l.run.faulty = false
 	l.run.acting = true
-	l.ledger.note(actionMoved)
+	l.note(actionMoved)
 	moved, err := mover.Move(l.t.Context(), m)
 	l.tell("an action: %+v, %v", moved, err)
 	l.run.faulty = faulty
@@ -184,7 +184,7 @@ func (l *life) move(mover *transfer.Mover, m reconcile.Movement, record reconcil
 	}
 	if l.run.killed {
 		if !l.kind.honoured && m.Delta < 0 && moved.LeftOver > 0 {
-			l.ledger.note(killedBehindLeftOver)
+			l.note(killedBehindLeftOver)
 			l.ledger.uncounted -= m.Delta
 		}
 		return record, errKilled
@@ -205,9 +205,9 @@ func (l *life) move(mover *transfer.Mover, m reconcile.Movement, record reconcil
 	if isStopped {
 		l.stops++
 		if l.ledger.onTheWay > 0 {
-			l.ledger.note(stoppedMeanwhile)
+			l.note(stoppedMeanwhile)
 		}
-		l.checkSaidOnce(moved.Record, m, stopped.Reason)
+		l.checkStoppedOnce(moved.Record, m, stopped.Reason)
 		l.heed(m)
 	}
 	return moved.Record, err

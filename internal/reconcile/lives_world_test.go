@@ -25,7 +25,7 @@ func (l *life) passTime() {
 	}
 	if l.world != exact && l.chance(1) {
 		l.card.give(-usd.Amount(1 + l.rng.IntN(99))) // an odd fee
-		l.ledger.note(someoneMoved)
+		l.note(someoneMoved)
 	}
 	if (l.world == round || l.world == wild) && l.chance(10) {
 		delta := l.sum(70)
@@ -33,7 +33,7 @@ func (l *life) passTime() {
 			delta = -delta
 		}
 		l.tell("someone else moves %s", delta)
-		l.ledger.note(someoneMoved)
+		l.note(someoneMoved)
 		l.card.give(delta)
 	}
 }
@@ -68,9 +68,6 @@ func (l *life) purchase() {
 
 	done := l.span(4 * 24 * time.Hour)
 	ending := l.rng.IntN(100)
-	if ending >= 85 {
-		l.ledger.note(oddSettlement)
-	}
 	if l.world == exact {
 		ending %= 85
 	}
@@ -112,8 +109,9 @@ func (p *purchase) happen(k reconcile.Kind, sum, fee, effect usd.Amount) {
 	l := p.life
 	l.card.happen(reconcile.Event{Kind: k, Amount: sum, Fee: fee, Merchant: p.merchant}, effect)
 	if (l.world == round || l.world == wild) && l.chance(20) {
-		l.card.events[len(l.card.events)-1].from = l.card.now.Add(l.span(10 * time.Minute))
-		l.ledger.note(listedLate)
+		from := l.card.now.Add(l.span(10 * time.Minute))
+		l.card.events[len(l.card.events)-1].from = from
+		l.ledger.facts[listedLate] = from
 	}
 	l.tell("kind %d of %s, to %s", k, sum, l.card.balance)
 }
@@ -125,7 +123,9 @@ func (p *purchase) end() { p.life.card.unsettled -= p.amount - p.hold }
 func (p *purchase) settle(sum usd.Amount) {
 	p.end()
 	if sum-p.hold > p.life.card.balance {
-		p.life.ledger.walletPays()
+		p.life.note(walletPaid)
+		p.life.ledger.overdrafts++
+		p.life.ledger.reported = true // by the service
 	}
 	p.happen(reconcile.Settlement, sum, 0, max(p.hold-sum, -p.life.card.balance))
 }
@@ -134,6 +134,5 @@ func (p *purchase) settle(sum usd.Amount) {
 func (p *purchase) release() {
 	p.end()
 	p.life.card.give(p.hold)
-	p.life.ledger.mark.silent++
 	p.life.tell("a hold of %s is released, to %s", p.hold, p.life.card.balance)
 }
