@@ -225,7 +225,7 @@ var words = map[string]func(reconcile.Question, facts) bool{
 	"made":                      func(_ reconcile.Question, f facts) bool { return f.made },
 	"stale or undone, not made": func(q reconcile.Question, f facts) bool { return (q.Since.Stale || q.Since.Undone) && !f.made },
 	"a top-up that is not due":  func(_ reconcile.Question, f facts) bool { return f.notDue },
-	"a top-up past the cap":     func(_ reconcile.Question, f facts) bool { return f.pastCap },
+	"a top-up over the cap":     func(_ reconcile.Question, f facts) bool { return f.pastCap },
 	"hidden":                    func(q reconcile.Question, _ facts) bool { return q.Since.Hidden != "" },
 	"either":                    func(_ reconcile.Question, f facts) bool { return f.either },
 	"either, *without* 1 or more and not lower, not into the range": func(q reconcile.Question, f facts) bool {
@@ -235,15 +235,15 @@ var words = map[string]func(reconcile.Question, facts) bool{
 	"explained without it, if a hold was released": func(q reconcile.Question, _ facts) bool { return q.Since.Without == released },
 	"explained without it":                         func(q reconcile.Question, _ facts) bool { return q.Since.Without != none },
 	"half of it left over":                         func(_ reconcile.Question, f facts) bool { return f.half },
-	"explained without it alone, unanswered": func(q reconcile.Question, f facts) bool {
+	"explained only without it, unanswered": func(q reconcile.Question, f facts) bool {
 		return q.Since.Without != none && q.Since.With == none && q.Since.Hidden == "" && !f.answered
 	},
-	"unanswered":                     func(_ reconcile.Question, f facts) bool { return !f.answered },
-	"shown":                          func(_ reconcile.Question, f facts) bool { return f.shown },
-	"shown since before it was sent": func(_ reconcile.Question, f facts) bool { return f.shownBefore },
-	"left over, the same way, and the answer too": func(q reconcile.Question, f facts) bool { return f.sameWay && q.Since.Echoed },
-	"that its key was met before":                 func(q reconcile.Question, _ facts) bool { return q.KeySeenBefore },
-	"anything":                                    func(reconcile.Question, facts) bool { return true },
+	"unanswered":                             func(_ reconcile.Question, f facts) bool { return !f.answered },
+	"shown":                                  func(_ reconcile.Question, f facts) bool { return f.shown },
+	"shown since before it was sent":         func(_ reconcile.Question, f facts) bool { return f.shownBefore },
+	"left over in its direction, and echoed": func(q reconcile.Question, f facts) bool { return f.sameWay && q.Since.Echoed },
+	"its key was seen before":                func(q reconcile.Question, _ facts) bool { return q.KeySeenBefore },
+	"anything":                               func(reconcile.Question, facts) bool { return true },
 
 	"any":      func(reconcile.Question, facts) bool { return true },
 	"kept":     func(_ reconcile.Question, f facts) bool { return f.kept },

@@ -93,6 +93,12 @@ func openBefore(l *life, _ usd.Amount) bool { return l.happened(leftOpen) }
 // uncountedRequest: a request took effect after the run that sent it, whose record did not count it.
 func uncountedRequest(l *life, _ usd.Amount) bool { return l.happened(cameLate) }
 
+// hiddenTopUp: a transaction that was listed late, or money that someone else took, hid a part of a
+// top-up, which no record counts.
+func hiddenTopUp(l *life, _ usd.Amount) bool {
+	return l.happened(listedLate) || l.happened(someoneMoved)
+}
+
 // fact is something that exceptions look at.
 type fact int
 

@@ -45,9 +45,10 @@ type life struct {
 	undecidedRuns int // runs that found a movement pending, since one was given up
 	purchases     int
 
-	movements, stops, named, hidden int
-	excuses                         map[string]excuse
-	faults, story                   []string
+	movements, stops   int
+	departures, hidden int // that were reported, and that were not
+	excuses            map[string]excuse
+	faults, story      []string
 }
 
 // config is what the configuration says of the card.

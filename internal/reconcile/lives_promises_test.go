@@ -135,6 +135,7 @@ var exactly = promise{"exact", []exception{
 // capped: top-ups add no more in a month than their cap.
 var capped = promise{"capped", []exception{
 	{"uncounted request", uncountedRequest},
+	{"hidden top-up", hiddenTopUp},
 }}
 
 // audit compares the state with what happened. From then on it is taken as it is.
@@ -150,7 +151,7 @@ func (l *life) audit() {
 	}
 	l.forget()
 	if departure != 0 || l.ledger.overdrafts > l.state.mark.overdrafts {
-		l.note(leftOpen)
+		l.note(leftOpen) // money may have moved that the next run does not know of
 	}
 	l.ledger.moved = [2]usd.Amount{l.state.amount, l.state.toppedUp}
 	l.ledger.unsavedTopUps = 0
@@ -165,11 +166,12 @@ func (l *life) auditDeparture(departure usd.Amount) {
 	if l.world == exact {
 		l.broken(exactly, departure, "the state says %s and %s topped up, and the service has moved %s more", l.state.amount, l.state.toppedUp, departure)
 	}
-	if notDueAnyMore(l, departure) {
+	switch {
+	case notDueAnyMore(l, departure):
 		l.ledger.uncounted += departure
-	} else if l.ledger.reported {
-		l.named++
-	} else {
+	case l.ledger.reported:
+		l.departures++
+	default:
 		l.hidden++
 	}
 }

@@ -67,7 +67,7 @@ func kinds() []kind {
 }
 
 // TestLives has Terraform manage one card per life, with a model of the service, and checks its
-// promises (see lives_promises_test.go). Each life follows from its number alone.
+// promises, which stand in lives_promises_test.go. A life follows from its number alone.
 func TestLives(t *testing.T) {
 	t.Parallel()
 	all := kinds()
@@ -100,13 +100,13 @@ func TestLives(t *testing.T) {
 		})
 	}
 	workers.Wait()
-	t.Logf("%d lives from %d on, %d movements, %d departures that were named, %d that round sums hid", *lives, *firstLife, total.movements, total.named, total.hidden)
+	t.Logf("%d lives from %d on, %d movements, %d departures that were reported, %d that were hidden", *lives, *firstLife, total.movements, total.departures, total.hidden)
 	if total.hidden*100 > *lives {
-		t.Error("round sums hide more than they should")
+		t.Error("more departures are hidden than should be")
 	}
 	for _, name := range slices.Sorted(maps.Keys(total.excuses)) {
 		e := total.excuses[name]
-		t.Logf("exception: %s: %d times, %d of them alone", name, e.times, e.alone)
+		t.Logf("not %s: %d times, %d of them for that alone", name, e.times, e.alone)
 	}
 	for i, k := range all {
 		ordinaryStops[i].check(t, k.name, k.most)
@@ -116,16 +116,16 @@ func TestLives(t *testing.T) {
 
 // totals is what all lives came to.
 type totals struct {
-	mutex                    sync.Mutex
-	movements, named, hidden int
-	excuses                  map[string]excuse
+	mutex                         sync.Mutex
+	movements, departures, hidden int
+	excuses                       map[string]excuse
 }
 
 func (t *totals) add(l *life) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	t.movements += l.movements
-	t.named += l.named
+	t.departures += l.departures
 	t.hidden += l.hidden
 	if t.excuses == nil {
 		t.excuses = map[string]excuse{}
