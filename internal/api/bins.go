@@ -31,7 +31,7 @@ func (b *Bin) UnmarshalJSON(data []byte) error {
 	b.Wallets = map[string]bool{}
 	for name, value := range fields {
 		if text := string(value); name != "3ds" && (text == "true" || text == "false") {
-			b.Wallets[transport.Word{}.Of(name).String()] = text == "true"
+			b.Wallets[transport.NewWord(name).String()] = text == "true"
 		}
 	}
 	return nil

@@ -326,7 +326,7 @@ func TestResponsesMayDiffer(t *testing.T) {
 	} {
 		card, err := newClient(t, respond(200, body)).GetCard(t.Context(), "card_1")
 		want := api.CardSummary{CreatedAt: "2026-03-01T12:00:00Z", CardListItem: api.CardListItem{
-			ID: "card_1", BinID: "bin_1", Network: transport.Word{}.Of("visa"), Last4: transport.Word{}.Of("4242"), Status: "active", Balance: 50 * usd.Dollar, SpendingLimit: 100 * usd.Dollar, Label: asLabel("ads"),
+			ID: "card_1", BinID: "bin_1", Network: transport.NewWord("visa"), Last4: transport.NewWord("4242"), Status: "active", Balance: 50 * usd.Dollar, SpendingLimit: 100 * usd.Dollar, Label: asLabel("ads"),
 		}}
 		if err != nil || card != want {
 			t.Errorf("%s: %+v, %v", name, card, err)

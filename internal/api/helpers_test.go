@@ -302,4 +302,4 @@ func truncate(w http.ResponseWriter, _ *http.Request) {
 }
 
 // asLabel is a label as the service tells it.
-func asLabel(text string) transport.Label { return transport.Label{}.Of(text) }
+func asLabel(text string) transport.Label { return transport.NewLabel(text) }

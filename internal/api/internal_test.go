@@ -80,13 +80,13 @@ func TestIdentify(t *testing.T) {
 	unique, unlimited := wanted, wanted
 	unique.GeneratedLabel, unlimited.SpendingLimit = true, nil
 	card := func(id string, early time.Duration) CardSummary {
-		label := transport.Label{}.Of("ads eu, spring campaign ")
+		label := transport.NewLabel("ads eu, spring campaign ")
 		item := CardListItem{ID: id, BinID: "BIN_1", Label: label, Balance: 100 * usd.Dollar, SpendingLimit: limit}
 		return CardSummary{item, transport.Timestamp(asked.Add(-early).Format(time.RFC3339Nano))}
 	}
 	clamped, dateless, own, cut := card("card_3", 0), card("card_4", 0), card("card_5", 240*time.Hour), card("card_6", 0)
 	charged := card("card_7", 0)
-	cut.Label = transport.Label{}.Of("Ads EU, spring campa")
+	cut.Label = transport.NewLabel("Ads EU, spring campa")
 	clamped.SpendingLimit, dateless.CreatedAt, own.SpendingLimit, own.Balance, charged.Balance = limit-1, "", 0, 0, 99*usd.Dollar
 	for name, test := range map[string]struct {
 		wanted  IssueCardRequest
@@ -124,11 +124,11 @@ func TestIdentify(t *testing.T) {
 		unique bool
 	}{
 		"the same":        {func(*CardListItem) {}, true, true},
-		"another label":   {func(c *CardListItem) { c.Label = c.Label.Of("ads us") }, false, false},
-		"one as long":     {func(c *CardListItem) { c.Label = c.Label.Of("ads us, spring campaign") }, false, false},
+		"another label":   {func(c *CardListItem) { c.Label = transport.NewLabel("ads us") }, false, false},
+		"one as long":     {func(c *CardListItem) { c.Label = transport.NewLabel("ads us, spring campaign") }, false, false},
 		"a cut label":     {func(c *CardListItem) { c.Label = cut.Label }, false, true},
-		"other letters":   {func(c *CardListItem) { c.Label = c.Label.Of(strings.ToUpper(c.Label.Raw())) }, true, true},
-		"its beginning":   {func(c *CardListItem) { c.Label = c.Label.Of(cut.Label.Raw()[:9]) }, false, false},
+		"other letters":   {func(c *CardListItem) { c.Label = transport.NewLabel(strings.ToUpper(c.Label.Raw())) }, true, true},
+		"its beginning":   {func(c *CardListItem) { c.Label = transport.NewLabel(cut.Label.Raw()[:9]) }, false, false},
 		"another BIN":     {func(c *CardListItem) { c.BinID = "bin_2" }, false, false},
 		"no BIN":          {func(c *CardListItem) { c.BinID = "" }, true, true},
 		"another balance": {func(c *CardListItem) { c.Balance-- }, true, true},

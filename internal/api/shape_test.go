@@ -294,10 +294,10 @@ func TestTextIsBounded(t *testing.T) {
 		length  int
 		numbers bool
 	}{
-		"a word":  {func(text string) fmt.Stringer { return transport.Word{}.Of(text) }, 64, false},
-		"a name":  {func(text string) fmt.Stringer { return transport.Name{}.Of(text) }, 256, false},
-		"a label": {func(text string) fmt.Stringer { return transport.Label{}.Of(text) }, 64, true},
-		"a line":  {func(text string) fmt.Stringer { return transport.Line{}.Of(text) }, 256, true},
+		"a word":  {func(text string) fmt.Stringer { return transport.NewWord(text) }, 64, false},
+		"a name":  {func(text string) fmt.Stringer { return transport.NewName(text) }, 256, false},
+		"a label": {func(text string) fmt.Stringer { return transport.NewLabel(text) }, 64, true},
+		"a line":  {func(text string) fmt.Stringer { return transport.NewLine(text) }, 256, true},
 	} {
 		whole, more := strings.Repeat("é", test.length), test.of(strings.Repeat("é", 1<<20))
 		if test.of(whole).String() != whole || more.String() != whole+"…" || more == test.of(whole) {

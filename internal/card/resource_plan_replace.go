@@ -162,7 +162,7 @@ type fixedAttributes []fixedAttribute
 func whatIsFixed() fixedAttributes {
 	label := fixed("label", func(m *model) *types.String { return &m.Label }, types.String.Equal)
 	label.computed, label.quote = true, "%q"
-	label.shown = func(v attr.Value) string { return transport.Label{}.Of(textOf(v)).String() }
+	label.shown = func(v attr.Value) string { return transport.NewLabel(textOf(v)).String() }
 	equal := label.same
 	label.same = func(configured, asked attr.Value) bool {
 		return equal(configured, asked) || !configured.IsUnknown() && !configured.IsNull() && label.shown(configured) == textOf(asked)

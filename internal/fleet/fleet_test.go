@@ -578,7 +578,7 @@ func TestLabelled(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newSource(320)
-				of := transport.Label{}.Of
+				of := transport.NewLabel
 				s.cards[3].Label, s.cards[5].Label, s.cards[200].Label, s.cards[201].Label = of(" ads"), of("ads"), of("ads"), of("other")
 				if test.change != nil {
 					test.change(s)

@@ -93,7 +93,7 @@ func shapeError(name string, err error) *ShapeError {
 		}
 		return &ShapeError{Field: name, Problem: "is a JSON " + kind}
 	}
-	return &ShapeError{Field: name, Problem: "is " + Name{}.Of(err.Error()).String()}
+	return &ShapeError{Field: name, Problem: "is " + NewName(err.Error()).String()}
 }
 
 // List is the envelope of every list of the service.

@@ -13,39 +13,48 @@ import (
 	"unicode/utf8"
 )
 
-// Text is text that the service may choose, or who writes to it, such as a merchant.
-// Reading it never fails. It shows, however it is formatted or marshalled, as one line of
-// graphic characters, no longer than its kind may be, and without what may be a secret.
-type Text[K kind] struct{ raw string }
+// text is what the service may choose, or somebody who writes to it, such as a merchant.
+// However it is formatted or marshalled, also as the key of a map, it shows as one line of
+// graphic characters, without what may be a secret, and no longer than its type allows.
+type text struct{ raw string }
 
-type (
-	// Word is one of some words, such as a network.
-	Word = Text[word]
-	// Name is that of a merchant.
-	Name = Text[name]
-	// Label is that of a card.
-	Label = Text[label]
-	// Line is any other text, such as an address.
-	Line = Text[line]
-)
+// Raw is the text as it came, to compare it by, and to show to nobody.
+func (t text) Raw() string { return t.raw }
 
-// kind says how many characters a text has at most, and whether a number in it may be as
-// long as a card's.
-type kind interface {
-	allows() (length int, longNumbers bool)
+// String is the text as people may see it.
+func (t text) String() string { return inLine(t.raw) }
+
+// Format writes String for every verb.
+func (t text) Format(f fmt.State, verb rune) {
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), t.String()) // a fmt.State keeps its own errors
 }
 
+// MarshalText writes String.
+func (t text) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// The types of text. Reading one never fails.
 type (
-	word  struct{}
-	name  struct{}
-	label struct{}
-	line  struct{}
+	// Word is one of some words, such as a network.
+	Word struct{ text }
+	// Name is that of a merchant.
+	Name struct{ text }
+	// Label is that of a card.
+	Label struct{ text }
+	// Line is any other text, such as an address.
+	Line struct{ text }
 )
 
-func (word) allows() (int, bool)  { return 64, false }
-func (name) allows() (int, bool)  { return 256, false }
-func (label) allows() (int, bool) { return 64, true }
-func (line) allows() (int, bool)  { return 256, true }
+// NewWord returns a word of at most 64 characters, without long numbers.
+func NewWord(written string) Word { return Word{text{safe(written, 64, false)}} }
+
+// NewName returns a name of at most 256 characters, without long numbers.
+func NewName(written string) Name { return Name{text{safe(written, 256, false)}} }
+
+// NewLabel returns a label of at most 64 characters.
+func NewLabel(written string) Label { return Label{text{safe(written, 64, true)}} }
+
+// NewLine returns a line of at most 256 characters.
+func NewLine(written string) Line { return Line{text{safe(written, 256, true)}} }
 
 // keyForm matches a key and a webhook secret, longNumber what may be a card number.
 var (
@@ -53,11 +62,11 @@ var (
 	longNumber = regexp.MustCompile(`\p{Nd}(?:[^\pL\p{Nd}:]{0,8}\p{Nd}){12,}`)
 )
 
-// Of is a text as the service tells it. What is longer than the kind may be ends in "…",
-// and so equals no other text of a service or of a configuration.
-func (Text[K]) Of(text string) Text[K] {
-	const enough = 16 // times its length, of which redacting leaves what there is room for
-	length, longNumbers := (*new(K)).allows()
+// safe returns a text without keys, and without numbers as long as a card's unless
+// longNumbers allows them. A text that is too long ends in "…", and so equals no other text
+// of a service or of a configuration.
+func safe(text string, length int, longNumbers bool) string {
+	const enough = 16 // times the length, of which redacting leaves what there is room for
 	text = shortened(text, enough*length)
 	if strings.Contains(text, "_") {
 		text = keyForm.ReplaceAllString(text, Redacted)
@@ -65,39 +74,48 @@ func (Text[K]) Of(text string) Text[K] {
 	if !longNumbers && len(text) >= 13 {
 		text = longNumber.ReplaceAllString(text, Redacted)
 	}
-	return Text[K]{shortened(text, length)}
+	return shortened(text, length)
 }
 
-// UnmarshalJSON reads a text, and what is none as it is written.
-func (t *Text[K]) UnmarshalJSON(data []byte) error {
+// textIn returns a JSON text, and what is none as it is written.
+func textIn(data []byte) string {
 	var text string
 	if json.Unmarshal(data, &text) != nil {
-		text = string(data)
+		return string(data)
 	}
-	*t = t.Of(text)
-	return nil
+	return text
 }
 
 // ReadWord returns a word in lower case, as people may see it. What is no text is an error.
 func ReadWord(data []byte) (string, error) {
 	var text string
 	err := json.Unmarshal(data, &text)
-	return strings.ToLower(Word{}.Of(text).String()), err
+	return strings.ToLower(NewWord(text).String()), err
 }
 
-// Raw is the text as it came, to compare it by, and to show to nobody.
-func (t Text[K]) Raw() string { return t.raw }
-
-// String is the text as people may see it.
-func (t Text[K]) String() string { return inLine(t.raw) }
-
-// Format writes String for every verb.
-func (t Text[K]) Format(f fmt.State, verb rune) {
-	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), t.String()) // a fmt.State keeps its own errors
+// UnmarshalJSON reads a word, and what is no text as it is written.
+func (w *Word) UnmarshalJSON(data []byte) error {
+	*w = NewWord(textIn(data))
+	return nil
 }
 
-// MarshalText writes String.
-func (t Text[K]) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+// UnmarshalJSON reads a name, and what is no text as it is written.
+func (n *Name) UnmarshalJSON(data []byte) error {
+	*n = NewName(textIn(data))
+	return nil
+}
+
+// UnmarshalJSON reads a label, and what is no text as it is written.
+func (l *Label) UnmarshalJSON(data []byte) error {
+	*l = NewLabel(textIn(data))
+	return nil
+}
+
+// UnmarshalJSON reads a line, and what is no text as it is written.
+func (l *Line) UnmarshalJSON(data []byte) error {
+	*l = NewLine(textIn(data))
+	return nil
+}
 
 // inLine has unicode.ReplacementChar in place of what is no graphic character, and of the
 // second sign of those pairs that a pipeline's log takes for the beginning of a command:
@@ -193,7 +211,7 @@ func markNoIDs(fields map[string]json.RawMessage) (found bool) {
 			continue
 		}
 		sum := sha256.Sum256(value)
-		shown := notOfIDs.ReplaceAllString(Word{}.Of(text).String(), string(unicode.ReplacementChar))
+		shown := notOfIDs.ReplaceAllString(NewWord(text).String(), string(unicode.ReplacementChar))
 		fields[field] = fmt.Appendf(nil, `"%s (no id, %x)"`, shown, sum[:4])
 		found = true
 	}
