@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,53 +16,84 @@ import (
 
 func TestMain(m *testing.M) { sandboxtest.Run(m) }
 
-// What a person meets who starts the program, rightly or not.
 func TestStartedByHand(t *testing.T) {
 	t.Parallel()
-	const help = `(?s).*Usage: vcard COMMAND.* sandbox .* statement .* -debug .* -version .* -help .*as terraform-provider-vcard`
-	for name, test := range map[string]struct {
-		arguments      []string
-		code           int
-		stdout, stderr string // patterns
+	const about = "terraform-provider-vcard is the provider vcard/vcard, which terraform and tofu start themselves.\n" +
+		"The command-line tool is vcard: run \"vcard help\".\n"
+	tests := []struct {
+		name       string
+		args       []string
+		wantCode   int
+		wantStdout string // the beginning
+		wantStderr string // a part
 	}{
-		"its version":            {[]string{"--version"}, 0, `^vcard \S+\n$`, `^$`},
-		"its version, shorter":   {[]string{"-version"}, 0, `^vcard \S+\n$`, `^$`},
-		"help":                   {[]string{"--help"}, 0, help, `^$`},
-		"help, shorter":          {[]string{"-h"}, 0, help, `^$`},
-		"an unknown word":        {[]string{"serve"}, 2, `^$`, `there is no command "serve"` + help},
-		"an unknown flag":        {[]string{"--fast"}, 2, `^$`, `^vcard: flag provided but not defined: -fast` + help},
-		"a wrong value":          {[]string{"-debug=1e9"}, 2, `^$`, `-debug` + help},
-		"nothing":                {nil, 2, `^$`, `^vcard: this is the provider vcard/vcard, which terraform and tofu start` + help},
-		"the sandbox's help":     {[]string{"sandbox", "--help"}, 0, `--listen`, `^$`},
-		"the statement's help":   {[]string{"statement", "--help"}, 0, `-no-unmanaged`, `^$`},
-		"a statement of nothing": {[]string{"statement", "no.json"}, 1, `^$`, `^statement: no.json cannot be opened: [^\n]*\n$`},
-		"a wrong statement":      {[]string{"statement", "-fast", "a"}, 2, `^$`, `^statement: flag provided but not defined: -fast[^\n]*\n$`},
-		"a wrong sandbox":        {[]string{"sandbox", "now"}, 2, `^$`, `unexpected argument "now"`},
-	} {
-		t.Run(name, func(t *testing.T) {
+		{name: "no arguments", args: nil, wantCode: 2, wantStderr: about},
+		{name: "a command of vcard", args: []string{"sandbox"}, wantCode: 2, wantStderr: about},
+		{name: "debug with an argument", args: []string{"-debug", "now"}, wantCode: 2, wantStderr: about},
+		{name: "unknown flag", args: []string{"-fast"}, wantCode: 2, wantStderr: "flag provided but not defined: -fast\n" + about},
+		{name: "help", args: []string{"-help"}, wantCode: 0, wantStderr: about + "\nFlags:\n  -debug\n"},
+		{name: "version", args: []string{"-version"}, wantCode: 0, wantStdout: "terraform-provider-vcard "},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var stdout, stderr bytes.Buffer
-			command := exec.CommandContext(t.Context(), sandboxtest.Program(t), test.arguments...)
+			command := exec.CommandContext(t.Context(), sandboxtest.Provider(t), test.args...)
 			command.Stdout, command.Stderr = &stdout, &stderr
-			if _, failed := errors.AsType[*exec.ExitError](command.Run()); failed != (test.code != 0) {
-				t.Errorf("failed: %t", failed)
+			if err := command.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+				t.Fatal(err)
 			}
-			if code := command.ProcessState.ExitCode(); code != test.code {
-				t.Errorf("ended with %d, want %d", code, test.code)
+			if got := command.ProcessState.ExitCode(); got != test.wantCode {
+				t.Errorf("exit status %d, want %d", got, test.wantCode)
 			}
-			for want, got := range map[string]string{test.stdout: stdout.String(), test.stderr: stderr.String()} {
-				if !regexp.MustCompile(want).MatchString(got) {
-					t.Errorf("wrote %q, want %s", got, want)
-				}
+			if !strings.HasPrefix(stdout.String(), test.wantStdout) || (test.wantStdout == "") != (stdout.String() == "") {
+				t.Errorf("stdout %q, want %q", stdout.String(), test.wantStdout)
+			}
+			if !strings.Contains(stderr.String(), test.wantStderr) || (test.wantStderr == "") != (stderr.String() == "") {
+				t.Errorf("stderr %q, want %q", stderr.String(), test.wantStderr)
 			}
 		})
 	}
 }
 
-// The debugger's way in needs no CLI that has started the program.
+// The provider holds keys to real money: it links the API client and the embedded service,
+// and neither a web server with its pages nor what reads seeds and plans.
+func TestLinkedPackages(t *testing.T) {
+	t.Parallel()
+	const internal = "github.com/vcard/terraform-provider-vcard/internal/"
+	allowed := []string{
+		"api", "api/ratelimit", "api/transport", "bins", "buildinfo", "card", "crash", "fleet", "provider", "reconcile",
+		"sandbox", "sandbox/account", "sandbox/behavior", "sandbox/card", "sandbox/ledger", "sandbox/requestlog",
+		"sandbox/server", "sandbox/store", "sandbox/threeds", "sandbox/transaction", "sandbox/vault", "sandbox/wallet",
+		"sandbox/webhook", "sandbox/wire", "session", "tfkit", "threeds", "transaction", "transfer", "usd", "usd/usdtype",
+		"wallet", "webhook",
+	}
+	denied := []string{"github.com/spf13/pflag", "yaml", "github.com/getkin/kin-openapi", "golang.org/x/net/netutil"}
+	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", "grpcnotrace", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := strings.Fields(string(output))
+	if !slices.Contains(packages, internal+"provider") {
+		t.Fatalf("the provider links %q", packages)
+	}
+	for _, linked := range packages {
+		name, own := strings.CutPrefix(linked, internal)
+		if own && !slices.Contains(allowed, name) {
+			t.Errorf("the provider links internal/%s", name)
+		}
+		for _, part := range denied {
+			if strings.Contains(linked, part) {
+				t.Errorf("the provider links %s", linked)
+			}
+		}
+	}
+}
+
+// A debugger's provider is not started by a CLI.
 func TestStartedForADebugger(t *testing.T) {
 	t.Parallel()
-	command := exec.CommandContext(t.Context(), sandboxtest.Program(t), "-debug")
+	command := exec.CommandContext(t.Context(), sandboxtest.Provider(t), "-debug")
 	output, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -72,13 +103,13 @@ func TestStartedForADebugger(t *testing.T) {
 	}
 	lines := bufio.NewReader(output)
 	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, "TF_REATTACH_PROVIDERS") {
-		t.Errorf("said %q, %v", line, err)
+		t.Errorf("printed %q, %v", line, err)
 	}
 	if err := command.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = io.Copy(io.Discard, lines) // it may not wait for its reader
 	if err := command.Wait(); err != nil {
-		t.Errorf("an interrupt ended it with: %v", err)
+		t.Errorf("after an interrupt: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-# Rules for a plan of cards, on what "vcard statement -format json" prints of it.
+# Rules for a plan of cards, on what "vcard statement --format json" prints of it.
 # Every message is a reason to refuse the plan.
 package main
 
@@ -13,7 +13,7 @@ most_per_card := 200
 may_terminate := {"module.trials"}
 
 # Whatever this policy cannot read, the rules below would find nothing in.
-deny contains `this is not a complete statement of a plan, as "vcard statement -format json" prints it` if not is_complete
+deny contains `this is not a complete statement of a plan, as "vcard statement --format json" prints it` if not is_complete
 
 deny contains message if {
 	some unknown in input.unknown

@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -106,12 +107,18 @@ func (s *Service) Proxy(intercept func(w http.ResponseWriter, r *http.Request) b
 	return &Service{sandboxtest.NewClient(s.T, process.Address{URL: server.URL + "/api/v1", Key: s.Key})}
 }
 
-// Factories serve the provider in this process.
-func Factories() map[string]func() (tfprotov6.ProviderServer, error) {
+// Factories serve the provider in this process. The end of the test closes what they
+// made, as the end of a provider's process does.
+func Factories(t testing.TB, options ...provider.Option) map[string]func() (tfprotov6.ProviderServer, error) {
+	t.Helper()
 	prepareCLI()
 	return map[string]func() (tfprotov6.ProviderServer, error){
 		"vcard": func() (tfprotov6.ProviderServer, error) {
-			return provider.NewServer("test", provider.WithClock(new(Clock)))(), nil
+			server := provider.NewServer("test", append([]provider.Option{provider.WithClock(new(Clock))}, options...)...)()
+			if closer, ok := server.(io.Closer); ok {
+				t.Cleanup(func() { _ = closer.Close() })
+			}
+			return server, nil
 		},
 	}
 }
@@ -124,7 +131,19 @@ var prepareCLI = sync.OnceFunc(func() {
 	if OpenTofu() {
 		_ = os.Setenv("TF_ACC_PROVIDER_HOST", "registry.opentofu.org")
 	}
+	_ = os.Setenv(socketVariable, socketFolder())
 })
+
+// socketVariable names the folder that a provider makes its socket in. The path of a
+// socket has at most 104 characters on some systems, which a long TMPDIR exceeds.
+const socketVariable = "PLUGIN_UNIX_SOCKET_DIR"
+
+func socketFolder() string {
+	if runtime.GOOS == "windows" { // it has no such sockets
+		return os.TempDir()
+	}
+	return "/tmp"
+}
 
 // longestWait is what a wait takes at most on a Clock.
 const longestWait = 10 * time.Millisecond
@@ -213,8 +232,9 @@ var cli = sync.OnceValue(func() commandLine {
 })
 
 // Life is a test of a noun, step by step, in this process.
-func Life(steps ...resource.TestStep) resource.TestCase {
-	return resource.TestCase{ProtoV6ProviderFactories: Factories(), Steps: steps}
+func Life(t testing.TB, steps ...resource.TestStep) resource.TestCase {
+	t.Helper()
+	return resource.TestCase{ProtoV6ProviderFactories: Factories(t), Steps: steps}
 }
 
 // Fails is a step that is refused in these words, one after the other.
@@ -238,8 +258,9 @@ func Form(pattern string) knownvalue.Check {
 }
 
 // LifeSince is Life for a CLI of this version of Terraform or later. Ephemeral values go into the provider "echo".
-func LifeSince(least *version.Version, steps ...resource.TestStep) resource.TestCase {
-	life := Life(steps...)
+func LifeSince(t testing.TB, least *version.Version, steps ...resource.TestStep) resource.TestCase {
+	t.Helper()
+	life := Life(t, steps...)
 	life.ProtoV6ProviderFactories["echo"] = echoprovider.NewProviderServer()
 	life.TerraformVersionChecks = []tfversion.TerraformVersionCheck{tfversion.SkipBelow(least)}
 	return life
@@ -297,7 +318,7 @@ func (w *Workspace) Built() *Workspace {
 	w.t.Helper()
 	other := *w
 	other.built = true
-	w.Install("vcard/vcard", filepath.Dir(sandboxtest.Program(w.t)))
+	w.Install("vcard/vcard", filepath.Dir(sandboxtest.Provider(w.t)))
 	return &other
 }
 
@@ -309,7 +330,7 @@ func (w *Workspace) Wrapped(lines string) *Workspace {
 	if err != nil {
 		w.t.Skip("needs a shell, which runs the provider")
 	}
-	other, program := w.Built(), sandboxtest.Program(w.t)
+	other, program := w.Built(), sandboxtest.Provider(w.t)
 	folder := filepath.Join(w.Dir, "wrapped")
 	w.Write(filepath.Join("wrapped", filepath.Base(program)), fmt.Sprintf("#!%s\nPROVIDER='%s'\n%s\n", shell, program, lines))
 	if err := os.Chmod(filepath.Join(folder, filepath.Base(program)), 0o700); err != nil { //nolint:gosec // it is to be run

@@ -30,7 +30,7 @@ func Scripts(t *testing.T, folder string, settings ...string) {
 	if os.Getenv("TF_ACC") == "" || CLI() == "" {
 		t.Skip("needs TF_ACC and Terraform or OpenTofu")
 	}
-	vcard := func(s *script, args []string) error { return s.ts.Exec(sandboxtest.Program(s.t), args...) }
+	vcard := func(s *script, args []string) error { return s.ts.Exec(sandboxtest.Vcard(s.t), args...) }
 	commands := map[string]func(ts *testscript.TestScript, neg bool, args []string){}
 	for name, command := range map[string]struct {
 		usage       string
@@ -124,8 +124,13 @@ func startScript(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
+	sockets, err := os.MkdirTemp(socketFolder(), "vcard-")
+	if err != nil {
+		return err
+	}
+	env.Defer(func() { _ = os.RemoveAll(sockets) }) // a provider that was killed leaves its own
 	for name, value := range map[string]string{
-		"EXAMPLES": examples, "SERVICE": service.URL, "VCARD_BASE_URL": service.URL, "VCARD_API_KEY": service.Key,
+		socketVariable: sockets, "EXAMPLES": examples, "SERVICE": service.URL, "VCARD_BASE_URL": service.URL, "VCARD_API_KEY": service.Key,
 		"TF_CLI_CONFIG_FILE": filepath.Join(s.folder, "cli.tfrc"), "TF_CLI_ARGS": "-no-color", "TF_IN_AUTOMATION": "1", "TF_INPUT": "0",
 		"CHECKPOINT_DISABLE": "1", "GOGC": "off", "GOMEMLIMIT": "1GiB",
 	} {

@@ -35,6 +35,8 @@ type fakeClock struct {
 	after   func(time.Duration) // runs at the end of each wait
 }
 
+func TestMain(m *testing.M) { sandboxtest.Run(m) }
+
 func newFakeClock() *fakeClock {
 	return &fakeClock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 }

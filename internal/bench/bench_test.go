@@ -50,6 +50,7 @@ const (
 	slow = 100 * time.Millisecond
 	// The operations that have targets.
 	planned, plannedOffline = "plan, no changes", "plan, no refresh"
+	providerSize            = "size of the provider"
 )
 
 const legend = `Each apply changes %d cards of a fleet, one in ten of which is frozen at first; %d processors.
@@ -80,6 +81,8 @@ func TestFigures(t *testing.T) {
 			measure(t, cards, figures)
 		}
 	}
+	program := sandboxtest.Must(os.Stat(sandboxtest.Provider(t)))
+	figures[providerSize] = int((program.Size() + 999) / 1000)
 	for _, purchases := range []int{500, 5_000} {
 		measureTransactions(t, purchases)
 	}
@@ -89,6 +92,7 @@ func TestFigures(t *testing.T) {
 		most   int
 		unit   string
 	}{
+		{providerSize, 25_500, "kB"},
 		{"calls of a plan of 100 cards", 3, "calls"},
 		{"calls of a plan of 1000 cards", 12, "calls"},
 		{"calls of a plan of 3000 cards", 32, "calls"},

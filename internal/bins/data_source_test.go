@@ -10,7 +10,10 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
+
+func TestMain(m *testing.M) { sandboxtest.Run(m) }
 
 func TestBins(t *testing.T) {
 	t.Parallel()
@@ -51,7 +54,7 @@ func TestBins(t *testing.T) {
 			acctest.Is(address, "ids", knownvalue.ListExact(ids)),
 			acctest.Is(address, "bins", knownvalue.ListExact(bins)))
 	}
-	resource.Test(t, acctest.Life(
+	resource.Test(t, acctest.Life(t,
 		acctest.Fails(s.Provider()+"data \"vcard_bins\" \"test\" {\n network = \"\"\n}", "network must not be empty"),
 		acctest.Fails(s.Provider()+"data \"vcard_bins\" \"test\" {\n category = \"\"\n}", "category must not be empty"),
 		resource.TestStep{Config: config, ConfigStateChecks: checks},

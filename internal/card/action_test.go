@@ -39,7 +39,7 @@ func TestActionTriggers(t *testing.T) {
 				}
 			}`
 	}
-	resource.Test(t, acctest.LifeSince(tfversion.Version1_14_0,
+	resource.Test(t, acctest.LifeSince(t, tfversion.Version1_14_0,
 		resource.TestStep{Config: config(false), Check: atService(s, "active", 75_50, 9923_50)},
 		resource.TestStep{
 			Config: config(false), ConfigPlanChecks: nothing(), ConfigStateChecks: []statecheck.StateCheck{is("balance", acctest.Exactly("75.50"))},

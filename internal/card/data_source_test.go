@@ -51,7 +51,7 @@ func TestCardDataSource(t *testing.T) {
 			checks = append(checks, acctest.Is("data.vcard_card."+name, field, value))
 		}
 	}
-	resource.Test(t, acctest.Life(resource.TestStep{Config: config, ConfigStateChecks: checks}))
+	resource.Test(t, acctest.Life(t, resource.TestStep{Config: config, ConfigStateChecks: checks}))
 }
 
 // What vcard_cards and the list resource find is in the same order: the active cards,
@@ -97,7 +97,7 @@ func TestCardsDataSource(t *testing.T) {
 			acctest.Is("data.vcard_cards."+name, "ids", knownvalue.ListExact(listed)),
 			acctest.Is("data.vcard_cards."+name, "cards", knownvalue.ListSizeExact(len(listed))))
 	}
-	resource.Test(t, acctest.Life(
+	resource.Test(t, acctest.Life(t,
 		acctest.Fails(s.Provider()+`data "vcard_cards" "test" { status = "lost" }`, `status must be "active", "frozen" or "terminated", got "lost"`),
 		resource.TestStep{Config: config, ConfigStateChecks: checks},
 		resource.TestStep{
@@ -141,7 +141,7 @@ func TestCardDetails(t *testing.T) {
 		ephemeral "vcard_card_details" "test" { card_id = %q }
 		provider "echo" { data = ephemeral.vcard_card_details.test }
 		resource "echo" "card" {}`, card.ID)
-	resource.Test(t, acctest.LifeSince(tfversion.Version1_10_0,
+	resource.Test(t, acctest.LifeSince(t, tfversion.Version1_10_0,
 		resource.TestStep{Config: config, ConfigStateChecks: is},
 		resource.TestStep{PreConfig: func() { s.Freeze(card.ID) }, Config: config, ConfigStateChecks: is},
 	))
@@ -303,7 +303,7 @@ func TestQuery(t *testing.T) {
 	if acctest.OpenTofu() {
 		t.Skip("OpenTofu has no query")
 	}
-	resource.Test(t, acctest.LifeSince(tfversion.Version1_14_0,
+	resource.Test(t, acctest.LifeSince(t, tfversion.Version1_14_0,
 		resource.TestStep{Config: s.Provider()},
 		resource.TestStep{
 			Query: true,

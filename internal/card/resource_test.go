@@ -161,7 +161,7 @@ func TestLifeOfACard(t *testing.T) {
 	}
 	protected := step("amount = 60\n label = \"other\"\n deletion_protection = true",
 		does(plancheck.ResourceActionUpdate, planned("deletion_protection", knownvalue.Bool(true))), nil)
-	resource.Test(t, acctest.Life(
+	resource.Test(t, acctest.Life(t,
 		step("amount = 120.50\n frozen = false\n deletion_protection = false"+rest, does(plancheck.ResourceActionCreate,
 			unknown("id"), unknown("balance"), unknown("network"), planned("label", knownvalue.StringExact("search")),
 			unknown("status"), planned("topped_up", acctest.Exactly("0")), planned("issuance_fee", acctest.Exactly("1"))),
@@ -193,7 +193,7 @@ func TestLifeOfACard(t *testing.T) {
 func TestImportOfACard(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	resource.Test(t, acctest.Life(
+	resource.Test(t, acctest.Life(t,
 		resource.TestStep{
 			Config:           s.Provider() + named("test", "amount = 50"),
 			ConfigPlanChecks: does(plancheck.ResourceActionCreate, unknown("label"), unknown("frozen"), unknown("spending_limit")),

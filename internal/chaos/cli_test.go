@@ -302,7 +302,7 @@ func (c *commandLine) review(of *run) {
 			return // apply says what is wrong
 		}
 		if args[0] == "show" {
-			statement.Main([]string{"-no-unmanaged", "-"}, output, &c.said, &c.said)
+			statement.Main([]string{"--no-unmanaged", "-"}, output, &c.said, &c.said)
 		}
 	}
 }

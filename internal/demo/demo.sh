@@ -14,7 +14,7 @@ folder=$(cd "$2" && pwd)
 cd "$folder"
 
 export CHECKPOINT_DISABLE=1 TF_IN_AUTOMATION=1 TF_CLI_ARGS=-no-color TF_INPUT=0
-unset VCARD_API_KEY VCARD_BASE_URL VCARD_SANDBOX
+unset VCARD_API_KEY VCARD_BASE_URL VCARD_SANDBOX VCARD_SANDBOX_API_KEY
 
 # quietly FILE COMMAND...: keeps what the command prints, and shows it only if it fails.
 quietly() {

@@ -142,7 +142,7 @@ func TestSecretStores(t *testing.T) {
 			},
 		}
 	}
-	life := acctest.Life(step("search"), step("replaced"))
+	life := acctest.Life(t, step("search"), step("replaced"))
 	for _, name := range []string{"vault", "aws", "google"} {
 		life.ProtoV6ProviderFactories[name] = providerserver.NewProtocol6WithError(store{name, written})
 	}

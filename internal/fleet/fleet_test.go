@@ -48,6 +48,8 @@ type source struct {
 	patch   func(card *api.CardListItem, page int)
 }
 
+func TestMain(m *testing.M) { sandboxtest.Run(m) }
+
 // newSource has n cards of which every tenth is frozen.
 func newSource(n int) *source {
 	s := &source{cap: api.MaxPerPage, clock: ratelimit.SystemClock{}, latency: time.Millisecond}

@@ -24,7 +24,7 @@ import (
 // every example, without the tool that generates it.
 func TestSurface(t *testing.T) {
 	t.Parallel()
-	server := sandboxtest.Must(acctest.Factories()["vcard"]())
+	server := sandboxtest.Must(acctest.Factories(t)["vcard"]())
 	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil || len(schemas.Diagnostics) > 0 {
 		t.Fatal(err, schemas.Diagnostics)

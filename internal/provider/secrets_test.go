@@ -484,7 +484,7 @@ func TestForeignText(t *testing.T) {
 				_, said[command] = w.Run(strings.Fields(command)...)
 			}
 			if _, plan, isPlan := strings.Cut(said["show -json plan.bin"], "{"); isPlan {
-				statement := exec.CommandContext(t.Context(), sandboxtest.Program(t), "statement", "-")
+				statement := exec.CommandContext(t.Context(), sandboxtest.Vcard(t), "statement", "-")
 				statement.Stdin = io.MultiReader(strings.NewReader("{"), strings.NewReader(plan))
 				output, _ := statement.CombinedOutput() // its status is that of its rules
 				said["statement"] = string(output)

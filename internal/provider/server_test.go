@@ -45,7 +45,7 @@ func TestUnknownConfigurationDefers(t *testing.T) {
 	acctest.Needs(t, "1.4.0", "1.6.0") // terraform_data
 	s := acctest.Start(t)
 	unknown := fmt.Sprintf("resource \"terraform_data\" \"url\" {\n  input = %q\n}\nprovider \"vcard\" {\n  base_url = terraform_data.url.output\n  api_key = %q\n}\n", s.URL, s.Key)
-	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: acctest.Factories(), Steps: []resource.TestStep{{Config: unknown + card}}})
+	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: acctest.Factories(t), Steps: []resource.TestStep{{Config: unknown + card}}})
 	if got := s.Wallet(); got != acctest.InitialBalance-100 {
 		t.Errorf("the wallet holds %s USD, want all but the fee", got)
 	}
@@ -75,11 +75,7 @@ func waited(t *testing.T, steps ...resource.TestStep) time.Duration {
 	t.Helper()
 	began := time.Now()
 	clock := &stillClock{now: began}
-	life := acctest.Life(steps...)
-	life.ProtoV6ProviderFactories["vcard"] = func() (tfprotov6.ProviderServer, error) {
-		return provider.NewServer("test", provider.WithClock(clock))(), nil
-	}
-	resource.Test(t, life)
+	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: acctest.Factories(t, provider.WithClock(clock)), Steps: steps})
 	return clock.Now().Sub(began)
 }
 
@@ -135,7 +131,7 @@ func TestEmbeddedFaults(t *testing.T) {
 			})
 		}
 	}
-	resource.Test(t, acctest.Life(append(steps, resource.TestStep{
+	resource.Test(t, acctest.Life(t, append(steps, resource.TestStep{
 		Config: config + cards, ConfigPlanChecks: acctest.Before(plancheck.ExpectEmptyPlan()),
 		Check: func(*terraform.State) error {
 			if live := s.LiveCards(); len(live) != len(steps) {
@@ -150,7 +146,7 @@ func TestEmbeddedServiceThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	config, s := embedded(t, "request_timeout = \"1s\"\n max_retries = 0")
 	s.Fault(map[string]any{"method": http.MethodGet, "path": "/wallet/balance", "times": 0, "delay_ms": 60000, "then": "pass"})
-	resource.Test(t, acctest.Life(acctest.Fails(config+"data \"vcard_wallet_balance\" \"now\" {}\n", "request_timeout")))
+	resource.Test(t, acctest.Life(t, acctest.Fails(config+"data \"vcard_wallet_balance\" \"now\" {}\n", "request_timeout")))
 }
 
 // The embedded sandbox is known to honour keys, unless the configuration says that
@@ -186,7 +182,7 @@ func TestIssuanceCost(t *testing.T) {
 		config += fmt.Sprintf("output \"test%d\" {\n value = provider::vcard::issuance_cost(%s)\n}\n", i, c.loads)
 		checks = append(checks, statecheck.ExpectKnownOutputValue(fmt.Sprintf("test%d", i), acctest.Exactly(c.cost)))
 	}
-	resource.Test(t, acctest.LifeSince(tfversion.Version1_8_0,
+	resource.Test(t, acctest.LifeSince(t, tfversion.Version1_8_0,
 		resource.TestStep{Config: config, ConfigStateChecks: checks},
 		resource.TestStep{
 			Config: `
@@ -364,6 +360,22 @@ func TestRequestsNameTheirRun(t *testing.T) {
 	}
 }
 
+// The SDK logs every call, which the CLI reads and drops unless somebody asked for a log.
+func TestSDKLogsOnlyWhenAsked(t *testing.T) {
+	t.Parallel()
+	for asked, logs := range map[string]bool{"TF_LOG_PROVIDER=TRACE": true, "TF_LOG_PROVIDER=": false} {
+		w := acctest.NewWorkspace(t)
+		w.Write("main.tf", acctest.Required+"provider \"vcard\" {\n  sandbox = { path = \"sandbox.db\" }\n}\n"+card)
+		stderr := filepath.Join(w.Dir, "stderr.log")
+		w = w.Wrapped(fmt.Sprintf(`exec "$PROVIDER" "$@" 2>>'%s'`, stderr))
+		w.Env = append(w.Env, asked)
+		w.Must("plan")
+		if logged := strings.Contains(w.Read("stderr.log"), `"@module":"sdk.`); logged != logs {
+			t.Errorf("%s: the SDK logs: %t", asked, logged)
+		}
+	}
+}
+
 func TestProviderEndsAfterItsCLI(t *testing.T) {
 	t.Parallel()
 	output, write, err := os.Pipe()
@@ -371,7 +383,7 @@ func TestProviderEndsAfterItsCLI(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = output.Close() }()
-	cli := exec.CommandContext(t.Context(), "sh", "-c", `"$0" & wait`, sandboxtest.Program(t))
+	cli := exec.CommandContext(t.Context(), "sh", "-c", `"$0" & wait`, sandboxtest.Provider(t))
 	cli.Env = append(os.Environ(), "TF_PLUGIN_MAGIC_COOKIE=d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2")
 	cli.Stdout = write
 	if err := cli.Start(); err != nil {

@@ -13,8 +13,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 name=terraform-provider-vcard
 release=${name}_$version program=vcard_$version
-largest=$((28 * 1000 * 1000)) # of a binary, in bytes
-unset VCARD_API_KEY VCARD_BASE_URL VCARD_SANDBOX TF_LOG
+unset VCARD_API_KEY VCARD_BASE_URL VCARD_SANDBOX VCARD_SANDBOX_API_KEY TF_LOG
 export CHECKPOINT_DISABLE=1
 
 fail() {
@@ -27,7 +26,7 @@ cd "$folder"
 registry=("${release}_manifest.json") others=("${program}_sandbox_oci.tar")
 for platform in {linux,darwin,windows}_{amd64,arm64}; do
   registry+=("${release}_$platform.zip")
-  others+=("${program}_$platform.tar.gz" "${program}_$platform.cdx.json")
+  others+=("${program}_$platform.tar.gz" "${program}_$platform.cdx.json" "${program}_provider_$platform.cdx.json")
 done
 # names SUMS FILE...: they are what the sums name.
 names() {
@@ -41,46 +40,49 @@ names() {
 names "${release}_SHA256SUMS" "${registry[@]}"
 names "${program}_SHA256SUMS" "${others[@]}"
 
-echo "== Each archive holds the notices and the binary: static, stripped, small, with its parts told"
-for zip in "${release}"_*.zip; do
-  platform=${zip#"${release}_"} platform=${platform%.zip}
-  exe=
-  [[ $platform = windows_* ]] && exe=.exe
-  binary=${name}_v$version$exe
-  diff <(unzip -Z1 "$zip" | sort) <(printf '%s\n' NOTICES.txt "$binary" | sort) || fail "$zip holds other files"
-  mkdir -p "$scratch/$platform" "$scratch/by-name/$platform"
-  unzip -q "$zip" -d "$scratch/$platform"
-  tar -C "$scratch/by-name/$platform" -xzf "${program}_$platform.tar.gz"
-  mv "$scratch/$platform/$binary" "$scratch/$platform/vcard$exe"
-  diff -r "$scratch/$platform" "$scratch/by-name/$platform" || fail "${program}_$platform.tar.gz holds something else than $zip"
-  binary=$scratch/by-name/$platform/vcard$exe
-  size=$(wc -c < "$binary")
-  ((size <= largest)) || fail "$binary has $size bytes, more than $largest"
+# check_binary FOLDER BINARY PLATFORM SBOM: the notices beside it and its SBOM name all its parts.
+check_binary() {
+  local folder=$1 binary=$1/$2 platform=$3 sbom=$4 built setting module at part
+  diff <(ls "$folder" | sort) <(printf '%s\n' NOTICES.txt "$2" | sort) || fail "the archive of $2 for $platform holds other files"
   built=$(go version -m "$binary")
   for setting in CGO_ENABLED=0 -trimpath=true "GOOS=${platform%_*}" "GOARCH=${platform#*_}"; do
     [[ $built = *"$setting"* ]] || fail "$binary was not built with $setting"
   done
-  parts=("github.com/vcard/$name@v$version" "std@$(awk 'NR == 1 { print $2 }' <<< "$built")")
+  local parts=("github.com/vcard/$name@v$version" "std@$(awk 'NR == 1 { print $2 }' <<< "$built")")
   while read -r module at; do
-    grep -qF "=== $module $at" "$scratch/$platform/NOTICES.txt" || fail "$zip has no notice of $module $at"
+    grep -qF "=== $module $at" "$folder/NOTICES.txt" || fail "$folder has no notice of $module $at"
     parts+=("$module@${at/+/%2B}")
   done < <(awk '$1 == "dep" { print $2, $3 }' <<< "$built")
   for part in "${parts[@]}"; do
-    grep -qF "\"pkg:golang/$part\"" "${program}_$platform.cdx.json" || fail "the SBOM of $zip lacks $part"
+    grep -qF "\"pkg:golang/$part\"" "$sbom" || fail "$sbom lacks $part"
   done
-  printf '%-14s %8d bytes\n' "$platform" "$size"
+  printf '%-14s %-40s %9d bytes\n' "$platform" "$2" "$(wc -c < "$binary")"
+}
+
+echo "== Each archive holds the notices and a static binary, whose SBOM lists its parts"
+for platform in {linux,darwin,windows}_{amd64,arm64}; do
+  exe=
+  [[ $platform = windows_* ]] && exe=.exe
+  mkdir -p "$scratch/provider/$platform" "$scratch/vcard/$platform"
+  unzip -q "${release}_$platform.zip" -d "$scratch/provider/$platform"
+  tar -C "$scratch/vcard/$platform" -xzf "${program}_$platform.tar.gz"
+  check_binary "$scratch/provider/$platform" "${name}_v$version$exe" "$platform" "${program}_provider_$platform.cdx.json"
+  check_binary "$scratch/vcard/$platform" "vcard$exe" "$platform" "${program}_$platform.cdx.json"
 done
 
 here=$(go env GOOS)_$(go env GOARCH)
-binary=$scratch/by-name/$here/vcard
-said=$("$binary" -version)
-[ "$said" = "vcard $version" ] || fail "-version says $said"
+provider=$scratch/provider/$here/${name}_v$version vcard=$scratch/vcard/$here/vcard
+said=$("$provider" -version)
+[ "$said" = "$name $version" ] || fail "the provider's -version prints $said"
+said=$("$vcard" version)
+[ "$said" = "vcard $version" ] || fail "vcard version prints $said"
 
 echo "== Another build, in another folder, is the same to the byte"
 mkdir "$scratch/copy"
 (cd "$root" && git ls-files -z --cached --others --exclude-standard | tar --null --files-from=- --create) | tar -C "$scratch/copy" --extract
 make --no-print-directory -C "$scratch/copy" build VERSION="$version"
-cmp "$binary" "$scratch/copy/bin/$name"
+cmp "$provider" "$scratch/copy/bin/$name"
+cmp "$vcard" "$scratch/copy/bin/vcard"
 
 echo "== From a mirror of the zips, init installs it and writes the lock file"
 for host in registry.terraform.io registry.opentofu.org; do
@@ -94,4 +96,4 @@ cp "$root/examples/quickstart/main.tf" "$scratch/locked"
 "$cli" -chdir="$scratch/locked" init -input=false -no-color > "$scratch/init.log" || { cat "$scratch/init.log"; exit 1; }
 grep -q "\"$version\"" "$scratch/locked/.terraform.lock.hcl" || fail "the lock file does not name $version"
 [ "$(grep -c 'zh:\|h1:' "$scratch/locked/.terraform.lock.hcl")" -gt 0 ] || fail 'the lock file holds no hash'
-PATH=$scratch/by-name/$here:$PATH "$root/internal/demo/demo.sh" "$cli"
+PATH=$scratch/vcard/$here:$PATH "$root/internal/demo/demo.sh" "$cli" "$scratch/demo"

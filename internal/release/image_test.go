@@ -37,7 +37,7 @@ func TestImage(t *testing.T) {
 	}
 	folder := t.TempDir()
 	program, none, archive := filepath.Join(folder, "program"), filepath.Join(folder, "none"), filepath.Join(folder, "image.tar")
-	run(t, "", "go", "build", "-trimpath", "-tags=grpcnotrace", "-o", program, "../..")
+	run(t, "", "go", "build", "-trimpath", "-tags=grpcnotrace", "-o", program, "../cmd/vcard")
 	write(t, none, "of another architecture")
 	binaries := map[string][]string{"amd64": {program, none}, "arm64": {none, program}}[runtime.GOARCH]
 	run(t, "../tools", "go", append([]string{"run", "-trimpath", "./image", "1.2.3"}, append(binaries, archive)...)...)

@@ -9,7 +9,7 @@ folders() {
   printf 'Go\t%s\t%s\n' "$(go env GOVERSION)" "$(go env GOROOT)"
   for os in linux darwin windows; do
     GOOS=$os CGO_ENABLED=0 go list -deps -tags grpcnotrace -f \
-      '{{$dir := .Dir}}{{with .Module}}{{if not .Main}}{{.Path}}	{{.Version}}	{{.Dir}}{{"\n"}}{{.Path}}	{{.Version}}	{{$dir}}{{end}}{{end}}' .
+      '{{$dir := .Dir}}{{with .Module}}{{if not .Main}}{{.Path}}	{{.Version}}	{{.Dir}}{{"\n"}}{{.Path}}	{{.Version}}	{{$dir}}{{end}}{{end}}' . ./internal/cmd/vcard
   done | grep . | sort -u
 }
 

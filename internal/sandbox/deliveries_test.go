@@ -280,7 +280,14 @@ func TestLocalTargetsAreRefused(t *testing.T) {
 	s := start(t, inbox.Trusted, func(o *sandboxtest.Options) { o.PublicWebhooks = true })
 	port := inbox.URL[strings.LastIndex(inbox.URL, ":"):]
 	hosts := []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "10.1.2.3", "192.168.0.1", "169.254.169.254", "[fe80::1]", "[fd00::1]", "100.64.0.1", "0.0.0.0", "0.1.2.3", "198.18.0.1", "240.0.0.1", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[fec0::1]", "[::ffff:0:127.0.0.1]", "[2001:db8::1]", "[100::1]", "192.88.99.1"}
+	listener, err := net.Listen("tcp6", "[::1]:0")
+	if err == nil {
+		_ = listener.Close()
+	}
 	for _, host := range hosts {
+		if err != nil && strings.HasPrefix(host, "[") {
+			continue // the system has no IPv6
+		}
 		hook := s.subscribe("https://"+host+port+"/", `"*"`).Text("id")
 		s.Issue("50")
 		try := tries(s.tried(hook, 1)[0])[0].(map[string]any)
@@ -337,13 +344,13 @@ func TestBadReceivers(t *testing.T) {
 		"fails":      {respondWith(500), "answered 500 Internal Server Error", json.Number("500")},
 		"is gone":    {respondWith(410), "answered 410 Gone", json.Number("410")},
 		"redirects":  {http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect).ServeHTTP, "redirects are not followed", json.Number("307")},
-		"never ends": {hang, "no response within 1s", nil},
+		"never ends": {hang, "no response within 3s", nil},
 		"is slow": {func(w http.ResponseWriter, r *http.Request) {
 			select {
-			case <-time.After(3 * time.Second):
+			case <-time.After(time.Minute):
 			case <-r.Context().Done():
 			}
-		}, "no response within 1s", nil},
+		}, "no response within 3s", nil},
 		"echoes": {func(w http.ResponseWriter, r *http.Request) {
 			connection, _, err := http.NewResponseController(w).Hijack()
 			if err != nil {
@@ -359,7 +366,7 @@ func TestBadReceivers(t *testing.T) {
 			bad, good := sandboxtest.NewReceiver(t, c.respond), sandboxtest.NewReceiver(t, nil)
 			s := start(t, stopped, bad.Trusted, func(o *sandboxtest.Options) {
 				if strings.Contains(c.text, "within") {
-					o.WebhookTimeout = time.Second
+					o.WebhookTimeout = 3 * time.Second
 				}
 			})
 			hook := s.subscribe(bad.URL, `"*"`).Text("id")

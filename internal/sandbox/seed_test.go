@@ -112,7 +112,7 @@ func TestSeedOfAProcess(t *testing.T) {
 		{world, used, "in use already"},
 	} {
 		flags := []string{"sandbox", "--listen=127.0.0.1:0", "--data", c.data, "--seed", written(t, []byte(c.world))}
-		output, err := exec.CommandContext(t.Context(), sandboxtest.Program(t), flags...).CombinedOutput()
+		output, err := exec.CommandContext(t.Context(), sandboxtest.Vcard(t), flags...).CombinedOutput()
 		if err == nil || !strings.Contains(string(output), c.text) || strings.Count(string(output), "\n") != 1 {
 			t.Errorf("%s: %v: %s", c.text, err, output)
 		}

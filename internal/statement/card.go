@@ -47,6 +47,11 @@ func Of(plan *Plan) (*Statement, error) {
 	}
 	slices.SortStableFunc(s.Cards, func(a, b Card) int { return cmp.Compare(a.Wallet, b.Wallet) })
 	s.Complete = len(s.Unknown) == 0
+	balance, err := balanceOf(plan, r.prior.wallets, s)
+	if err != nil {
+		return nil, err
+	}
+	s.Balance = balance
 	return s, nil
 }
 

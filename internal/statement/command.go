@@ -3,17 +3,17 @@ package statement
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Exit codes of Main.
 const (
 	exitOK      = 0
 	exitFailed  = 1
@@ -21,27 +21,35 @@ const (
 	exitRefused = 3
 )
 
-const usage = `Usage: vcard statement [flags] PLAN.json
+const help = `Show what a Terraform or OpenTofu plan does to the wallet.
 
-Says what a plan does to the wallet. PLAN.json is what "terraform show -json" or
-"tofu show -json" prints of it; - reads it from standard input. It needs neither
-a key nor the network.
+Usage:
+  vcard statement [flags] PLAN.json
 
-  -format text       or markdown, for a pull request, or json, for policies
+PLAN.json is the output of "terraform show -json" or "tofu show -json"; - reads it from
+standard input. No API key and no network are needed.
 
-Rules, which end with the status 3 and a reason when the plan breaks them:
+Examples:
+  terraform plan -out=plan && terraform show -json plan | vcard statement -
+  vcard statement --format markdown plan.json > comment.md
+  vcard statement --only top_up --max-net 500 --no-unknown plan.json
 
-  -max-net 500       what the wallet may pay, in USD
-  -max-card 200      what one card may get, in USD
-  -only top_up,...   what may be done: %s
-  -no-unknown        nothing may be left to find out during apply
-  -no-unmanaged      no live card that is not in this state may have the label of
-                     one of its cards, or a generated one of its label_prefix;
-                     needs an unfiltered data "vcard_cards"
+Flags:
+%s
+ACTION is one of %s.
 
-Statuses: 0 for a statement, 1 when the input is not a plan, 2 for wrong flags,
-3 for a plan that breaks a rule.
+Exit status:
+  0  the plan breaks no rule
+  1  the input is not a plan
+  2  invalid flags or arguments
+  3  the plan breaks a rule; standard error says which
 `
+
+const (
+	formatText     = "text"
+	formatMarkdown = "markdown"
+	formatJSON     = "json"
+)
 
 type settings struct {
 	format string
@@ -49,18 +57,24 @@ type settings struct {
 	file   string
 }
 
-// Main prints the statement of a plan, by the arguments of the sub-command, and returns the exit code.
+// Main prints the statement of a plan and returns the exit status. args follow the name of
+// the command.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	complain := func(format string, args ...any) {
 		_, _ = fmt.Fprintln(stderr, inline("statement: "+fmt.Sprintf(format, args...)))
 	}
-	s, err := parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		_, _ = fmt.Fprintf(stdout, usage, join(actions()))
+	var s settings
+	flags := s.flags()
+	err := flags.Parse(args)
+	if errors.Is(err, pflag.ErrHelp) {
+		_, _ = fmt.Fprintf(stdout, help, flags.FlagUsages(), strings.Join(actionNames(), ", "))
 		return exitOK
-	case err != nil:
-		complain("%v. Run with -help for the flags.", err)
+	}
+	if err == nil {
+		err = s.complete(flags.Args())
+	}
+	if err != nil {
+		complain("%v. Run \"vcard statement --help\" for usage.", withDashes(err))
 		return exitUsage
 	}
 	plan, err := s.read(stdin)
@@ -73,17 +87,14 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		complain("%s: %v", s.file, err)
 		return exitFailed
 	}
-	code := exitOK
 	s.rules.Apply(statement, plan)
-	if err := statement.write(stdout, s.format); err != nil {
-		complain("%s: %v", s.file, err)
-		code = exitFailed
-	} else if len(statement.Violations) > 0 {
-		code = exitRefused
+	writeErr := statement.write(stdout, s.format)
+	if writeErr != nil {
+		complain("%s: %v", s.file, writeErr)
 	}
 	for i, violation := range statement.Violations {
 		if i == mostBullets {
-			complain("refused: and for %d reasons more, which -format json lists", len(statement.Violations)-i)
+			complain("refused: and for %d more reasons, which --format json lists", len(statement.Violations)-i)
 			break
 		}
 		complain("refused: %s", violation)
@@ -91,48 +102,78 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if statement.Remedy != "" {
 		_, _ = fmt.Fprint(stderr, "statement: ", printable(statement.Remedy))
 	}
-	return code
+	if writeErr != nil {
+		return exitFailed
+	}
+	if len(statement.Violations) > 0 {
+		return exitRefused
+	}
+	return exitOK
 }
 
-func parse(args []string) (s settings, err error) {
-	flags := flag.NewFlagSet("statement", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.StringVar(&s.format, "format", "text", "")
-	flags.BoolVar(&s.rules.NoUnknown, "no-unknown", false, "")
-	flags.BoolVar(&s.rules.NoUnmanaged, "no-unmanaged", false, "")
-	flags.Func("max-net", "", atMost(&s.rules.MaxNet))
-	flags.Func("max-card", "", atMost(&s.rules.MaxCard))
-	flags.Func("only", "", func(text string) error {
-		for word := range strings.SplitSeq(text, ",") {
-			if !slices.Contains(actions(), Action(word)) {
-				return fmt.Errorf("the words are %s", join(actions()))
-			}
-			s.rules.Only = append(s.rules.Only, Action(word))
+func (s *settings) flags() *pflag.FlagSet {
+	flags := pflag.NewFlagSet("statement", pflag.ContinueOnError)
+	flags.SortFlags = false
+	flags.Usage = func() {}
+	flags.StringVar(&s.format, "format", formatText, "`FORMAT` of the statement: text, markdown for a pull request, or json for policies")
+	flags.Func("max-net", "refuse a plan that may take more `USD` than this from the wallet", parseAmount(&s.rules.MaxNet))
+	flags.Func("max-card", "refuse a plan that may load more `USD` than this onto one card", parseAmount(&s.rules.MaxCard))
+	flags.Func("only", "refuse a plan that does anything except `ACTION`, or one of several, separated by commas", s.addActions)
+	flags.BoolVar(&s.rules.NoUnknown, "no-unknown", false, "refuse a plan whose effect on the wallet is known only during apply")
+	flags.BoolVar(&s.rules.NoUnmanaged, "no-unmanaged", false,
+		"refuse a plan while a live card that is not in this state has the label of one of its cards,\n"+
+			"or a generated label with its label_prefix; needs an unfiltered data \"vcard_cards\"")
+	return flags
+}
+
+// complete checks what the flags themselves do not.
+func (s *settings) complete(args []string) error {
+	if !slices.Contains([]string{formatText, formatMarkdown, formatJSON}, s.format) {
+		return fmt.Errorf("--format %q: must be text, markdown or json", s.format)
+	}
+	if len(args) != 1 {
+		return fmt.Errorf("expected one PLAN.json, got %d", len(args))
+	}
+	s.file = args[0]
+	return nil
+}
+
+func (s *settings) addActions(list string) error {
+	for word := range strings.SplitSeq(list, ",") {
+		if !slices.Contains(actions(), Action(word)) {
+			return fmt.Errorf("must be one or more of %s", join(actions()))
 		}
-		return nil
-	})
-	if err := flags.Parse(args); err != nil {
-		return s, err
+		s.rules.Only = append(s.rules.Only, Action(word))
 	}
-	s.file = flags.Arg(0)
-	switch {
-	case !slices.Contains([]string{"text", "markdown", "json"}, s.format):
-		return s, fmt.Errorf("-format %q: want text, markdown or json", s.format)
-	case flags.NArg() != 1:
-		return s, fmt.Errorf("want one PLAN.json after the flags, got %d", flags.NArg())
-	}
-	return s, nil
+	return nil
 }
 
-func atMost(into **usd.Amount) func(string) error {
+func actionNames() []string {
+	var names []string
+	for _, action := range actions() {
+		names = append(names, string(action))
+	}
+	return names
+}
+
+// parseAmount returns the parser of a flag that sets an amount.
+func parseAmount(target **usd.Amount) func(string) error {
 	return func(text string) error {
 		amount, err := usd.Parse(text)
 		if err != nil || amount < 0 {
-			return errors.New("want USD with at most two decimals, not negative")
+			return errors.New("must be USD with at most two decimals, not negative")
 		}
-		*into = &amount
+		*target = &amount
 		return nil
 	}
+}
+
+// withDashes explains what pflag says of a long flag with a single dash.
+func withDashes(err error) error {
+	if strings.HasPrefix(err.Error(), "unknown shorthand flag") {
+		return errors.New("flags start with two dashes: --format json")
+	}
+	return err
 }
 
 func (s *settings) read(stdin io.Reader) (*Plan, error) {
@@ -144,8 +185,9 @@ func (s *settings) read(stdin io.Reader) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot be opened: %w", errors.Unwrap(err))
 	}
-	defer func() { _ = file.Close() }() // it was only read
-	if info, err := file.Stat(); err == nil && info.Size() > maxSize {
+	defer file.Close()
+	info, err := file.Stat()
+	if err == nil && info.Size() > maxSize {
 		return nil, errLarge
 	}
 	return ReadPlan(file)
@@ -153,15 +195,16 @@ func (s *settings) read(stdin io.Reader) (*Plan, error) {
 
 func (s *Statement) write(w io.Writer, format string) error {
 	switch format {
-	case "json":
+	case formatJSON:
 		text, err := json.MarshalIndent(s, "", "  ")
 		if err != nil {
 			return err
 		}
 		_, err = io.WriteString(w, escaped(string(text))+"\n")
 		return err
-	case "markdown":
+	case formatMarkdown:
 		return s.WriteMarkdown(w)
+	default:
+		return s.WriteText(w)
 	}
-	return s.WriteText(w)
 }

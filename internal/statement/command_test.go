@@ -100,7 +100,7 @@ func TestInputIsNotAPlan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			code, stdout, stderr := state(t, test.text, "-max-net", "0")
+			code, stdout, stderr := state(t, test.text, "--max-net", "0")
 			if code != 1 || stdout != "" || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "planted") || strings.Count(stderr, "\n") != 1 {
 				t.Errorf("ended with %d, printed %q and said %q, want %q", code, stdout, stderr, test.want)
 			}
@@ -150,18 +150,20 @@ func TestFlags(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"-help"}, 0, ""},
-		{nil, 2, "want one PLAN.json after the flags, got 0"},
+		{[]string{"--help"}, 0, ""},
+		{[]string{"-h"}, 0, ""},
+		{nil, 2, "expected one PLAN.json, got 0"},
 		{[]string{"a", "b"}, 2, "got 2"},
-		{[]string{"-format", "xml", "-"}, 2, `-format "xml"`},
-		{[]string{"-max-net", "1.001", "-"}, 2, "want USD with at most two decimals, not negative"},
-		{[]string{"-max-card", "-1", "-"}, 2, "want USD"},
-		{[]string{"-only", "top-up", "-"}, 2, "the words are issue,replace,"},
-		{[]string{"-fast", "-"}, 2, "-fast"},
+		{[]string{"--format", "xml", "-"}, 2, `--format "xml"`},
+		{[]string{"--max-net", "1.001", "-"}, 2, "must be USD with at most two decimals, not negative"},
+		{[]string{"--max-card", "-1", "-"}, 2, "must be USD"},
+		{[]string{"--only", "top-up", "-"}, 2, "must be one or more of issue,replace,"},
+		{[]string{"--fast", "-"}, 2, "unknown flag: --fast"},
+		{[]string{"-format", "json", "-"}, 2, "flags start with two dashes"},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := statement.Main(test.args, strings.NewReader(""), &stdout, &stderr)
-		if code != test.code || !strings.Contains(stderr.String(), test.want) || (code == 0) != strings.Contains(stdout.String(), "-no-unmanaged") {
+		if code != test.code || !strings.Contains(stderr.String(), test.want) || (code == 0) != strings.Contains(stdout.String(), "--no-unmanaged") {
 			t.Errorf("%v ended with %d and said %q", test.args, code, stderr.String())
 		}
 	}
@@ -182,62 +184,62 @@ func TestRules(t *testing.T) {
 		flags string
 		want  string // "" for a plan that keeps to the rule
 	}{
-		{spends, "-max-net 70", ""},
-		{spends, "-max-net 69.99", "-max-net 69.99: the wallet pays 70.00"},
-		{unknown, "-max-net 1000", "-max-net 1000.00: the wallet may pay more for vcard_card.a, which is known only during apply"},
-		{everything, "-max-net 0", ""},
-		{unloaded, "-max-net 1000", "may pay more for vcard_card.new"},
-		{unloaded, "-max-card 1000", "vcard_card.new may get more"},
-		{updates(held, held, `"topped_up":true`), "-max-net 1000", "may pay more for vcard_card.a"},
+		{spends, "--max-net 70", ""},
+		{spends, "--max-net 69.99", "--max-net 69.99: the wallet pays 70.00"},
+		{unknown, "--max-net 1000", "--max-net 1000.00: the wallet may pay more for vcard_card.a, which is known only during apply"},
+		{everything, "--max-net 0", ""},
+		{unloaded, "--max-net 1000", "may pay more for vcard_card.new"},
+		{unloaded, "--max-card 1000", "vcard_card.new may get more"},
+		{updates(held, held, `"topped_up":true`), "--max-net 1000", "may pay more for vcard_card.a"},
 		{planWith("", `,"complete":false`), "", ""},
-		{planWith("", `,"complete":false`), "-max-net 0", "a rule needs the whole plan: the plan is of a part"},
-		{planWith("", `,"complete":false`), "-max-card 0", "a rule needs the whole plan: the plan is of a part"},
-		{planWith("", `,"complete":false`), "-only top_up", "a rule needs the whole plan: the plan is of a part"},
-		{planWith("", `,"complete":false`), "-no-unmanaged", "a rule needs the whole plan: the plan is of a part"},
+		{planWith("", `,"complete":false`), "--max-net 0", "a rule needs the whole plan: the plan is of a part"},
+		{planWith("", `,"complete":false`), "--max-card 0", "a rule needs the whole plan: the plan is of a part"},
+		{planWith("", `,"complete":false`), "--only top_up", "a rule needs the whole plan: the plan is of a part"},
+		{planWith("", `,"complete":false`), "--no-unmanaged", "a rule needs the whole plan: the plan is of a part"},
 		{
-			planWith("", `,"deferred_changes":[{"resource_change":`+issue+"}]"), "-max-net 0",
+			planWith("", `,"deferred_changes":[{"resource_change":`+issue+"}]"), "--max-net 0",
 			"a rule needs the whole plan: vcard_card.new: is left to a later plan",
 		},
-		{planWith("", `,"errored":true`), "-no-unknown", "a rule needs the whole plan: the plan failed"},
-		{does(`"delete"`, held, ""), "-max-net 0", ""},
-		{spends, "-max-card 70", ""},
-		{spends, "-max-card 69.99", "-max-card 69.99: vcard_card.a gets 70.00"},
-		{issues, "-max-card 150.50", ""},
-		{issues, "-max-card 150.49", "-max-card 150.49: vcard_card.new gets 150.50"},
-		{unknown, "-max-card 1000", "vcard_card.a may get more"},
-		{invoke("vcard_card_fund", "", `"amount":true`), "-max-card 5", "may get more"},
-		{everything, "-max-card 5", ""},
-		{spends, "-only fund,top_up", ""},
-		{spends, "-only top_up", "-only top_up: the plan would fund vcard_card.a"},
-		{unknown, "-only fund", "the plan would withdraw vcard_card.a"},
-		{issues, "-only top_up,withdraw", "-only top_up,withdraw: the plan would issue vcard_card.new"},
-		{updates(held, with("top_up", `{"below":90}`, "topped_up", "9"), ""), "-only top_up", "the plan would configure vcard_card.a"},
+		{planWith("", `,"errored":true`), "--no-unknown", "a rule needs the whole plan: the plan failed"},
+		{does(`"delete"`, held, ""), "--max-net 0", ""},
+		{spends, "--max-card 70", ""},
+		{spends, "--max-card 69.99", "--max-card 69.99: vcard_card.a gets 70.00"},
+		{issues, "--max-card 150.50", ""},
+		{issues, "--max-card 150.49", "--max-card 150.49: vcard_card.new gets 150.50"},
+		{unknown, "--max-card 1000", "vcard_card.a may get more"},
+		{invoke("vcard_card_fund", "", `"amount":true`), "--max-card 5", "may get more"},
+		{everything, "--max-card 5", ""},
+		{spends, "--only fund,top_up", ""},
+		{spends, "--only top_up", "--only top_up: the plan would fund vcard_card.a"},
+		{unknown, "--only fund", "the plan would withdraw vcard_card.a"},
+		{issues, "--only top_up,withdraw", "--only top_up,withdraw: the plan would issue vcard_card.new"},
+		{updates(held, with("top_up", `{"below":90}`, "topped_up", "9"), ""), "--only top_up", "the plan would configure vcard_card.a"},
 		{
 			planWith(`{"address":"vcard_webhook.a","mode":"managed","type":"vcard_webhook","change":{"actions":["create"]}}`),
-			"-only top_up", "the plan would change vcard_webhook.a",
+			"--only top_up", "the plan would change vcard_webhook.a",
 		},
-		{spends, "-no-unknown", ""},
-		{unknown, "-no-unknown", "-no-unknown: vcard_card.a: amount is known only during apply"},
-		{everything, "-no-unknown", "withdraws all that the card holds"},
-		{acts(update(held, with("amount", "120"), ""), `,"card_id":"card_1"`, ""), "-max-card 70", ""},
+		{spends, "--no-unknown", ""},
+		{unknown, "--no-unknown", "--no-unknown: vcard_card.a: amount is known only during apply"},
+		{everything, "--no-unknown", "withdraws all that the card holds"},
+		{acts(update(held, with("amount", "120"), ""), `,"card_id":"card_1"`, ""), "--max-card 70", ""},
 		{
 			acts(update(held, with("amount", "120"), ""), `,"card_id":"card_1"`, `},"config_sensitive":{"card_id":true`),
-			"-max-card 69.99", ": vcard_card.a gets 70.00",
+			"--max-card 69.99", ": vcard_card.a gets 70.00",
 		},
-		{acts(update(held, with("amount", "120"), ""), `,"card_id":"card_2"`, ""), "-max-card 49.99", ": card_2 gets 50.00"},
-		{acts(issue, "", `"card_id":true`), "-max-card 200.50", ""},
+		{acts(update(held, with("amount", "120"), ""), `,"card_id":"card_2"`, ""), "--max-card 49.99", ": card_2 gets 50.00"},
+		{acts(issue, "", `"card_id":true`), "--max-card 200.50", ""},
 		{
-			acts(issue, "", `"card_id":true`), "-max-card 200.49",
+			acts(issue, "", `"card_id":true`), "--max-card 200.49",
 			"vcard_card.new gets 150.50, and may get 50.00 by actions on cards that are known only during apply",
 		},
-		{acts("", "", `"card_id":true`), "-max-card 49.99", "one card may get 50.00 by actions"},
-		{acts(update(held, with("amount", "100.01"), ""), "", `"card_id":true`), "-max-card 50", "vcard_card.a gets 0.01, and may get 50.00 by"},
-		{invoke("x_y", "", ""), "-only top_up", "the plan would change module.m.action.x_y.x"},
+		{acts("", "", `"card_id":true`), "--max-card 49.99", "one card may get 50.00 by actions"},
+		{acts(update(held, with("amount", "100.01"), ""), "", `"card_id":true`), "--max-card 50", "vcard_card.a gets 0.01, and may get 50.00 by"},
+		{invoke("x_y", "", ""), "--only top_up", "the plan would change module.m.action.x_y.x"},
 		{
 			planWith(strings.Replace(update(held, held, ""), `"after_unknown":{}`, `"after_unknown":true`, 1)),
-			"-max-net 1000", "may pay more for vcard_card.a",
+			"--max-net 1000", "may pay more for vcard_card.a",
 		},
-		{unknown, "-max-net 500 -max-card 500 -only fund,withdraw", "vcard_card.a may get more"},
+		{unknown, "--max-net 500 --max-card 500 --only fund,withdraw", "vcard_card.a may get more"},
 	} {
 		code, _, stderr := state(t, test.plan, strings.Fields(test.flags)...)
 		lines := strings.SplitAfter(stderr, "\n")
@@ -334,7 +336,7 @@ func TestUnmanaged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			code, _, stderr := state(t, test.plan, "-no-unmanaged")
+			code, _, stderr := state(t, test.plan, "--no-unmanaged")
 			if code != test.code || !strings.Contains(stderr, test.want) {
 				t.Errorf("ended with %d and said %q, want %d and %q", code, stderr, test.code, test.want)
 			}
@@ -363,17 +365,17 @@ func TestMarkdown(t *testing.T) {
 	for i := range 2000 {
 		changes = append(changes, change(fmt.Sprintf(`vcard_card.c["%d|@everyone <b>"]`, i), `"create"`, "", created, "", ""))
 	}
-	code, got, stderr := state(t, planWith(strings.Join(changes, ",")), "-format", "markdown", "-max-card", "1")
+	code, got, stderr := state(t, planWith(strings.Join(changes, ",")), "--format", "markdown", "--max-card", "1")
 	if code != 3 || strings.Count(stderr, "\n") != 21 {
 		t.Errorf("ended with %d and %d lines", code, strings.Count(stderr, "\n"))
 	}
 	sandboxtest.Says(t, "the comment", got,
 		"### Cards: The wallet pays 303000.00 USD.\n", "**Refused (2000):**", "- and 1980 more", "| loads of new cards | -301000.00 |",
-		"&#124;&#64;everyone &#60;b&#62;", ": `-format text` lists them.")
+		"&#124;&#64;everyone &#60;b&#62;", ": `--format text` lists them.")
 	if len(got) > 60_000 || strings.Contains(got, "<b>") {
 		t.Errorf("is %d bytes long, or holds markup", len(got))
 	}
-	if _, got, _ = state(t, planWith(changes[0]), "-format", "markdown"); !strings.Contains(got, "\n| USD | action | card | details |\n") || !strings.Contains(got, "</code><br><code>") {
+	if _, got, _ = state(t, planWith(changes[0]), "--format", "markdown"); !strings.Contains(got, "\n| USD | action | card | details |\n") || !strings.Contains(got, "</code><br><code>") {
 		t.Errorf("one card has no table:\n%s", got)
 	}
 }
@@ -387,9 +389,9 @@ func TestForeignText(t *testing.T) {
 		change("vcard_card.EVIL", `"create"`, "", `"label":"EVIL","issuance_fee":1,"metadata":{"team":"EVIL"}`, `"amount":true`, ""),
 		strings.Replace(change("x.EVIL", `"create"`, "", created, "", ""), `"vcard_card"`, `"x"`, 1),
 	}, ",")), `EVIL`, strings.Trim(string(written), `"`))
-	flags := []string{"-max-card", "1", "-only", "fund", "-no-unknown"}
+	flags := []string{"--max-card", "1", "--only", "fund", "--no-unknown"}
 	_, plain, stderr := state(t, text, flags...)
-	code, markdown, _ := state(t, text, append(flags, "-format", "markdown")...)
+	code, markdown, _ := state(t, text, append(flags, "--format", "markdown")...)
 	if code != 3 || strings.Count(stderr, "\n") != 4 {
 		t.Errorf("ended with %d and said %q", code, stderr)
 	}
@@ -400,7 +402,7 @@ func TestForeignText(t *testing.T) {
 			}
 		}
 	}
-	_, printed, _ := state(t, text, "-format", "json")
+	_, printed, _ := state(t, text, "--format", "json")
 	var parsed statement.Statement
 	if err := json.Unmarshal([]byte(printed), &parsed); err != nil || parsed.Cards[0].Label != evil {
 		t.Errorf("JSON has the label %q: %v", parsed.Cards[0].Label, err)
@@ -423,7 +425,7 @@ func FuzzReadPlan(f *testing.F) {
 	f.Add(`{"format_version":"1.2","planned_values":null,"resource_changes":[null,{"mode":"managed","type":"vcard_card","change":{"before":1}}],"prior_state":{"format_version":"1.0","values":null}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, format := range []string{"text", "markdown", "json"} {
-			if code, _, _ := state(t, text, "-format", format, "-no-unmanaged", "-max-net", "1"); code == 2 {
+			if code, _, _ := state(t, text, "--format", format, "--no-unmanaged", "--max-net", "1"); code == 2 {
 				t.Error("the flags are wrong")
 			}
 		}

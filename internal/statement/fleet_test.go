@@ -47,5 +47,5 @@ func largeStatement(t testing.TB) *exec.Cmd {
 	if err := os.WriteFile(file, []byte(fleetPlan(10_000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return exec.CommandContext(t.Context(), sandboxtest.Program(t), "statement", "-format", "json", "-max-net", "500000", "-no-unmanaged", file)
+	return exec.CommandContext(t.Context(), sandboxtest.Vcard(t), "statement", "--format", "json", "--max-net", "500000", "--no-unmanaged", file)
 }

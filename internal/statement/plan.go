@@ -242,6 +242,8 @@ type prior struct {
 	cards map[object]*stateResource
 	byID  map[string]stateResource
 	lists []*stateResource // the data sources vcard_cards
+	// wallets are the data sources vcard_wallet_balance.
+	wallets []*stateResource
 }
 
 // object is one object of a state: a resource instance, or with a key a deposed one.
@@ -264,6 +266,8 @@ func (p *prior) add(module module) {
 			}
 		case r.Mode == tfjson.DataResourceMode && r.Type == "vcard_cards":
 			p.lists = append(p.lists, r)
+		case isWallet(r):
+			p.wallets = append(p.wallets, r)
 		}
 	}
 	for _, child := range module.Children {

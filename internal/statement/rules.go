@@ -46,7 +46,7 @@ func (r Rules) Apply(s *Statement, plan *Plan) {
 		case unknown.isMissing && isAny:
 			violated("a rule needs the whole plan: %s", unknown)
 		case r.NoUnknown:
-			violated("-no-unknown: %s", unknown)
+			violated("--no-unknown: %s", unknown)
 		}
 	}
 	if r.MaxNet != nil {
@@ -67,9 +67,9 @@ func (r Rules) checkNet(s *Statement, violated func(string, ...any)) {
 	mayTake := slices.IndexFunc(s.Cards, func(card Card) bool { return card.mayTake })
 	switch {
 	case -s.Wallet.Net > *r.MaxNet:
-		violated("-max-net %s: the wallet pays %s", *r.MaxNet, -s.Wallet.Net)
+		violated("--max-net %s: the wallet pays %s", *r.MaxNet, -s.Wallet.Net)
 	case mayTake >= 0:
-		violated("-max-net %s: the wallet may pay more for %s, which is known only during apply", *r.MaxNet, s.Cards[mayTake].Address)
+		violated("--max-net %s: the wallet may pay more for %s, which is known only during apply", *r.MaxNet, s.Cards[mayTake].Address)
 	}
 }
 
@@ -86,13 +86,13 @@ func (r Rules) checkCards(s *Statement, violated func(string, ...any)) {
 		delete(sums, card.key)
 		switch {
 		case card.mayTake:
-			violated("-max-card %s: %s may get more, which is known only during apply", *r.MaxCard, card.Address)
+			violated("--max-card %s: %s may get more, which is known only during apply", *r.MaxCard, card.Address)
 		case isNext && sum > *r.MaxCard && card.key == "":
-			violated("-max-card %s: one card may get %s by actions on cards that are known only during apply", *r.MaxCard, sum)
+			violated("--max-card %s: one card may get %s by actions on cards that are known only during apply", *r.MaxCard, sum)
 		case isNext && sum > *r.MaxCard:
-			violated("-max-card %s: %s gets %s", *r.MaxCard, card.holder, sum)
+			violated("--max-card %s: %s gets %s", *r.MaxCard, card.holder, sum)
 		case isNext && card.key != "" && sum > 0 && sum+toAny > *r.MaxCard:
-			violated("-max-card %s: %s gets %s, and may get %s by actions on cards that are known only during apply", *r.MaxCard, card.holder, sum, toAny)
+			violated("--max-card %s: %s gets %s, and may get %s by actions on cards that are known only during apply", *r.MaxCard, card.holder, sum, toAny)
 		}
 	}
 }
@@ -102,12 +102,12 @@ func (r Rules) checkOnly(s *Statement, violated func(string, ...any)) {
 	for _, card := range s.Cards {
 		for _, action := range card.Actions {
 			if !slices.Contains(r.Only, action) {
-				violated("-only %s: the plan would %s %s", only, action, card.Address)
+				violated("--only %s: the plan would %s %s", only, action, card.Address)
 			}
 		}
 	}
 	for _, address := range s.Others {
-		violated("-only %s: the plan would change %s", only, address)
+		violated("--only %s: the plan would change %s", only, address)
 	}
 }
 
@@ -160,7 +160,7 @@ func checkUnmanaged(s *Statement, plan *Plan, violated func(string, ...any)) {
 			label = canonical(label)
 			mine.labelled[label] = append(mine.labelled[label], card)
 		case card.isFree && isOfObjects(configured.Expressions["label"]):
-			violated("-no-unmanaged: %s: its label is known only during apply", c.Address)
+			violated("--no-unmanaged: %s: its label is known only during apply", c.Address)
 		case card.isFree:
 			mine.unlabelled = append(mine.unlabelled, card)
 		}
@@ -187,11 +187,11 @@ func checkUnmanaged(s *Statement, plan *Plan, violated func(string, ...any)) {
 		prefix, isKnown := plan.labelPrefix(key)
 		switch {
 		case !mine.isRead:
-			violated("-no-unmanaged: the plan has not read all live cards of the account")
+			violated("--no-unmanaged: the plan has not read all live cards of the account")
 			s.Remedy = readAll
 			continue
 		case !isKnown:
-			violated("-no-unmanaged: the plan does not tell label_prefix of the provider; write it as a text, without variables")
+			violated("--no-unmanaged: the plan does not tell label_prefix of the provider; write it as a text, without variables")
 			continue
 		}
 		form := regexp.MustCompile("^" + regexp.QuoteMeta(prefix) + `\d{8}-[a-z2-7]{20}$`)
@@ -200,9 +200,9 @@ func checkUnmanaged(s *Statement, plan *Plan, violated func(string, ...any)) {
 			alike := mine.labelled[canonical(label)]
 			switch {
 			case label != "" && len(alike) > 0:
-				violated("-no-unmanaged: %s: the live card %s has its label, %q, and is not in this state", alike[0].address, id, alike[0].values.text("label"))
+				violated("--no-unmanaged: %s: the live card %s has its label, %q, and is not in this state", alike[0].address, id, alike[0].values.text("label"))
 			case form.MatchString(label):
-				violated("-no-unmanaged: the live card %s has a label that was generated, %q, and is not in this state", id, label)
+				violated("--no-unmanaged: the live card %s has a label that was generated, %q, and is not in this state", id, label)
 				byDefault = byDefault || prefix == defaultLabelPrefix
 			default:
 				continue

@@ -34,16 +34,18 @@ func actions() []Action {
 type Statement struct {
 	FormatVersion string `json:"format_version"`
 	// Complete says that the plan does this and nothing else: Unknown is empty.
-	Complete bool      `json:"complete"`
-	Wallet   Sums      `json:"wallet"`
-	Unknown  []Unknown `json:"unknown"`
+	Complete bool `json:"complete"`
+	Wallet   Sums `json:"wallet"`
+	// Balance is what the wallet holds, if the plan read it.
+	Balance *Balance  `json:"balance,omitempty"`
+	Unknown []Unknown `json:"unknown"`
 	// Notes are what cards hold that Terraform knows nothing of, where it stops nothing.
 	Notes []Unknown `json:"notes"`
 	Cards []Card    `json:"cards"`
 	// Others are the addresses of what the plan changes or invokes besides cards.
 	Others     []string `json:"others"`
 	Violations []string `json:"violations,omitempty"`
-	// Remedy says what to add to the configuration for -no-unmanaged.
+	// Remedy says what to add to the configuration for --no-unmanaged.
 	Remedy string `json:"-"`
 }
 

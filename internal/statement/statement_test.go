@@ -1,6 +1,7 @@
 package statement_test
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -325,6 +326,46 @@ func TestSums(t *testing.T) {
 	}
 }
 
+// What the wallet holds, and will hold, is shown if the plan read it and has one account.
+func TestBalance(t *testing.T) {
+	t.Parallel()
+	wallet := func(balance string) string {
+		return `{"address":"data.vcard_wallet_balance.now","mode":"data","type":"vcard_wallet_balance","name":"now","values":{"balance":` + balance + `}}`
+	}
+	configured := func(providers string) string { return `,"configuration":{"provider_config":{` + providers + `}}` }
+	const one, other = `"vcard":{"name":"vcard"}`, `"vcard.eu":{"name":"vcard","alias":"eu"}`
+	issues := change("vcard_card.a", `"create"`, "", created, "", "")
+	readLater := `{"address":"data.vcard_wallet_balance.now","mode":"data","type":"vcard_wallet_balance","name":"now","change":{"actions":["read"],"before":null,"after":{},"after_unknown":{"balance":true}}}`
+	for _, test := range []struct{ name, plan, want string }{
+		{"before and after", planWith(issues, priorState(wallet("1000"))), "  net                         -151.50\n  wallet holds                1000.00\n  wallet will hold             848.50\n\n"},
+		{"one account", planWith(issues, priorState(wallet("1000")), configured(one)), "  wallet will hold             848.50\n"},
+		{"too little", planWith(issues, priorState(wallet("100.25")), configured(one)), "  wallet holds                 100.25\n  wallet will hold             -51.25\n"},
+		{"about", does(`"delete"`, held, "", priorState(wallet("1000")+","+stateCard("vcard_card.a", held, ""))), "  wallet will hold, about     1080.00\n"},
+		{"something unknown", planWith(change("vcard_card.a", `"create"`, "", `"label":"new","issuance_fee":1,"topped_up":0`, `"amount":true`, ""), priorState(wallet("1000"))), "  wallet holds                1000.00\n\n"},
+		{"two accounts", planWith(issues, priorState(wallet("1000")), configured(one+","+other)), ""},
+		{"two wallets", planWith(issues, priorState(wallet("1000")+","+wallet("2000"))), ""},
+		{"read during apply", planWith(issues+","+readLater, priorState(wallet("1000"))), ""},
+		{"not read", planWith(issues), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := read(t, test.plan)
+			var text, comment strings.Builder
+			if err := errors.Join(s.WriteText(&text), s.WriteMarkdown(&comment)); err != nil {
+				t.Fatal(err)
+			}
+			for _, written := range []string{text.String(), comment.String()} {
+				if shown := strings.Contains(written, "wallet holds"); shown != (test.want != "") {
+					t.Errorf("shows what the wallet holds: %t\n%s", shown, written)
+				}
+			}
+			if !strings.Contains(text.String(), test.want) {
+				t.Errorf("got\n%s\nwant\n%s", text.String(), test.want)
+			}
+		})
+	}
+}
+
 // What a plan marks as sensitive is in no output.
 func TestSensitive(t *testing.T) {
 	t.Parallel()
@@ -354,7 +395,7 @@ func TestSamples(t *testing.T) {
 			})
 			for flag, form := range map[string]string{"text": ".txt", "markdown": ".comment.txt", "json": ".statement.json"} {
 				want := sandboxtest.File(t, strings.TrimSuffix(plan, ".plan.json")+form)
-				_, got, _ := state(t, text, "-format", flag)
+				_, got, _ := state(t, text, "--format", flag)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Error(diff)
 				}
@@ -387,8 +428,9 @@ func TestPublishedSchema(t *testing.T) {
 			change("vcard_card.b", `"update"`, held, with("frozen", "true"), `"amount":true`, ""),
 		}, ",")),
 		invoke("vcard_card_withdraw", `"card_id":"card_1"`, ""),
+		planWith("", priorState(`{"address":"data.vcard_wallet_balance.now","mode":"data","type":"vcard_wallet_balance","name":"now","values":{"balance":10}}`)),
 	} {
-		_, stdout, _ := state(t, plan, "-format", "json", "-max-card", "0", "-no-unknown")
+		_, stdout, _ := state(t, plan, "--format", "json", "--max-card", "0", "--no-unknown")
 		printed, err := jsonschema.UnmarshalJSON(strings.NewReader(stdout))
 		if err != nil {
 			t.Fatal(err)

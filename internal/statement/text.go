@@ -175,6 +175,9 @@ func (s *Statement) WriteText(w io.Writer) error {
 	for _, part := range s.Wallet.parts() {
 		b.WriteString(part.line("  %-20s %14s\n"))
 	}
+	for _, balance := range s.balanceLines() {
+		fmt.Fprintf(&b, "  %-23s %11s\n", balance[0], balance[1])
+	}
 	fmt.Fprintf(&b, "\n%s\n", s.counts())
 	widest := 0
 	for _, card := range s.Cards {
@@ -190,7 +193,7 @@ func (s *Statement) WriteText(w io.Writer) error {
 	list("Not known yet", texts(s.Unknown))
 	notes := texts(s.Notes)
 	if more := len(notes) - mostBullets; more > 0 {
-		notes = append(notes[:mostBullets], fmt.Sprintf("and %d more, which -format json lists", more))
+		notes = append(notes[:mostBullets], fmt.Sprintf("and %d more, which --format json lists", more))
 	}
 	list("Worth a look", notes)
 	list("Changes besides cards", s.Others)
@@ -218,6 +221,9 @@ func (s *Statement) WriteMarkdown(w io.Writer) error {
 	for _, part := range s.Wallet.parts() {
 		b.WriteString(part.line("| %s | %s |\n"))
 	}
+	for _, balance := range s.balanceLines() {
+		fmt.Fprintf(&b, "| %s | %s |\n", balance[0], balance[1])
+	}
 	fmt.Fprintf(&b, "\n%s\n", s.counts())
 	bullets(&b, "Not known yet", texts(s.Unknown))
 	bullets(&b, "Worth a look", texts(s.Notes))
@@ -242,7 +248,7 @@ func (s *Statement) table(b *strings.Builder) {
 			for _, left := range s.Cards[i:] {
 				sum += left.Wallet
 			}
-			fmt.Fprintf(b, "\nAnd %d more, together %s USD: `-format text` lists them.\n", len(s.Cards)-i, signed(sum))
+			fmt.Fprintf(b, "\nAnd %d more, together %s USD: `--format text` lists them.\n", len(s.Cards)-i, signed(sum))
 			return
 		}
 		b.WriteString(row)

@@ -12,7 +12,10 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
+
+func TestMain(m *testing.M) { sandboxtest.Run(m) }
 
 // challenge is one that is pending, as the ephemeral resource shows it.
 func challenge(s *acctest.Service, card, merchant string) (id string, shown map[string]knownvalue.Check) {
@@ -65,7 +68,7 @@ func TestChallenges(t *testing.T) {
 				}
 				return statecheck.ExpectKnownValue("echo."+echo, tfjsonpath.New("data").AtMapKey(name).AtMapKey("challenges"), knownvalue.ListExact(list))
 			}
-			resource.Test(t, acctest.LifeSince(tfversion.Version1_10_0,
+			resource.Test(t, acctest.LifeSince(t, tfversion.Version1_10_0,
 				resource.TestStep{
 					Config: config + "\nresource \"echo\" \"now\" {}",
 					ConfigStateChecks: []statecheck.StateCheck{

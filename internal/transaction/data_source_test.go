@@ -34,6 +34,8 @@ type event struct {
 	CreatedAt string `json:"created_at"`
 }
 
+func TestMain(m *testing.M) { sandboxtest.Run(m) }
+
 func (e event) shown() knownvalue.Check {
 	return knownvalue.ObjectExact(map[string]knownvalue.Check{
 		"id": knownvalue.StringExact(e.ID), "card_id": knownvalue.StringExact(e.CardID), "type": knownvalue.StringExact(e.Type),
@@ -132,7 +134,7 @@ func TestTransactions(t *testing.T) {
 	} {
 		steps = append(steps, resource.TestStep{PreConfig: func() { s.AddQuirks(quirks) }, Config: config, ConfigStateChecks: checks})
 	}
-	resource.Test(t, acctest.Life(steps...))
+	resource.Test(t, acctest.Life(t, steps...))
 }
 
 // A day is that whole day, whatever the service takes a date for.
@@ -168,7 +170,7 @@ func TestDays(t *testing.T) {
 		period := map[string]any{"transaction_period": period}
 		steps = append(steps, resource.TestStep{PreConfig: func() { s.AddQuirks(period) }, Config: config, ConfigStateChecks: checks})
 	}
-	resource.Test(t, acctest.Life(steps...))
+	resource.Test(t, acctest.Life(t, steps...))
 }
 
 // Each currency has sums of its own, exact to their last decimal.
@@ -199,7 +201,7 @@ func TestSummaryByCurrency(t *testing.T) {
 	}
 	const address = "data." + typeName + ".test"
 	unread := tfjsonpath.New("transactions").AtSliceIndex(len(rows) - 1).AtMapKey("amount")
-	resource.Test(t, acctest.Life(resource.TestStep{
+	resource.Test(t, acctest.Life(t, resource.TestStep{
 		Config: s.Provider() + fmt.Sprintf("data %q \"test\" {}", typeName),
 		ConfigStateChecks: []statecheck.StateCheck{
 			acctest.Is(address, "summary", knownvalue.MapPartial(all)),

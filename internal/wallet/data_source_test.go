@@ -11,7 +11,10 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
+
+func TestMain(m *testing.M) { sandboxtest.Run(m) }
 
 func TestBalance(t *testing.T) {
 	t.Parallel()
@@ -24,7 +27,7 @@ func TestBalance(t *testing.T) {
 	is := func(field string, value knownvalue.Check) statecheck.StateCheck {
 		return acctest.Is("data.vcard_wallet_balance.now", field, value)
 	}
-	resource.Test(t, acctest.Life(
+	resource.Test(t, acctest.Life(t,
 		acctest.Fails(fmt.Sprintf("provider \"vcard\" {\n base_url = %q\n api_key = \"sk_live_unknown\"\n}\n", s.URL)+balance,
 			"Could not read the wallet balance", "The service answered 401"),
 		resource.TestStep{
@@ -79,7 +82,7 @@ func TestDepositAddresses(t *testing.T) {
 			acctest.Is(one, "addresses", knownvalue.ListExact([]knownvalue.Check{all[coin]})),
 			acctest.Is(one, "by_currency", knownvalue.MapExact(map[string]knownvalue.Check{coin: all[coin]})))
 	}
-	resource.Test(t, acctest.Life(
+	resource.Test(t, acctest.Life(t,
 		acctest.Fails(strings.Replace(s.Provider(), s.Key, "sk_live_unknown", 1)+`data "vcard_deposit_addresses" "all" {}`,
 			"Could not read the deposit addresses", "The service answered 401"),
 		acctest.Fails(s.Provider()+`data "vcard_deposit_addresses" "one" { currency = "doge" }`, `currency must be "btc", "eth"`, `or "arb", got "doge"`),

@@ -21,6 +21,8 @@ import (
 
 const address = "vcard_webhook.test"
 
+func TestMain(m *testing.M) { sandboxtest.Run(m) }
+
 func is(field string, value knownvalue.Check) statecheck.StateCheck {
 	return acctest.Is(address, field, value)
 }
@@ -59,7 +61,7 @@ func TestLife(t *testing.T) {
 			ConfigPlanChecks: does(plancheck.ResourceActionReplace), ConfigStateChecks: append(checks, another()),
 		}
 	}
-	resource.Test(t, acctest.Life(
+	resource.Test(t, acctest.Life(t,
 		resource.TestStep{
 			Config: endpoint(events),
 			ConfigPlanChecks: acctest.Before(plancheck.ExpectUnknownValue(address, tfjsonpath.New("secret")),
@@ -100,7 +102,7 @@ func TestEventsOfTheSameConfiguration(t *testing.T) {
 	receiver := sandboxtest.NewReceiver(t, nil)
 	service := sandboxtest.Start(t, acctest.InMemory(t), receiver.Trusted)
 	const ours = "a secret of our own"
-	resource.Test(t, acctest.Life(resource.TestStep{
+	resource.Test(t, acctest.Life(t, resource.TestStep{
 		Config: fmt.Sprintf(`provider "vcard" {
 			base_url = %q
 			api_key  = %q

@@ -32,13 +32,20 @@ type running struct {
 
 func runMain(t *testing.T, arguments ...string) *running {
 	t.Helper()
+	return runMainWith(t, noEnvironment, arguments...)
+}
+
+func noEnvironment(string) string { return "" }
+
+func runMainWith(t *testing.T, getenv func(string) string, arguments ...string) *running {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
 	out, in := io.Pipe()
 	log := sandboxtest.Must(os.Create(filepath.Join(t.TempDir(), "log")))
 	r := &running{stop: stop, ended: make(chan int, 1), log: log.Name()}
 	go func() {
-		r.ended <- command.Main(ctx, append([]string{"--listen", "127.0.0.1:0"}, arguments...), in, log)
+		r.ended <- command.Main(ctx, append([]string{"--listen", "127.0.0.1:0"}, arguments...), getenv, in, log)
 		_, _ = log.Close(), in.Close()
 	}()
 	address, err := process.ReadAddress(out)
@@ -70,7 +77,7 @@ func (r *running) end(want int) string {
 func refused(t *testing.T, code int, words string, arguments ...string) string {
 	t.Helper()
 	var out, log bytes.Buffer
-	if got := command.Main(t.Context(), arguments, &out, &log); got != code {
+	if got := command.Main(t.Context(), arguments, noEnvironment, &out, &log); got != code {
 		t.Errorf("%q: ended with %d, want %d: %s", arguments, got, code, log.String())
 	}
 	sandboxtest.Says(t, fmt.Sprintf("%q", arguments), log.String(), strings.Split(words, " … ")...)
@@ -103,9 +110,30 @@ func TestMainServesUntilTheContextEnds(t *testing.T) {
 			t.Errorf("the log shows the key, or every request: %s", log)
 		}
 	}
-	shown := runMain(t, "--data", ":memory:", "--api-key", "sk_live_sandbox_shown_0123456789abcdef")
-	if log := shown.end(0); !strings.Contains(log, "--api-key-file") {
-		t.Errorf("there is no warning: %s", log)
+}
+
+// The environment may have the key of a new file, and VCARD_API_KEY, a real one, is not read.
+func TestKeyFromEnvironment(t *testing.T) {
+	t.Parallel()
+	const key = "sk_live_sandbox_mine_0123456789abcdef"
+	environment := map[string]string{"VCARD_SANDBOX_API_KEY": key, "VCARD_API_KEY": "sk_live_real_0123456789abcdef"}
+	getenv := func(name string) string { return environment[name] }
+	r := runMainWith(t, getenv, "--data", ":memory:")
+	sandboxtest.Equal(t, "the key", r.Key, key)
+	if log := r.end(0); strings.Contains(log, key) {
+		t.Errorf("the log has the key: %s", log)
+	}
+	delete(environment, "VCARD_SANDBOX_API_KEY")
+	r = runMainWith(t, getenv, "--data", ":memory:")
+	if !strings.HasPrefix(r.Key, "sk_live_sandbox_") || r.Key == key {
+		t.Errorf("without the variable, the key is %s", r.Key)
+	}
+	r.end(0)
+	environment["VCARD_SANDBOX_API_KEY"] = key
+	var log bytes.Buffer
+	arguments := []string{"--data", ":memory:", "--api-key-file", "command_test.go"}
+	if code := command.Main(t.Context(), arguments, getenv, io.Discard, &log); code != 2 || !strings.Contains(log.String(), "set either --api-key-file or VCARD_SANDBOX_API_KEY, not both") {
+		t.Errorf("with both, it ended with %d: %s", code, log.String())
 	}
 }
 
@@ -167,7 +195,7 @@ func TestSnapshot(t *testing.T) {
 	} {
 		refused(t, 1, words, append([]string{"snapshot"}, arguments...)...)
 	}
-	refused(t, 2, "snapshot wants a new file", "snapshot", "--data", path)
+	refused(t, 2, "snapshot needs the name of a new file", "snapshot", "--data", path)
 	if left := sandboxtest.Must(filepath.Glob(filepath.Join(folder, "new.db*"))); len(left) > 0 {
 		t.Errorf("left are %q", left)
 	}
@@ -236,8 +264,8 @@ func TestPrivateWebhooks(t *testing.T) {
 		arguments []string
 		log       string
 	}{
-		"loopback":               {[]string{"--listen", "localhost:0"}, "the sandbox listens … an event was delivered"},
-		"every address":          {[]string{"--listen", "0.0.0.0:0"}, "others on the network … an event was not delivered"},
+		"loopback":               {[]string{"--listen", "localhost:0"}, "the sandbox is listening … an event was delivered"},
+		"every address":          {[]string{"--listen", "0.0.0.0:0"}, "other machines can reach the sandbox … an event was not delivered"},
 		"every address, allowed": {[]string{"--listen", "0.0.0.0:0", "--allow-private-webhooks"}, "an event was delivered"},
 	} {
 		r := runMain(t, append(c.arguments, "--data", ":memory:", "--webhook-ca", inbox.CAFile())...)

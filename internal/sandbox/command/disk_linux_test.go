@@ -83,7 +83,7 @@ func TestFileSizeLimit(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	limited := filepath.Join(folder, "sandbox")
-	script := fmt.Sprintf("#!/bin/sh\nulimit -f 1000 && exec %q \"$@\"\n", sandboxtest.Program(t))
+	script := fmt.Sprintf("#!/bin/sh\nulimit -f 1000 && exec %q \"$@\"\n", sandboxtest.Vcard(t))
 	sandboxtest.Must(0, os.WriteFile(limited, []byte(script), 0o700))
 	running := sandboxtest.Must(process.Start(t.Context(), limited, io.Discard, "--data", filepath.Join(folder, "s.db")))
 	t.Cleanup(func() { _ = running.Wait() })

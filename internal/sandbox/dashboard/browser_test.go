@@ -23,10 +23,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	sandboxtest.Run(m)
-	if stop := stopChromium; stop != nil {
-		stop()
-	}
+	sandboxtest.Run(m, func() {
+		if stopChromium != nil {
+			stopChromium()
+		}
+	})
 }
 
 var stopChromium func()

@@ -11,7 +11,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"html/template"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -46,8 +45,8 @@ type Dashboard struct {
 	link        string // a token
 	useLink     func(token string) bool
 	pages       []*page
-	template    func(w io.Writer, name string, data any) error // the types of this one and the next would have the linker keep all their methods
-	crossOrigin func(*http.Request) error
+	templates   *template.Template
+	crossOrigin *http.CrossOriginProtection
 	mux         *http.ServeMux
 	closing     chan struct{}
 	close       func()
@@ -61,7 +60,7 @@ func New(o Options) (*Dashboard, error) {
 	}
 	d := &Dashboard{
 		Options: o, address: address,
-		crossOrigin: http.NewCrossOriginProtection().Check, sessions: &sessions{now: o.Now, all: map[string]*session{}},
+		crossOrigin: http.NewCrossOriginProtection(), sessions: &sessions{now: o.Now, all: map[string]*session{}},
 		pages: pages(), closing: make(chan struct{}),
 	}
 	d.link, d.useLink = newLink(o.Now)
@@ -70,7 +69,7 @@ func New(o Options) (*Dashboard, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.template = templates.ExecuteTemplate
+	d.templates = templates
 	d.mux = http.NewServeMux()
 	d.mux.HandleFunc("GET /assets/{name}", serveAsset)
 	d.mux.HandleFunc("GET /login", d.showLogin)
@@ -122,7 +121,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !d.isKnown(r.Host):
 		http.Error(w, "The dashboard is not served under this name. Open "+d.address.String(), http.StatusForbidden)
-	case d.crossOrigin(r) != nil:
+	case d.crossOrigin.Check(r) != nil:
 		http.Error(w, "This form was sent from another site. Nothing was done.", http.StatusForbidden)
 	default:
 		d.mux.ServeHTTP(w, r)
@@ -225,7 +224,7 @@ func assetPath(file string) (string, error) {
 	return "/assets/" + hex.EncodeToString(hash[:8]) + "." + file, err
 }
 
-// serveAsset is what an http.FileServerFS would make the program 78 kB larger for.
+// serveAsset serves a file under the name that assetPath gives it, and under no other.
 func serveAsset(w http.ResponseWriter, r *http.Request) {
 	_, file, _ := strings.Cut(r.PathValue("name"), ".")
 	content, err := files.ReadFile("assets/" + file)

@@ -215,7 +215,7 @@ func (f *frame) Value(action, field, first string) string {
 // render writes a page as a whole. A template that fails is a bug.
 func (d *Dashboard) render(w http.ResponseWriter, name string, status int, f *frame) {
 	var b bytes.Buffer
-	if err := d.template(&b, name, f); err != nil {
+	if err := d.templates.ExecuteTemplate(&b, name, f); err != nil {
 		panic(err)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

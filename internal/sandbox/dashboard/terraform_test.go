@@ -114,7 +114,7 @@ func TestPictures(t *testing.T) {
 	sum, _, _ = strings.Cut(sum, "\n")
 	save(t, "plan.svg", terminal("$ terraform plan\n\n\x1b[1m  # vcard_card.fleet[\"search-ads\"]"+topUp+"\x1b[1mPlan:"+sum))
 
-	statement := exec.CommandContext(t.Context(), sandboxtest.Program(t), "statement", "-format=markdown", "-")
+	statement := exec.CommandContext(t.Context(), sandboxtest.Vcard(t), "statement", "--format=markdown", "-")
 	statement.Stdin = strings.NewReader(w.Must("show", "-json", "plan"))
 	markdown, err := statement.Output()
 	if err != nil || !strings.Contains(string(markdown), "The wallet pays about 222.00 USD.") {

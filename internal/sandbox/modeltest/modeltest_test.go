@@ -36,6 +36,8 @@ const (
 	otherWallet cents = 1_500_00
 )
 
+func TestMain(m *testing.M) { sandboxtest.Run(m) }
+
 // TestSandboxAgainstModel makes thousands of random moves on a few accounts: all
 // calls of the API and of the control surface, with faults, repetitions, quirks and
 // moves of the clock. Each response is compared with the model, and the ledger after

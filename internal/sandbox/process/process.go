@@ -1,5 +1,4 @@
-// Package process runs the sandbox of a built provider as a process of its own,
-// for tests and for measuring.
+// Package process runs "vcard sandbox" as a process of its own, for tests and for measuring.
 package process
 
 import (

@@ -17,6 +17,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
+func TestMain(m *testing.M) { sandboxtest.Run(m) }
+
 // A run is told from others, by name or by a pause, and says how it went.
 func TestRuns(t *testing.T) {
 	t.Parallel()

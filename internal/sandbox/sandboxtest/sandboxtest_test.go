@@ -15,6 +15,8 @@ type recorder struct {
 	failed bool
 }
 
+func TestMain(m *testing.M) { sandboxtest.Run(m) }
+
 func (r *recorder) Helper()               {}
 func (r *recorder) Errorf(string, ...any) { r.failed = true }
 

@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -154,34 +156,83 @@ func (c *Client) AddQuirks(quirks map[string]any) {
 	c.Quirks(all)
 }
 
-// Program returns the path of the built provider: the one that TF_ACC_PROVIDER_PATH
-// names, else one that is built once for all tests of a package.
-func Program(t testing.TB) string {
+// Provider returns the path of the built provider: the one that TF_ACC_PROVIDER_PATH names, or
+// one that is built once for all tests of a package.
+func Provider(t testing.TB) string {
 	t.Helper()
-	path := Must(program())
-	return path
+	return Must(provider())
+}
+
+// Vcard returns the path of the built command vcard: the one that TF_ACC_VCARD_PATH names, or
+// one that is built once for all tests of a package.
+func Vcard(t testing.TB) string {
+	t.Helper()
+	return Must(vcard())
+}
+
+var provider = sync.OnceValues(func() (string, error) {
+	return build("TF_ACC_PROVIDER_PATH", "terraform-provider-vcard", module)
+})
+
+var vcard = sync.OnceValues(func() (string, error) {
+	return build("TF_ACC_VCARD_PATH", "vcard", module+"/internal/cmd/vcard")
+})
+
+const module = "github.com/vcard/terraform-provider-vcard"
+
+// build builds a program, unless the variable names one that is built already.
+func build(variable, name, pkg string) (string, error) {
+	if path := os.Getenv(variable); path != "" {
+		return path, nil
+	}
+	path := filepath.Join(programFolder(), name)
+	output, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building %s: %w: %s", name, err, output)
+	}
+	return path, nil
 }
 
 func programFolder() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("vcard-program-%d", os.Getpid()))
 }
 
-var program = sync.OnceValues(func() (string, error) {
-	if path := os.Getenv("TF_ACC_PROVIDER_PATH"); path != "" {
-		return path, nil
+// Run runs the tests of a package, and removes the programs that were built for them. It fails
+// where a goroutine or a database of this module outlives the tests and what is to run at their end.
+func Run(m *testing.M, atEnd ...func()) {
+	code := m.Run()
+	for _, end := range atEnd {
+		end()
 	}
-	path := filepath.Join(programFolder(), "terraform-provider-vcard")
-	output, err := exec.Command("go", "build", "-o", path, "github.com/vcard/terraform-provider-vcard").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building the provider: %w: %s", err, output)
-	}
-	return path, nil
-})
-
-// Run runs the tests of a package, and removes what Program built for them.
-func Run(m *testing.M) {
-	m.Run()
 	_ = os.RemoveAll(programFolder())
+	if code != 0 {
+		return // the test program ends with this code
+	}
+	if left := leftRunning(); len(left) > 0 {
+		fmt.Fprintf(os.Stderr, "FAIL: these goroutines outlive the tests:\n\n%s\n", strings.Join(left, "\n\n"))
+		os.Exit(1)
+	}
+}
+
+// leftRunning returns the stacks of all goroutines but its own in which something of this
+// module, or an open database, runs. It gives them a minute to end.
+func leftRunning() []string {
+	var left []string
+	for range 600 {
+		left = nil
+		stacks := make([]byte, 16<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		for _, stack := range strings.Split(string(stacks), "\n\n")[1:] {
+			if strings.Contains(stack, "terraform-provider-vcard/internal/") || strings.Contains(stack, "database/sql.(*DB)") {
+				left = append(left, stack)
+			}
+		}
+		if len(left) == 0 {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return left
 }
 
 // File returns what is in a file.
@@ -200,7 +251,7 @@ type Process struct {
 // interrupts it. The log goes to stderr; arguments are further flags.
 func StartProcess(t testing.TB, stderr io.Writer, arguments ...string) *Process {
 	t.Helper()
-	running := Must(process.Start(t.Context(), Program(t), stderr, arguments...))
+	running := Must(process.Start(t.Context(), Vcard(t), stderr, arguments...))
 	t.Cleanup(func() { _ = running.Wait() })
 	p := &Process{NewClient(t, running.Address), running}
 	if WithQuirks() {

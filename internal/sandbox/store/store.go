@@ -48,6 +48,7 @@ var ErrFull = errors.New("its disk is full, or no file may be larger")
 type DB struct {
 	path       string // absolute, or memoryPath
 	target     string // where a symbolic link at path leads: SQLite keeps its files there
+	file       fs.FileInfo
 	created    bool
 	migrations []Migration
 	wall       func() time.Time
@@ -95,6 +96,9 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		return nil, err
 	}
 	if db.target, err = filepath.EvalSymlinks(db.path); err != nil {
+		return nil, fmt.Errorf("cannot open the sandbox file: %w", err)
+	}
+	if db.file, err = os.Stat(db.target); err != nil {
 		return nil, fmt.Errorf("cannot open the sandbox file: %w", err)
 	}
 	db.lock = flock.New(db.target+".lock", flock.SetPermissions(private))
@@ -168,6 +172,10 @@ func retryBusy(ctx context.Context, try func() error) error {
 func (db *DB) Lead() (bool, error) {
 	if db.path == memoryPath {
 		return true, nil
+	}
+	if at, err := os.Stat(db.target); err != nil || !os.SameFile(at, db.file) {
+		db.unlock() // the file was deleted: the lock is of no use, or is of the file that took its place
+		return false, nil
 	}
 	if locked, err := db.lock.TryLock(); err != nil || !locked {
 		return false, err

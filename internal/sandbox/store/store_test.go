@@ -18,6 +18,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 )
 
+func TestMain(m *testing.M) { sandboxtest.Run(m) }
+
 func openFile(t *testing.T) (db *store.DB, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "s.db")
@@ -37,6 +39,24 @@ func TestALogFromTheFuture(t *testing.T) {
 	sandboxtest.Eventually(t, func() bool {
 		log, err := os.Stat(path + "-wal")
 		return err == nil && log.Size() == 0
+	})
+}
+
+// The log is brought into the file once nobody writes, and is then left alone: a file that
+// is not used costs nothing.
+func TestAnIdleFileIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db, path := openFile(t)
+		sandboxtest.Must(0, db.Write(t.Context(), func(tx *store.Tx) error { return tx.WriteSetting("a", 1) }))
+		time.Sleep(time.Second)
+		sandboxtest.Equal(t, "the size of the log", sandboxtest.Must(os.Stat(path+"-wal")).Size(), 0)
+		past := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+		sandboxtest.Must(0, os.Chtimes(path+"-wal", past, past))
+		time.Sleep(time.Second)
+		if changed := sandboxtest.Must(os.Stat(path + "-wal")).ModTime(); !changed.Equal(past) {
+			t.Errorf("the log of an idle file was written to at %s", changed)
+		}
 	})
 }
 
@@ -209,6 +229,14 @@ func TestMigration(t *testing.T) {
 	if _, err := open(path, nil); err == nil || !strings.Contains(err.Error(), "use vcard 9.8.7, or a later one") || sandboxtest.File(t, path) != before {
 		t.Errorf("a later version: %v", err)
 	}
+	sandboxtest.Must(0, os.WriteFile(path+".unnamed", []byte(before), 0o600))
+	other := sandboxtest.Must(sql.Open("sqlite", "file:"+path+".unnamed"))
+	sandboxtest.Must(other.ExecContext(t.Context(), "DROP VIEW read_by"))
+	sandboxtest.Must(0, other.Close())
+	if _, err := open(path+".unnamed", nil); err == nil || !strings.Contains(err.Error(), "use the one that has, or a later one") {
+		t.Errorf("a later version that names no release: %v", err)
+	}
+	sandboxtest.Must(0, os.Remove(path+".unnamed"))
 	if beside, err := filepath.Glob(path + "?*"); err != nil || len(beside) != 1 || beside[0] != path+".version-1" {
 		t.Errorf("beside it are %q, %v", beside, err)
 	}
@@ -228,6 +256,34 @@ func TestDay(t *testing.T) {
 	midnight := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
 	for ahead, days := range map[time.Duration]int64{-time.Millisecond: -1, 0: 0, 24*time.Hour - time.Millisecond: 0, 24 * time.Hour: 1} {
 		sandboxtest.Equal(t, ahead.String()+" after midnight: the day", store.Day(midnight.Add(ahead))-midnight.Unix()/86_400, days)
+	}
+}
+
+// A deleted file gets no lock file any more, and the file that takes its place is led by
+// those who have that one open.
+func TestADeletedFileIsNotLocked(t *testing.T) {
+	t.Parallel()
+	deleted, path := openFile(t)
+	for range 2 { // a file that is not led, and then one that is
+		sandboxtest.Must(0, os.Remove(path))
+		if leads, err := deleted.Lead(); leads || err != nil {
+			t.Errorf("it leads: %t, %v", leads, err)
+		}
+		if _, err := os.Stat(path + ".lock"); err == nil {
+			t.Error("there is a lock file beside no file")
+		}
+		for _, beside := range []string{"-wal", "-shm"} {
+			sandboxtest.Must(0, os.Remove(path+beside))
+		}
+		next := sandboxtest.Must(store.Open(t.Context(), store.Options{Path: path}))
+		t.Cleanup(func() { _ = next.Close() })
+		if leads, err := deleted.Lead(); leads || err != nil {
+			t.Errorf("a deleted file leads another one: %t, %v", leads, err)
+		}
+		if leads, err := next.Lead(); !leads || err != nil {
+			t.Errorf("the file in its place leads: %t, %v", leads, err)
+		}
+		deleted = next
 	}
 }
 

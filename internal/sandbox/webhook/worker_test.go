@@ -10,6 +10,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
+func TestMain(m *testing.M) { sandboxtest.Run(m) }
+
 // Alone in its package, so that every goroutine that is seen is its own.
 func TestCloseLeavesNothingRunning(t *testing.T) {
 	t.Parallel()

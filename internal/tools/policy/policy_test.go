@@ -20,7 +20,7 @@ const (
 	// Of plans and their statements, as the tests of the statement hold to them.
 	keeps, acts = "opentofu-1.12-keeps", "terraform-1.17-keeps-and-acts"
 
-	incomplete = `this is not a complete statement of a plan, as "vcard statement -format json" prints it`
+	incomplete = `this is not a complete statement of a plan, as "vcard statement --format json" prints it`
 )
 
 // read is a file of the statement's tests, with replacements.

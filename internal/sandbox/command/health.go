@@ -1,0 +1,47 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+)
+
+const healthTime = 3 * time.Second
+
+// checkHealth returns an error unless a sandbox answers at the address, which it shows by
+// refusing a call without a key.
+func checkHealth(ctx context.Context, address string) error {
+	limited, cancel := context.WithTimeout(ctx, healthTime)
+	defer cancel()
+	root := strings.TrimSuffix(strings.TrimSuffix(address, "/"), server.API)
+	request, err := http.NewRequestWithContext(limited, http.MethodGet, root+server.API+"/bins", http.NoBody)
+	if err != nil {
+		return fmt.Errorf("--health %s: must be a URL, such as http://127.0.0.1:8420", address)
+	}
+	// A transport of its own: it uses no proxy and follows no redirect.
+	response, err := new(http.Transport).RoundTrip(request)
+	if network, ok := errors.AsType[net.Error](err); ok { // these quote nothing of the response
+		return fmt.Errorf("no sandbox answers at %s: %w", root, network)
+	}
+	notSandbox := fmt.Errorf("the server at %s is not a sandbox", root)
+	if err != nil {
+		return notSandbox
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, wire.MaxBody))
+	if err != nil {
+		return notSandbox
+	}
+	if response.StatusCode != http.StatusUnauthorized || !strings.Contains(string(body), wire.CodeUnauthorized) {
+		return notSandbox
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/served"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+)
+
+const (
+	// maxConnections is how many clients may be connected; others wait.
+	maxConnections = 1_000
+	// shutdownTime is how long running requests may take once the sandbox is to stop.
+	shutdownTime = 10 * time.Second
+)
+
+// serve opens the service and serves it until the context ends.
+func (s *settings) serve(ctx context.Context, stdout io.Writer, logger *slog.Logger) error {
+	webhookCA, err := readFile("--webhook-ca", s.webhookCAFile, maxFile)
+	if err != nil {
+		return err
+	}
+	world, err := readFile("--seed", s.seedFile, maxFile)
+	if err != nil {
+		return err
+	}
+	listener, err := s.openListener(ctx)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	exposed := !isLoopback(listener.Addr())
+	if exposed {
+		logger.Warn("other machines can reach the sandbox; plain HTTP shows its API key to the network", "address", listener.Addr().String())
+	}
+	service, err := served.Open(ctx, served.Options{
+		Options: sandbox.Options{
+			Path:           s.data,
+			InitialBalance: s.initialBalance,
+			APIKey:         s.apiKey,
+			Logger:         logger,
+			WebhookCA:      webhookCA,
+			PlainWebhooks:  !exposed,
+			PublicWebhooks: exposed && !s.privateWebhooks,
+		},
+		Seed: world,
+	})
+	if err != nil {
+		return err
+	}
+	err = s.serveOn(ctx, listener, service, stdout, logger)
+	return errors.Join(err, service.Close()) //nolint:contextcheck // the context has ended by now
+}
+
+func (s *settings) openListener(ctx context.Context) (net.Listener, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.listen)
+	if err == nil {
+		return listener, nil
+	}
+	const addressInUseOnWindows = syscall.Errno(10048)
+	reason := ""
+	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, addressInUseOnWindows) {
+		reason = ", where another sandbox may already be running"
+	}
+	return nil, fmt.Errorf("cannot listen on %s%s; choose another address, such as --listen 127.0.0.1:8421, or port 0 for a free one: %w", s.listen, reason, err)
+}
+
+func (s *settings) serveOn(ctx context.Context, listener net.Listener, service *served.Sandbox, stdout io.Writer, logger *slog.Logger) error {
+	root := rootURL(listener.Addr())
+	name, _, err := net.SplitHostPort(s.listen)
+	if err != nil {
+		return err
+	}
+	dashboard, err := service.Dashboard(root, name)
+	if err != nil {
+		return err
+	}
+	web := &http.Server{
+		Handler:        dashboard,
+		ReadTimeout:    shutdownTime, // headers and body
+		WriteTimeout:   2 * time.Minute,
+		IdleTimeout:    2 * time.Minute,
+		MaxHeaderBytes: 64 << 10,
+		ErrorLog:       slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	}
+	web.RegisterOnShutdown(dashboard.Close)
+	web.RegisterOnShutdown(service.EndDelays)
+	if err := printAddress(stdout, root, service); err != nil {
+		return fmt.Errorf("cannot print the address: %w", err)
+	}
+	logger.Info("the sandbox is listening", "address", listener.Addr().String(), "data", s.data)
+	logger.Info("open the dashboard with this link; it works once, within 15 minutes", "link", dashboard.Link())
+	err = serveUntilDone(ctx, web, netutil.LimitListener(listener, maxConnections))
+	logger.Info("the sandbox has stopped")
+	return err
+}
+
+// printAddress prints what a client needs, for a shell to read. Keys go to standard output
+// only, because logs may be kept.
+func printAddress(stdout io.Writer, root string, service *served.Sandbox) error {
+	_, err := fmt.Fprintf(stdout, "VCARD_BASE_URL=%s\nVCARD_API_KEY=%s\n", root+server.API, service.APIKey())
+	if err != nil {
+		return err
+	}
+	for i, key := range service.Keys() {
+		if i == 0 {
+			continue // the first account's key is already printed
+		}
+		if _, err := fmt.Fprintf(stdout, "VCARD_API_KEY_%d=%s\n", i+1, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serveUntilDone returns when the context has ended and running requests are answered.
+func serveUntilDone(ctx context.Context, web *http.Server, listener net.Listener) error {
+	stopped := make(chan error, 1)
+	go func() { stopped <- web.Serve(listener) }()
+	select {
+	case err := <-stopped:
+		return fmt.Errorf("serving: %w", err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	defer cancel()
+	err := web.Shutdown(grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errors.Join(errors.New("some requests were cut off"), web.Close())
+	}
+	serveErr := <-stopped
+	if !errors.Is(serveErr, http.ErrServerClosed) {
+		err = errors.Join(err, serveErr)
+	}
+	return err
+}
+
+func isLoopback(address net.Addr) bool {
+	tcp, ok := address.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// rootURL returns the URL of a listener's address; for one that listens on every address,
+// that of this machine.
+func rootURL(address net.Addr) string {
+	tcp, ok := address.(*net.TCPAddr)
+	if ok && tcp.IP.IsUnspecified() {
+		address = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: tcp.Port}
+	}
+	return "http://" + address.String()
+}
