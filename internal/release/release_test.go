@@ -65,7 +65,7 @@ func TestMakeSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	oldGo := `[ "$1" = version ] && echo go version go1.19.8 linux/amd64 && exit
 echo "go: errors parsing go.mod: invalid go version" >&2; exit 1`
-	folder := sandboxtest.Must(os.MkdirTemp("/tmp", "vcard-")) // make takes no target with a space, which TMPDIR may have
+	folder := sandboxtest.Must(os.MkdirTemp("/tmp", "vcard-")) //nolint:usetesting // TMPDIR may have a space, and a target of make none
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	write(t, filepath.Join(folder, "hc-install"), "#!/bin/sh\necho no network >&2\nexit 1\n")
 	for name, test := range map[string]struct {

@@ -209,8 +209,7 @@ func Run(m *testing.M, atEnd ...func()) {
 		return // the test program ends with this code
 	}
 	if left := leftRunning(); len(left) > 0 {
-		fmt.Fprintf(os.Stderr, "FAIL: these goroutines outlive the tests:\n\n%s\n", strings.Join(left, "\n\n"))
-		os.Exit(1)
+		panic("these goroutines outlive the tests:\n\n" + strings.Join(left, "\n\n"))
 	}
 }
 
@@ -230,7 +229,7 @@ func leftRunning() []string {
 		if len(left) == 0 {
 			return nil
 		}
-		time.Sleep(100 * time.Millisecond)
+		<-time.After(100 * time.Millisecond)
 	}
 	return left
 }

@@ -173,8 +173,8 @@ func (db *DB) Lead() (bool, error) {
 	if db.path == memoryPath {
 		return true, nil
 	}
-	if at, err := os.Stat(db.target); err != nil || !os.SameFile(at, db.file) {
-		db.unlock() // the file was deleted: the lock is of no use, or is of the file that took its place
+	if !db.exists() {
+		db.unlock() // another file may have taken its place, with the same lock
 		return false, nil
 	}
 	if locked, err := db.lock.TryLock(); err != nil || !locked {
@@ -185,6 +185,12 @@ func (db *DB) Lead() (bool, error) {
 		return true, nil
 	}
 	return false, errors.Join(err, db.lock.Unlock()) // who had it has removed the file since this one opened it
+}
+
+// exists reports whether the file is still at its path.
+func (db *DB) exists() bool {
+	at, err := os.Stat(db.target)
+	return err == nil && os.SameFile(at, db.file)
 }
 
 // unlock lets another one lead.
