@@ -412,10 +412,10 @@ func TestPublishedSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("statement.json", document); err != nil {
+	if err := compiler.AddResource("https://example.com/statement.json", document); err != nil {
 		t.Fatal(err)
 	}
-	schema, err := compiler.Compile("statement.json")
+	schema, err := compiler.Compile("https://example.com/statement.json")
 	if err != nil {
 		t.Fatal(err)
 	}

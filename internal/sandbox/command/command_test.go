@@ -150,7 +150,10 @@ func TestMainRefuses(t *testing.T) {
 	gone.Close()
 	fill := strings.NewReplacer("SELF", os.Args[0], "PLANTED", planted, "TAKEN", taken, "OTHER", other.URL, "GONE", gone.URL).Replace
 	for _, row := range sandboxtest.Table(t, "testdata/refused.txt", 3) {
-		arguments := append([]string{"--listen", "127.0.0.1:0"}, strings.Fields(fill(row[1]))...)
+		arguments := []string{"--listen", "127.0.0.1:0"}
+		for _, argument := range strings.Fields(row[1]) {
+			arguments = append(arguments, fill(argument)) // which may have spaces, as a path
+		}
 		refused(t, sandboxtest.Must(strconv.Atoi(row[0])), fill(row[2]), arguments...)
 	}
 	for _, response := range sandboxtest.BrokenResponses(`{"key":"sk_live_planted","pan":"planted"}`) {
