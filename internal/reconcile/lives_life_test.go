@@ -89,6 +89,9 @@ func newLife(t *testing.T, k kind, number uint64) *life {
 	turn := number / uint64(len(kinds()))
 	l.biased = turn*37%100 < *bias
 	l.wired = turn*41%100 < *wired
+	if turn*43%100 < *unread && l.world != ordinary {
+		l.service.unread = rand.New(rand.NewPCG(number, 8)) // of its own, so that other lives stay as they are
+	}
 	if l.biased {
 		l.config.below = l.config.amount / 100 * usd.Amount(50+l.rng.IntN(41))
 		l.config.to = l.config.below + l.dollars(20, 10, 6)

@@ -93,6 +93,19 @@ func (l *life) checkOnce(delta usd.Amount, keyMet bool) {
 	l.broken(once, delta, "%s is sent again, though it was made and nothing was reported", delta)
 }
 
+// checkAnswered checks that a movement is not sent again after a 2xx, whatever that says: not in the
+// same run, and not by a state that knows of it.
+func (l *life) checkAnswered(delta usd.Amount) {
+	if l.run.acting {
+		return
+	}
+	pending := reconcile.ParseRecord(cardID, l.state.record).Pending
+	known := pending != nil && pending.Answered && pending.Purpose == l.run.purpose && pending.Delta == delta
+	if l.run.answered || known {
+		l.fail("%s is sent again after a 2xx", delta)
+	}
+}
+
 // stoppedOnce: the same facts do not stop a movement twice.
 var stoppedOnce = promise{"stopped once", []exception{
 	{"stale reading", staleReading},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"math/rand/v2"
 	"net/http"
 	"path"
 	"slices"
@@ -34,6 +35,7 @@ type service struct {
 	fee         usd.Amount    // of 100 USD that come to the card, what the service takes
 	keys        map[string]stored
 	retention   time.Duration // of keys
+	unread      *rand.Rand    // draws responses that do not say what was done; nil for none
 }
 
 func newService(k kind) service {
@@ -155,6 +157,7 @@ func (l *life) receive(r *http.Request, withdraws bool) (*http.Response, error) 
 		return l.respond(http.StatusBadRequest, `{"error":"not_today","message":"no"}`)
 	}
 	l.checkOnce(body.Amount, met)
+	l.checkAnswered(body.Amount)
 	purpose := l.run.purpose
 	move := func() (*http.Response, error) { return l.process(key, purpose, body.Amount) }
 	accident := 99
@@ -184,9 +187,12 @@ func (l *life) receive(r *http.Request, withdraws bool) (*http.Response, error) 
 		if l.kind.honours || l.world != exact && l.run.purpose == reconcile.ForAmount { // the same amount that is held may not have fallen yet
 			_, _ = move()
 		}
-		return move()
+		return l.answered(move)
 	default:
-		return move()
+		if l.run.faulty && l.service.unread != nil && l.service.unread.IntN(4) == 0 && !met {
+			return l.answerUnread(move)
+		}
+		return l.answered(move)
 	}
 	l.run.killed = accident%3 == 0
 	if late > 20*time.Second {
@@ -194,6 +200,52 @@ func (l *life) receive(r *http.Request, withdraws bool) (*http.Response, error) 
 	}
 	l.tell("%s is lost (%d), killed %t", body.Amount, accident, l.run.killed)
 	return nil, errLost
+}
+
+// answered notes whether the service answers with a 2xx.
+func (l *life) answered(move func() (*http.Response, error)) (*http.Response, error) {
+	response, err := move()
+	if err == nil && response.StatusCode == http.StatusOK {
+		l.run.answered = true
+	}
+	return response, err
+}
+
+// answerUnread answers with a 2xx that does not say what was done. The money moves at once, while
+// the client waits, after that, or never.
+func (l *life) answerUnread(move func() (*http.Response, error)) (*http.Response, error) {
+	rng := l.service.unread
+	delays := []time.Duration{0, time.Duration(rng.Int64N(int64(25 * time.Second))), 40*time.Second + time.Duration(rng.Int64N(int64(50*time.Minute)))}
+	when := rng.IntN(len(delays) + 1)
+	switch {
+	case when == 0:
+		response, err := move()
+		if err != nil || response.StatusCode != http.StatusOK {
+			return response, err
+		}
+	case when < len(delays):
+		l.ledger.onTheWay++
+		l.card.after(delays[when], func() {
+			l.ledger.onTheWay--
+			_, _ = move()
+		})
+		if delays[when] > 20*time.Second {
+			l.ledger.facts[cameLate] = l.card.now.Add(delays[when])
+		}
+	}
+	l.run.answered = true
+	responses := []struct {
+		status int
+		body   string
+	}{
+		{http.StatusAccepted, `{"status":"processing"}`},
+		{http.StatusNoContent, ""},
+		{http.StatusOK, `{"status":"ok"}`},
+		{http.StatusOK, `{"card_id":"card_1","card_bal`},
+	}
+	chosen := responses[rng.IntN(len(responses))]
+	l.tell("answered with %d %s, to be moved in way %d", chosen.status, chosen.body, when)
+	return l.respond(chosen.status, chosen.body)
 }
 
 // process moves money once for each key, as long as keys are kept.

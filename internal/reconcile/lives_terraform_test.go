@@ -13,12 +13,13 @@ import (
 
 // run is one run of Terraform.
 type run struct {
-	faulty  bool // requests may be lost, late, doubled or refused, and the run may be killed
-	killed  bool
-	acting  bool              // an action moves money
-	purpose reconcile.Purpose // of the movement that the update makes
-	replica time.Duration     // it reads a replica that is so far behind
-	behind  time.Duration     // how old the latest response was
+	faulty   bool // requests may be lost, late, doubled or refused, and the run may be killed
+	killed   bool
+	acting   bool              // an action moves money
+	purpose  reconcile.Purpose // of the movement that the update makes
+	answered bool              // that movement was answered with a 2xx
+	replica  time.Duration     // it reads a replica that is so far behind
+	behind   time.Duration     // how old the latest response was
 }
 
 // lag is how far the next reading is behind.
@@ -176,6 +177,7 @@ func (l *life) act(mover *transfer.Mover) {
 func (l *life) move(mover *transfer.Mover, m reconcile.Movement, record reconcile.Record) (reconcile.Record, error) {
 	l.movements++
 	l.run.purpose = m.Purpose
+	l.run.answered = false
 	l.tell("move %+v, anchor %+v", m, record.Anchor)
 	moved, err := mover.Move(l.t.Context(), transfer.Movement{CardID: cardID, Movement: m, Record: &record})
 	l.tell("%+v, %v; the service has moved %s in all", moved, err, l.ledger.moved)

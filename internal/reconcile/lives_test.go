@@ -16,6 +16,7 @@ var (
 	lives     = flag.Int("reconcile.lives", 3000, "lives of one card")
 	firstLife = flag.Uint64("reconcile.first", 0, "the number of the first life")
 	bias      = flag.Uint64("reconcile.bias", 20, "of 100 lives, those that raise often, top up always and are killed often")
+	unread    = flag.Uint64("reconcile.unread", 20, "of 100 lives, those in which the service may answer so that nobody knows what it did")
 	wired     = flag.Uint64("reconcile.wired", 10, "of 100 lives, those that read the card by HTTP and JSON")
 )
 
@@ -84,8 +85,8 @@ func TestLives(t *testing.T) {
 				l := newLife(t, all[which], number)
 				l.live()
 				if len(l.faults) > 0 {
-					t.Errorf("%s: %s; repeat with -run TestLives -reconcile.lives=1 -reconcile.first=%d -reconcile.bias=%d -reconcile.wired=%d; that tells its story: %s",
-						l.kind.name, strings.Join(l.faults, "; "), number, *bias, *wired, strings.Join(l.story, "\n"))
+					t.Errorf("%s: %s; repeat with -run TestLives -reconcile.lives=1 -reconcile.first=%d -reconcile.bias=%d -reconcile.wired=%d -reconcile.unread=%d; that tells its story: %s",
+						l.kind.name, strings.Join(l.faults, "; "), number, *bias, *wired, *unread, strings.Join(l.story, "\n"))
 				}
 				total.add(l)
 				if l.world != ordinary {
