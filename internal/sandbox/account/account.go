@@ -31,9 +31,9 @@ func States() []string {
 
 // Account is a customer. Everything else in the file belongs to one.
 type Account struct {
-	ID       int64  `json:"-"`
-	PublicID string `json:"account_id"`
-	State    State  `json:"state"`
+	ID       int64  `json:"-" db:"id"`
+	PublicID string `json:"account_id" db:"public_id"`
+	State    State  `json:"state" db:"state"`
 	KeyID    int64  `json:"-"` // of the further key that a call has; 0: it has the account's own
 }
 

@@ -36,27 +36,27 @@ const (
 
 // Record is something that happened.
 type Record struct {
-	At       wire.Time
-	Rank     int64 // orders what one change left in several sources
-	Number   int64 // in its source
-	Kind     Kind
-	ID       string // of the transaction, challenge or deposit
-	CardID   string // empty: it concerns no card
-	Label    string // of the card
-	Last4    string
-	Amount   usd.Amount
-	Fee      usd.Amount
-	Merchant string
-	MCC      string
-	Reason   string // of a decline, or the status of a challenge
-	Run      string // the key of the run that asked for it; empty: none did, as far as the request log goes
+	At       wire.Time  `db:"at"`
+	Rank     int64      `db:"rank"`   // orders what one change left in several sources
+	Number   int64      `db:"number"` // in its source
+	Kind     Kind       `db:"kind"`
+	ID       string     `db:"id"`      // of the transaction, challenge or deposit
+	CardID   string     `db:"card_id"` // empty: it concerns no card
+	Label    string     `db:"label"`   // of the card
+	Last4    string     `db:"last4"`
+	Amount   usd.Amount `db:"amount"`
+	Fee      usd.Amount `db:"fee"`
+	Merchant string     `db:"merchant"`
+	MCC      string     `db:"mcc"`
+	Reason   string     `db:"reason"` // of a decline, or the status of a challenge
+	Run      string     `db:"run"`    // the key of the run that asked for it; empty: none did, as far as the request log goes
 
 	// Of a purchase, which settlements and refunds belong to.
-	State      transaction.State
-	Facts      *transaction.Facts // of a decline
-	Settled    usd.Amount
-	Refunded   usd.Amount
-	Settlement string // its id
+	State      transaction.State  `db:"state"`
+	Facts      *transaction.Facts `db:"facts"` // of a decline
+	Settled    usd.Amount         `db:"settled"`
+	Refunded   usd.Amount         `db:"refunded"`
+	Settlement string             `db:"settlement"` // its id
 }
 
 // Row names the record among others.
@@ -136,41 +136,52 @@ func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.
 		append(where.Args, page.Size, page.Offset())...)
 }
 
-// Each source selects the columns of a Record, after a rank that orders what one
-// change left in several of them. Only the newest are read, from an index.
+// Each source selects the columns of a Record under the same names, since a union takes the
+// names of its first source. Only the newest rows are read, from an index.
 const (
 	purchases = `
-		SELECT t.created_at, 2, t.id, t.type, t.public_id, c.public_id, c.label, c.last4, t.amount, t.fees,
-		       t.merchant_name, t.merchant_mcc, COALESCE(t.decline_reason, ''), '',
-		       t.state, t.decline_facts, t.settled, t.refunded, COALESCE(s.public_id, '')
+		SELECT t.created_at AS at, 2 AS rank, t.id AS number, t.type AS kind, t.public_id AS id,
+		       c.public_id AS card_id, c.label AS label, c.last4 AS last4, t.amount AS amount, t.fees AS fee,
+		       t.merchant_name AS merchant, t.merchant_mcc AS mcc, COALESCE(t.decline_reason, '') AS reason, '' AS run,
+		       t.state AS state, t.decline_facts AS facts, t.settled AS settled, t.refunded AS refunded, COALESCE(s.public_id, '') AS settlement
 		FROM transactions t JOIN cards c ON c.id = t.card_id LEFT JOIN transactions s ON s.parent_id = t.id `
 	movements = `
-		SELECT e.created_at, 1, e.id,
+		SELECT e.created_at AS at, 1 AS rank, e.id AS number,
 		       CASE e.kind WHEN 'opening balance' THEN 'opened' WHEN 'deposit confirmed' THEN 'deposit-confirmed' WHEN 'card issued' THEN 'issued'
-		         WHEN 'card funded' THEN 'funded' WHEN 'card withdrawn' THEN 'withdrawn' ELSE 'returned' END,
-		       '', COALESCE(c.public_id, ''), COALESCE(c.label, ''), COALESCE(c.last4, ''),
+		         WHEN 'card funded' THEN 'funded' WHEN 'card withdrawn' THEN 'withdrawn' ELSE 'returned' END AS kind, '' AS id,
+		       COALESCE(c.public_id, '') AS card_id, COALESCE(c.label, '') AS label, COALESCE(c.last4, '') AS last4,
 		       (SELECT ABS(p.amount) FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id
-		        WHERE p.entry_id = e.id AND l.kind IN ('card', 'deposits')),
+		        WHERE p.entry_id = e.id AND l.kind IN ('card', 'deposits')) AS amount,
 		       COALESCE((SELECT p.amount FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id
-		        WHERE p.entry_id = e.id AND l.kind = 'fees'), 0), '', '', '',
-		       COALESCE((SELECT ` + requestlog.RunKey + ` FROM request_log r JOIN runs u ON u.id = r.run_id WHERE r.entry_id = e.id), ''), '', NULL, 0, 0, ''
+		        WHERE p.entry_id = e.id AND l.kind = 'fees'), 0) AS fee,
+		       '' AS merchant, '' AS mcc, '' AS reason,
+		       COALESCE((SELECT ` + requestlog.RunKey + ` FROM request_log r JOIN runs u ON u.id = r.run_id WHERE r.entry_id = e.id), '') AS run,
+		       '' AS state, NULL AS facts, 0 AS settled, 0 AS refunded, '' AS settlement
 		FROM ledger_entries e LEFT JOIN cards c ON c.ledger_account_id = e.card_account_id `
 	statusChanges = `
-		SELECT s.created_at, 3, s.id,
-		       CASE WHEN s.status = 'active' THEN 'unfrozen' WHEN s.automatic THEN 'auto-frozen' ELSE s.status END,
-		       '', c.public_id, c.label, c.last4, 0, 0, '', '', '',
-		       COALESCE((SELECT ` + requestlog.RunKey + ` FROM request_log r JOIN runs u ON u.id = r.run_id WHERE r.status_change = s.id), ''), '', NULL, 0, 0, ''
+		SELECT s.created_at AS at, 3 AS rank, s.id AS number,
+		       CASE WHEN s.status = 'active' THEN 'unfrozen' WHEN s.automatic THEN 'auto-frozen' ELSE s.status END AS kind, '' AS id,
+		       c.public_id AS card_id, c.label AS label, c.last4 AS last4, 0 AS amount, 0 AS fee,
+		       '' AS merchant, '' AS mcc, '' AS reason,
+		       COALESCE((SELECT ` + requestlog.RunKey + ` FROM request_log r JOIN runs u ON u.id = r.run_id WHERE r.status_change = s.id), '') AS run,
+		       '' AS state, NULL AS facts, 0 AS settled, 0 AS refunded, '' AS settlement
 		FROM status_changes s JOIN cards c ON c.id = s.card_id `
 	challenges = `
-		SELECT h.expires_at - ?2, 2, h.id, 'challenge', h.public_id, c.public_id, c.label, c.last4, h.amount, 0, h.merchant, '', ` + threeds.Status + `, '', '', NULL, 0, 0, ''
+		SELECT h.expires_at - ?2 AS at, 2 AS rank, h.id AS number, 'challenge' AS kind, h.public_id AS id,
+		       c.public_id AS card_id, c.label AS label, c.last4 AS last4, h.amount AS amount, 0 AS fee,
+		       h.merchant AS merchant, '' AS mcc, ` + threeds.Status + ` AS reason, '' AS run,
+		       '' AS state, NULL AS facts, 0 AS settled, 0 AS refunded, '' AS settlement
 		FROM challenges h JOIN cards c ON c.id = h.card_id `
 	deposits = `
-		SELECT d.created_at, 0, d.id, 'deposit-pending', d.public_id, '', '', '', d.amount, 0, UPPER(d.currency), '', '', '', '', NULL, 0, 0, ''
+		SELECT d.created_at AS at, 0 AS rank, d.id AS number, 'deposit-pending' AS kind, d.public_id AS id,
+		       '' AS card_id, '' AS label, '' AS last4, d.amount AS amount, 0 AS fee,
+		       UPPER(d.currency) AS merchant, '' AS mcc, '' AS reason, '' AS run,
+		       '' AS state, NULL AS facts, 0 AS settled, 0 AS refunded, '' AS settlement
 		FROM deposits d `
 )
 
 func list(tx *store.Tx, page wire.Page, id int64, sources ...string) ([]*Record, bool, error) {
-	union := `SELECT * FROM (` + strings.Join(sources, `) UNION ALL SELECT * FROM (`) + `) ORDER BY 1 DESC, 2 DESC, 3 DESC`
+	union := `SELECT * FROM (` + strings.Join(sources, `) UNION ALL SELECT * FROM (`) + `) ORDER BY at DESC, rank DESC, number DESC`
 	return store.Page[Record](tx, page, union, append(clock(tx), id, page.Offset()+page.Size+1)...)
 }
 

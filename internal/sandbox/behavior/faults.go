@@ -28,10 +28,10 @@ const Any = "*"
 
 // Fault is a failure that a test has set for the next calls that match it.
 type Fault struct {
-	ID      int64  `json:"id"`
-	Method  string `json:"method"`
-	Path    string `json:"path"`  // below the base address, with Any
-	Times   int64  `json:"times"` // how often it will be applied; 0: until it is deleted
+	ID      int64  `json:"id" db:"id"`
+	Method  string `json:"method" db:"method"`
+	Path    string `json:"path" db:"path"` // below the base address, with Any
+	Times   int64  `json:"times"`          // how often it will be applied; 0: until it is deleted
 	When    string `json:"when"`
 	DelayMS int64  `json:"delay_ms"` // before it is applied
 	Then    Then   `json:"then"`

@@ -45,21 +45,21 @@ const (
 
 // Card is a card as the file holds it. Its number and code are derived, not held.
 type Card struct {
-	ID                int64
-	PublicID          string
-	LedgerAccountID   int64
-	BINID             string
-	Last4             string
-	Status            Status
-	Balance           usd.Amount
-	Loaded            usd.Amount // what its owner put on it, less what was taken back
-	SpendingLimit     usd.Amount // per UTC calendar month
-	Label             string
-	AllowedCategories []string // empty: all
-	AutoFreezeAt      *usd.Amount
-	Metadata          map[string]json.RawMessage
-	CreatedAt         wire.Time
-	ExpiresAt         string // the last day of its month, as 2006-01-02
+	ID                int64                      `db:"id"`
+	PublicID          string                     `db:"public_id"`
+	LedgerAccountID   int64                      `db:"ledger_account_id"`
+	BINID             string                     `db:"bin_id"`
+	Last4             string                     `db:"last4"`
+	Status            Status                     `db:"status"`
+	Balance           usd.Amount                 `db:"balance"`
+	Loaded            usd.Amount                 `db:"loaded"`         // what its owner put on it, less what was taken back
+	SpendingLimit     usd.Amount                 `db:"spending_limit"` // per UTC calendar month
+	Label             string                     `db:"label"`
+	AllowedCategories []string                   `db:"allowed_categories"` // empty: all
+	AutoFreezeAt      *usd.Amount                `db:"auto_freeze_at"`
+	Metadata          map[string]json.RawMessage `db:"metadata"`
+	CreatedAt         wire.Time                  `db:"created_at"`
+	ExpiresAt         string                     `db:"expires_at"` // the last day of its month, as 2006-01-02
 
 	holds usd.Amount // that the service shows as part of the balance
 }

@@ -97,8 +97,8 @@ func (s *simulation) deal(purchases int) error {
 }
 
 type payer struct {
-	ID        string
-	Spendable usd.Amount
+	ID        string     `db:"public_id"`
+	Spendable usd.Amount `db:"spendable"`
 }
 
 // spendable selects cards with what they can pay at a time without being frozen for it.

@@ -24,22 +24,22 @@ const Movements = `e.kind IN ('opening balance', 'deposit confirmed', 'card issu
 
 // Entry is a change of money as it stands in the journal.
 type Entry struct {
-	ID            int64
-	Kind          string
-	At            wire.Time
-	TransactionID string // that moved the money; empty: none did
-	Run           string // the key of the run that asked for it; empty: none did, as far as the request log goes
+	ID            int64     `db:"id"`
+	Kind          string    `db:"kind"`
+	At            wire.Time `db:"created_at"`
+	TransactionID string    `db:"transaction_id"` // that moved the money; empty: none did
+	Run           string    `db:"run"`            // the key of the run that asked for it; empty: none did, as far as the request log goes
 	Postings      []*Posting
 }
 
 // Posting is what an entry did to one ledger account.
 type Posting struct {
-	Kind    Kind
-	CardID  string // of a card's
-	Label   string
-	Last4   string
-	Amount  usd.Amount
-	Balance usd.Amount // of the ledger account, with it
+	Kind    Kind       `db:"kind"`
+	CardID  string     `db:"card_id"` // of a card's
+	Label   string     `db:"label"`
+	Last4   string     `db:"last4"`
+	Amount  usd.Amount `db:"amount"`
+	Balance usd.Amount `db:"balance"` // of the ledger account, with it
 }
 
 // Debit is what left the ledger account.
@@ -62,15 +62,15 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries [
 		And(f.ID != "", `id = ?`, f.ID).
 		And(len(f.Transactions) > 0, `transaction_id IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Transactions)))
 	entries, more, err = store.Page[Entry](tx, page, `
-		SELECT id, kind, created_at, COALESCE(transaction_id, ''),
-			COALESCE((SELECT `+requestlog.RunKey+` FROM request_log r JOIN runs u ON u.id = r.run_id WHERE r.entry_id = e.id), '')
+		SELECT id, kind, created_at, COALESCE(transaction_id, '') AS transaction_id,
+			COALESCE((SELECT `+requestlog.RunKey+` FROM request_log r JOIN runs u ON u.id = r.run_id WHERE r.entry_id = e.id), '') AS run
 		FROM ledger_entries e `+where.SQL+` ORDER BY id DESC`, where.Args...)
 	for _, e := range entries {
 		if err != nil {
 			return nil, false, err
 		}
 		e.Postings, err = store.List[Posting](tx, `
-			SELECT l.kind, COALESCE(c.public_id, ''), COALESCE(c.label, ''), COALESCE(c.last4, ''), p.amount, p.balance
+			SELECT l.kind, COALESCE(c.public_id, '') AS card_id, COALESCE(c.label, '') AS label, COALESCE(c.last4, '') AS last4, p.amount, p.balance
 			FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id LEFT JOIN cards c ON c.ledger_account_id = l.id
 			WHERE p.entry_id = ? ORDER BY p.amount, l.id`, e.ID)
 	}
@@ -79,7 +79,7 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries [
 
 // Summary returns an account's ledger accounts, the wallet first, and all cards as one, the last.
 func Summary(tx *store.Tx, accountID int64) ([]*Line, error) {
-	lines, err := store.List[Line](tx, `SELECT l.kind, l.balance FROM json_each(?) k CROSS JOIN ledger_accounts l
+	lines, err := store.List[Line](tx, `SELECT l.kind AS name, l.balance FROM json_each(?) k CROSS JOIN ledger_accounts l
 		WHERE l.account_id = ? AND l.kind = k.value ORDER BY k.key`, string(wire.Encode(kinds())), accountID)
 	onCards := &Line{Name: string(Card)}
 	for _, line := range lines {
@@ -90,8 +90,8 @@ func Summary(tx *store.Tx, accountID int64) ([]*Line, error) {
 
 // DailyBalance is what a card held at the end of a day.
 type DailyBalance struct {
-	Day     int64
-	Balance usd.Amount
+	Day     int64      `db:"day"`
+	Balance usd.Amount `db:"balance"`
 }
 
 // DailyBalances returns those from the last one before a day on, the oldest first.
@@ -103,8 +103,8 @@ func DailyBalances(tx *store.Tx, ledgerAccountID, from int64) ([]*DailyBalance, 
 
 // Line is a ledger account and what is on it. A card's name is its id.
 type Line struct {
-	Name    string     `json:"name"`
-	Balance usd.Amount `json:"balance"`
+	Name    string     `json:"name" db:"name"`
+	Balance usd.Amount `json:"balance" db:"balance"`
 }
 
 const maxProblems = 100
@@ -120,9 +120,9 @@ type Report struct {
 type account struct {
 	Line
 
-	Kind   Kind
-	Posted usd.Amount
-	Status string // of the card
+	Kind   Kind       `db:"kind"`
+	Posted usd.Amount `db:"posted"`
+	Status string     `db:"status"` // of the card
 }
 
 // Audit recomputes an account's ledger from its postings: every entry
@@ -135,7 +135,7 @@ func Audit(tx *store.Tx, accountID int64) (Report, error) {
 			SELECT p.ledger_account_id AS id, SUM(p.amount) AS total
 			FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
 			WHERE e.account_id = ? GROUP BY p.ledger_account_id)
-		SELECT COALESCE(c.public_id, l.kind), l.balance, l.kind, COALESCE(posted.total, 0), COALESCE(c.status, '')
+		SELECT COALESCE(c.public_id, l.kind) AS name, l.balance, l.kind, COALESCE(posted.total, 0) AS posted, COALESCE(c.status, '') AS status
 		FROM ledger_accounts l
 		LEFT JOIN posted ON posted.id = l.id
 		LEFT JOIN cards c ON c.ledger_account_id = l.id
@@ -175,12 +175,12 @@ func (a account) problems() (found []string) {
 
 func unbalancedEntries(tx *store.Tx, accountID int64) (found []string, err error) {
 	type entry struct {
-		ID   int64
-		Kind string
-		Sum  usd.Amount
+		ID   int64      `db:"id"`
+		Kind string     `db:"kind"`
+		Sum  usd.Amount `db:"sum"`
 	}
 	entries, err := store.List[entry](tx, `
-		SELECT e.id, e.kind, SUM(p.amount) FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
+		SELECT e.id, e.kind, SUM(p.amount) AS sum FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
 		WHERE e.account_id = ? GROUP BY e.id HAVING SUM(p.amount) <> 0`, accountID)
 	for _, e := range entries {
 		found = append(found, fmt.Sprintf("entry %d (%s) adds up to %s USD", e.ID, e.Kind, e.Sum))

@@ -14,9 +14,10 @@ import (
 
 // columns selects the fields of an Entry.
 const columns = `
-	SELECT r.id, r.account_id, r.run_id, r.method, r.path, r.query, r.status, r.error, r.message, u.name, r.idempotency_key, r.replayed,
-	       r.card_id, COALESCE(c.label, ''), COALESCE(c.last4, ''), r.fault, r.lost, r.duration_us * 1000, r.time,
-	       r.wallet, r.fee, r.balance_before, r.status_before, r.balance_after, r.status_after, COALESCE(r.entry_id, 0), COALESCE(r.status_change, 0)
+	SELECT r.id, r.account_id, r.run_id, r.method, r.path, r.query, r.status, r.error, r.message, u.name AS run, r.idempotency_key, r.replayed,
+	       r.card_id, COALESCE(c.label, '') AS label, COALESCE(c.last4, '') AS last4, r.fault, r.lost, r.duration_us * 1000 AS duration, r.time,
+	       r.wallet, r.fee, r.balance_before AS before_balance, r.status_before AS before_status, r.balance_after AS after_balance,
+	       r.status_after AS after_status, COALESCE(r.entry_id, 0) AS entry_id, COALESCE(r.status_change, 0) AS status_change
 	FROM request_log r JOIN runs u ON u.id = r.run_id LEFT JOIN cards c ON c.public_id = r.card_id AND c.account_id = r.account_id `
 
 // List returns a page of the calls of an account, the oldest first, and how many there are.
@@ -73,17 +74,17 @@ func Forget(tx *store.Tx, accountID int64) error {
 
 // Run is what one process of a client has asked for, such as a plan or an apply.
 type Run struct {
-	ID       int64
-	Name     string // by which the client tells its runs apart; empty: it does not
-	Requests int64
-	Refused  int64
-	Lost     int64      // changes whose response did not arrive as the service wrote it
-	Changes  int64      // requests that asked for a change
-	Onto     usd.Amount // from the wallet to cards
-	Back     usd.Amount // from cards to the wallet
-	Fees     usd.Amount
-	Begun    wire.Time
-	Ended    wire.Time
+	ID       int64      `db:"id"`
+	Name     string     `db:"name"` // by which the client tells its runs apart; empty: it does not
+	Requests int64      `db:"requests"`
+	Refused  int64      `db:"refused"`
+	Lost     int64      `db:"lost"`    // changes whose response did not arrive as the service wrote it
+	Changes  int64      `db:"changes"` // requests that asked for a change
+	Onto     usd.Amount `db:"onto"`    // from the wallet to cards
+	Back     usd.Amount `db:"back"`    // from cards to the wallet
+	Fees     usd.Amount `db:"fees"`
+	Begun    wire.Time  `db:"begun"`
+	Ended    wire.Time  `db:"ended"`
 }
 
 // RunKey selects the key of a run u.

@@ -33,25 +33,25 @@ const (
 
 // Entry is one API call.
 type Entry struct {
-	ID             int64         `json:"-"` // of what was read
-	AccountID      int64         `json:"-"`
-	RunID          int64         `json:"-"` // of what was read
-	Method         string        `json:"method"`
-	Path           string        `json:"path"` // relative to the base address
-	Query          string        `json:"query"`
-	Status         int           `json:"status"`  // 0: there was no response
-	Error          string        `json:"error"`   // the code of a refusal; "": it was none
-	Message        string        `json:"message"` // of a refusal, for people
-	Run            string        `json:"run"`     // by which the client tells its processes apart; "": it does not
-	IdempotencyKey string        `json:"-"`
-	Replayed       bool          `json:"replayed"` // the response was that of an earlier call with the key
-	CardID         string        `json:"card_id"`  // that it was about, or has issued; "": none
-	Label          string        `json:"-"`        // of the card that was read
-	Last4          string        `json:"-"`        // likewise
-	Fault          string        `json:"fault"`    // that it met, in words; "": none
-	Lost           bool          `json:"-"`        // a change whose response did not arrive as it was written
-	Duration       time.Duration `json:"-"`
-	Time           wire.Time     `json:"time"`
+	ID             int64         `json:"-" db:"id"` // of what was read
+	AccountID      int64         `json:"-" db:"account_id"`
+	RunID          int64         `json:"-" db:"run_id"` // of what was read
+	Method         string        `json:"method" db:"method"`
+	Path           string        `json:"path" db:"path"` // relative to the base address
+	Query          string        `json:"query" db:"query"`
+	Status         int           `json:"status" db:"status"`   // 0: there was no response
+	Error          string        `json:"error" db:"error"`     // the code of a refusal; "": it was none
+	Message        string        `json:"message" db:"message"` // of a refusal, for people
+	Run            string        `json:"run" db:"run"`         // by which the client tells its processes apart; "": it does not
+	IdempotencyKey string        `json:"-" db:"idempotency_key"`
+	Replayed       bool          `json:"replayed" db:"replayed"` // the response was that of an earlier call with the key
+	CardID         string        `json:"card_id" db:"card_id"`   // that it was about, or has issued; "": none
+	Label          string        `json:"-" db:"label"`           // of the card that was read
+	Last4          string        `json:"-" db:"last4"`           // likewise
+	Fault          string        `json:"fault" db:"fault"`       // that it met, in words; "": none
+	Lost           bool          `json:"-" db:"lost"`            // a change whose response did not arrive as it was written
+	Duration       time.Duration `json:"-" db:"duration"`
+	Time           wire.Time     `json:"time" db:"time"`
 	Change
 }
 
@@ -220,18 +220,18 @@ func Printable(text string) string {
 
 // Change is what a call has changed.
 type Change struct {
-	Wallet         usd.Amount `json:"wallet"` // what it brought into the wallet; below zero, it left it
-	Fee            usd.Amount `json:"fee"`    // what of that the service got
-	Before         Standing   `json:"-"`      // of the card
-	After          Standing   `json:"-"`
-	EntryID        int64      `json:"-"` // of the ledger; 0: it posted none
-	StatusChangeID int64      `json:"-"` // 0: the status stayed
+	Wallet         usd.Amount `json:"wallet" db:"wallet"` // what it brought into the wallet; below zero, it left it
+	Fee            usd.Amount `json:"fee" db:"fee"`       // what of that the service got
+	Before         Standing   `json:"-" db:"before_"`     // of the card
+	After          Standing   `json:"-" db:"after_"`
+	EntryID        int64      `json:"-" db:"entry_id"`      // of the ledger; 0: it posted none
+	StatusChangeID int64      `json:"-" db:"status_change"` // 0: the status stayed
 }
 
 // Standing is what a card holds, and its status. Without a status there is no card.
 type Standing struct {
-	Balance usd.Amount
-	Status  string
+	Balance usd.Amount `db:"balance"`
+	Status  string     `db:"status"`
 }
 
 // Moved is what came onto a card from the wallet; below zero, it went back.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -20,32 +19,34 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// Tx is a running transaction. It belongs to one goroutine. Who runs it returns the error of
-// a statement that failed: SQLite may have undone it already, and what followed would stay.
+// Tx is a running transaction. It belongs to one goroutine. A function that runs in it must
+// return the error of a statement that failed: SQLite may have rolled the transaction back
+// already, and later statements would be committed by themselves.
 type Tx struct {
 	conn   *conn
 	ctx    context.Context //nolint:containedctx // a Tx lives no longer than the call that made it
 	wall   time.Time
 	now    time.Time
-	random io.Reader // of ids; nil: nobody can tell them in advance
+	random io.Reader // for ids; nil: they are not predictable
 	signal bool
 }
 
 func (tx *Tx) run(begin string, f func(*Tx) error) error {
-	tx.random, tx.signal = nil, false
-	if _, err := tx.exec(begin, nil); err != nil {
+	tx.random = nil
+	tx.signal = false
+	if err := tx.Exec(begin); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
 	err := tx.try(f)
 	if err == nil {
-		if _, err = tx.exec("COMMIT", nil); err == nil {
+		err = tx.Exec("COMMIT")
+		if err == nil {
 			return nil
 		}
 		err = fmt.Errorf("committing: %w", err)
 	}
 	tx.ctx = context.WithoutCancel(tx.ctx)
-	_, undone := tx.exec("ROLLBACK", nil)
-	return errors.Join(err, undone)
+	return errors.Join(err, tx.Exec("ROLLBACK"))
 }
 
 func (tx *Tx) try(f func(*Tx) error) (err error) {
@@ -79,79 +80,143 @@ func (tx *Tx) exec(query string, args []any) (sql.Result, error) {
 	return s.ExecContext(tx.ctx, args...)
 }
 
-// Get scans the first row of a query into dest and tells whether there was one.
+// Get scans the columns of a query's first row into dest, in their order, and reports
+// whether there is a row.
 func (tx *Tx) Get(dest []any, query string, args ...any) (found bool, err error) {
 	s, err := tx.conn.prepare(tx.ctx, query)
-	if err == nil {
-		err = s.QueryRowContext(tx.ctx, args...).Scan(dest...)
+	if err != nil {
+		return false, err
 	}
+	err = s.QueryRowContext(tx.ctx, args...).Scan(dest...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// Value returns the one column of a query's first row, or zero when there is none.
-func Value[T any](tx *Tx, query string, args ...any) (value T, err error) {
-	_, err = tx.Get([]any{&value}, query, args...)
+// Value returns the one column of a query's first row, or zero when there is no row.
+func Value[T any](tx *Tx, query string, args ...any) (T, error) {
+	var value T
+	_, err := tx.Get([]any{&value}, query, args...)
 	return value, err
 }
 
 // Values returns the one column of every row of a query; never nil, so that no rows encode as [].
 func Values[T any](tx *Tx, query string, args ...any) ([]T, error) {
 	all := []T{}
-	err := tx.each(query, args, func() []any {
-		all = append(all, *new(T))
-		return []any{&all[len(all)-1]}
+	err := tx.query(query, args, func(rows *sql.Rows) error {
+		for rows.Next() {
+			var value T
+			if err := rows.Scan(&value); err != nil {
+				return err
+			}
+			all = append(all, value)
+		}
+		return nil
 	})
 	return all, err
 }
 
-// List returns every row of a query, whose columns fill the first fields of a T in their
-// order; never nil. Slices and maps are JSON in the file.
+// List returns every row of a query; never nil. A column fills the field of T that has its
+// name in the tag db. The fields of an embedded struct count as those of T, and the tag of a
+// field that is a struct is a prefix of their names. Slices and maps are JSON in the file.
 func List[T any](tx *Tx, query string, args ...any) ([]*T, error) {
 	all := []*T{}
-	var places []any
-	err := tx.each(query, args, func() []any {
-		row := new(T)
-		all = append(all, row)
-		places = columns(places[:0], reflect.ValueOf(row).Elem())
-		return places
+	err := tx.query(query, args, func(rows *sql.Rows) error {
+		names, err := rows.Columns()
+		if err != nil {
+			return err
+		}
+		fields, err := fieldsOf(reflect.TypeFor[T](), names)
+		if err != nil {
+			return err
+		}
+		dest := make([]any, len(names))
+		for rows.Next() {
+			row := new(T)
+			for i, field := range fields {
+				dest[i] = destination(reflect.ValueOf(row).Elem().FieldByIndex(field))
+			}
+			if err := rows.Scan(dest...); err != nil {
+				return err
+			}
+			all = append(all, row)
+		}
+		return nil
 	})
 	return all, err
 }
 
-// Page is List for a page of a query, and tells whether there is more.
+// Page is List for a page of a query, and reports whether there are more rows.
 func Page[T any](tx *Tx, page wire.Page, query string, args ...any) (rows []*T, more bool, err error) {
 	rows, err = List[T](tx, query+` LIMIT ? OFFSET ?`, append(args, page.Size+1, page.Offset())...)
 	return rows[:min(len(rows), int(page.Size))], len(rows) > int(page.Size), err
 }
 
-// columns appends where the columns of a row belong in a struct.
-func columns(all []any, of reflect.Value) []any {
-	for i := range of.NumField() { //nolint:modernize // Fields would make a StructField of each, for every row
-		field := of.Field(i)
-		if !field.CanInterface() {
-			continue
-		}
-		column := field.Addr().Interface()
-		_, scans := column.(sql.Scanner)
-		switch kind := field.Kind(); {
-		case kind == reflect.Struct && !scans:
-			all = columns(all, field)
-			continue
-		case kind == reflect.Map, kind == reflect.Slice && field.Type().Elem().Kind() != reflect.Uint8:
-			column = JSON{column}
-		}
-		all = append(all, column)
+// query calls read with the rows of a query.
+func (tx *Tx) query(query string, args []any, read func(*sql.Rows) error) error {
+	s, err := tx.conn.prepare(tx.ctx, query)
+	if err != nil {
+		return err
 	}
-	return all
+	rows, err := s.QueryContext(tx.ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // its error is that of rows.Err
+	if err := read(rows); err != nil {
+		return err
+	}
+	return rows.Err()
 }
 
-// JSON reads a column of JSON into what it points to.
+// fieldsOf returns the indexes of the fields that columns of these names fill.
+func fieldsOf(row reflect.Type, names []string) ([][]int, error) {
+	byName := map[string][]int{}
+	addFields(byName, row, "", nil)
+	fields := make([][]int, len(names))
+	for i, name := range names {
+		index, found := byName[name]
+		if !found {
+			return nil, fmt.Errorf("%v has no field for the column %s", row, name)
+		}
+		fields[i] = index
+	}
+	return fields, nil
+}
+
+// addFields adds the fields of a struct that is at an index of a row.
+func addFields(byName map[string][]int, of reflect.Type, prefix string, at []int) {
+	for i := range of.NumField() { //nolint:modernize // Fields would copy each StructField
+		field := of.Field(i)
+		name, tagged := field.Tag.Lookup("db")
+		index := append(slices.Clone(at), i)
+		nested := field.Type.Kind() == reflect.Struct && !reflect.PointerTo(field.Type).Implements(reflect.TypeFor[sql.Scanner]())
+		if nested && (field.Anonymous || tagged) {
+			addFields(byName, field.Type, prefix+name, index)
+		} else if tagged {
+			byName[prefix+name] = index
+		}
+	}
+}
+
+// destination is where a column is scanned to.
+func destination(field reflect.Value) any {
+	to := field.Addr().Interface()
+	if _, scans := to.(sql.Scanner); scans {
+		return to
+	}
+	bytes := field.Kind() == reflect.Slice && field.Type().Elem().Kind() == reflect.Uint8
+	if field.Kind() == reflect.Map || field.Kind() == reflect.Slice && !bytes {
+		return JSON{to}
+	}
+	return to
+}
+
+// JSON scans a column of JSON into what Into points to.
 type JSON struct{ Into any }
 
-// Scan refuses what is not JSON.
+// Scan implements sql.Scanner.
 func (j JSON) Scan(column any) error {
 	text, _ := column.(string)
 	return json.Unmarshal([]byte(text), j.Into)
@@ -166,7 +231,7 @@ type Where struct {
 // NewWhere begins a condition.
 func NewWhere(condition string, args ...any) Where { return Where{`WHERE ` + condition, args} }
 
-// And narrows the condition, if that is wanted.
+// And adds a condition, if it is wanted.
 func (w Where) And(wanted bool, condition string, args ...any) Where {
 	if !wanted {
 		return w
@@ -174,44 +239,26 @@ func (w Where) And(wanted bool, condition string, args ...any) Where {
 	return Where{w.SQL + ` AND ` + condition, slices.Concat(w.Args, args)}
 }
 
-// Literal is a text for LIKE … ESCAPE '\' to find as it is.
+// Literal escapes a text for LIKE … ESCAPE '\'.
 func Literal(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }
 
-// each scans every row into the first of what row returns.
-func (tx *Tx) each(query string, args []any, row func() []any) error {
-	s, err := tx.conn.prepare(tx.ctx, query)
-	if err != nil {
-		return err
-	}
-	rows, err := s.QueryContext(tx.ctx, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }() // its error is rows.Err's
-	names, err := rows.Columns()
-	for err == nil && rows.Next() {
-		err = rows.Scan(row()[:len(names)]...)
-	}
-	return cmp.Or(err, rows.Err())
-}
-
-// Now is the service's time, the same throughout a transaction: the clock on
-// the wall plus what the file's clock was moved by; UTC, whole milliseconds.
+// Now returns the service's time, which is the same throughout a transaction: the real time
+// plus the offset of the file's clock, in UTC and whole milliseconds.
 func (tx *Tx) Now() time.Time { return tx.now }
 
-// SetNow has the rest of the transaction happen at a time.
+// SetNow sets the time for the rest of the transaction.
 func (tx *Tx) SetNow(t time.Time) { tx.now = t.UTC().Truncate(time.Millisecond) }
 
-// SetRandom has the ids of the rest of the transaction follow from a number.
+// SetRandom makes the ids of the rest of the transaction follow from a seed.
 func (tx *Tx) SetRandom(seed uint64) {
 	var key [32]byte
 	binary.BigEndian.PutUint64(key[:], seed)
 	tx.random = rand.NewChaCha8(key)
 }
 
-// NewID returns a public id that begins with a prefix.
+// NewID returns a new public id with a prefix.
 func (tx *Tx) NewID(prefix string) string {
 	if tx.random == nil {
 		return vault.Token(prefix)
@@ -219,24 +266,24 @@ func (tx *Tx) NewID(prefix string) string {
 	return vault.SeededToken(prefix, tx.random)
 }
 
-// Day numbers the UTC day of a time, from 0 on 1 January 1970.
+// Day returns the number of a time's UTC day; 1 January 1970 is 0.
 func Day(t time.Time) int64 { return t.UnixMilli() / (24 * time.Hour).Milliseconds() }
 
-// MoveClock sets the file's clock for every process that shares it, and signals: what
-// waited for a time may be due.
+// MoveClock sets the file's clock for every process that shares it, and signals, since
+// deliveries may be due now.
 func (tx *Tx) MoveClock(to time.Time) error {
 	tx.SetNow(to)
 	tx.Signal()
 	return tx.Exec(`UPDATE service SET clock_offset_ms = ?`, to.UnixMilli()-tx.wall.UnixMilli())
 }
 
-// ResetClock sets the file's clock back to the one on the wall.
+// ResetClock sets the file's clock to the real time.
 func (tx *Tx) ResetClock() error {
 	tx.SetNow(tx.wall)
 	return tx.Exec(`UPDATE service SET clock_offset_ms = 0`)
 }
 
-// ReadSetting fills value with what was written under a name, if anything was.
+// ReadSetting fills value with the setting of a name, if there is one.
 func (tx *Tx) ReadSetting(name string, value any) error {
 	if _, err := tx.Get([]any{JSON{value}}, `SELECT value FROM settings WHERE name = ?`, name); err != nil {
 		return fmt.Errorf("reading the setting %s: %w", name, err)
@@ -244,7 +291,7 @@ func (tx *Tx) ReadSetting(name string, value any) error {
 	return nil
 }
 
-// WriteSetting replaces what is kept under a name.
+// WriteSetting replaces the setting of a name.
 func (tx *Tx) WriteSetting(name string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {

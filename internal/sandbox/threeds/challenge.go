@@ -28,13 +28,13 @@ const Lifetime = 5 * time.Minute
 
 // Challenge is the object of API §2.6.
 type Challenge struct {
-	ID        string     `json:"id"`
-	CardID    string     `json:"card_id"`
-	Merchant  string     `json:"merchant"`
-	Amount    usd.Amount `json:"amount"`
+	ID        string     `json:"id" db:"public_id"`
+	CardID    string     `json:"card_id" db:"card_id"`
+	Merchant  string     `json:"merchant" db:"merchant"`
+	Amount    usd.Amount `json:"amount" db:"amount"`
 	OTP       *string    `json:"otp"` // derived from the id, not stored
-	Status    string     `json:"status"`
-	ExpiresAt wire.Time  `json:"expires_at"`
+	Status    string     `json:"status" db:"status"`
+	ExpiresAt wire.Time  `json:"expires_at" db:"expires_at"`
 }
 
 // Routes is API §4.14, and what merchants and cardholders do.
@@ -52,7 +52,7 @@ const Status = `CASE WHEN h.status = 'pending' AND h.expires_at <= ?1 THEN 'expi
 
 // columns selects the fields of a Challenge, but for its code.
 const columns = `
-	SELECT h.public_id, k.public_id, h.merchant, h.amount, NULL, ` + Status + `, h.expires_at
+	SELECT h.public_id, k.public_id AS card_id, h.merchant, h.amount, ` + Status + ` AS status, h.expires_at
 	FROM challenges h JOIN cards k ON k.id = h.card_id `
 
 // list shows the challenges of one status, the newest first, or of all, where the

@@ -91,10 +91,10 @@ func addCounted(tx *store.Tx, cardID int64, month string, amount usd.Amount) err
 
 // Spending is what was settled, less what was refunded, of a card's purchases of this month.
 type Spending struct {
-	CardID string
-	Label  string
-	Last4  string
-	Amount usd.Amount
+	CardID string     `db:"card_id"`
+	Label  string     `db:"label"`
+	Last4  string     `db:"last4"`
+	Amount usd.Amount `db:"spent"`
 }
 
 // ofMonth picks the days of the current UTC month, in which time goes forward only.
@@ -112,7 +112,7 @@ func Spent(tx *store.Tx, accountID, cardID int64) (usd.Amount, error) {
 // LargestSpending returns the cards of an account that spent most this month.
 func LargestSpending(tx *store.Tx, accountID, cards int64) ([]*Spending, error) {
 	return store.List[Spending](tx, `
-		SELECT c.public_id, c.label, c.last4, SUM(d.settled - d.refunded) AS spent FROM daily_sums d JOIN cards c ON c.id = d.card_id
+		SELECT c.public_id AS card_id, c.label, c.last4, SUM(d.settled - d.refunded) AS spent FROM daily_sums d JOIN cards c ON c.id = d.card_id
 		WHERE d.account_id = ? AND d.day >= ? GROUP BY c.id HAVING spent > 0 ORDER BY spent DESC LIMIT ?`, accountID, ofMonth(tx), cards)
 }
 

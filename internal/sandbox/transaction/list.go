@@ -156,9 +156,12 @@ func ceilMilli(t time.Time) time.Time {
 
 // Sums are what some purchases come to.
 type Sums struct {
-	Count, Declines         int64
-	Held, Settled, Refunded usd.Amount
-	Fees                    usd.Amount
+	Count    int64      `db:"purchases"`
+	Declines int64      `db:"declines"`
+	Held     usd.Amount `db:"held"`
+	Settled  usd.Amount `db:"settled"`
+	Refunded usd.Amount `db:"refunded"`
+	Fees     usd.Amount `db:"fees"`
 }
 
 // Net is what was spent.
@@ -181,7 +184,7 @@ func Sum(tx *store.Tx, accountID int64, f Filter) (s Sums, err error) {
 
 // Day is what the purchases of a UTC day come to.
 type Day struct {
-	Day int64
+	Day int64 `db:"day"`
 	Sums
 }
 

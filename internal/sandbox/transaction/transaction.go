@@ -27,20 +27,20 @@ const (
 
 // Merchant is where a card was used.
 type Merchant struct {
-	Name string `json:"name"`
-	MCC  string `json:"mcc"`
+	Name string `json:"name" db:"name"`
+	MCC  string `json:"mcc" db:"mcc"`
 }
 
 // Transaction is the object of API §2.2.
 type Transaction struct {
-	ID        string     `json:"id"`
-	CardID    string     `json:"card_id"`
-	Type      Type       `json:"type"`
-	Amount    usd.Amount `json:"amount"`
-	Currency  string     `json:"currency"`
-	Fee       usd.Amount `json:"fee"`
-	Merchant  Merchant   `json:"merchant"`
-	CreatedAt wire.Time  `json:"created_at"`
+	ID        string     `json:"id" db:"public_id"`
+	CardID    string     `json:"card_id" db:"card_id"`
+	Type      Type       `json:"type" db:"type"`
+	Amount    usd.Amount `json:"amount" db:"amount"`
+	Currency  string     `json:"currency" db:"currency"`
+	Fee       usd.Amount `json:"fee" db:"fee"`
+	Merchant  Merchant   `json:"merchant" db:"merchant_"`
+	CreatedAt wire.Time  `json:"created_at" db:"created_at"`
 }
 
 // New is a transaction to be recorded.
@@ -151,7 +151,7 @@ func addToPurchase(tx *store.Tx, accountID, row int64, n New) error {
 }
 
 const columns = `
-	SELECT t.public_id, c.public_id, t.type, t.amount, 'USD', t.fee, t.merchant_name, t.merchant_mcc, t.created_at
+	SELECT t.public_id, c.public_id AS card_id, t.type, t.amount, 'USD' AS currency, t.fee, t.merchant_name, t.merchant_mcc, t.created_at
 	FROM transactions t JOIN cards c ON c.id = t.card_id `
 
 type declineReason string

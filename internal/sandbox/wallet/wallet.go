@@ -69,7 +69,7 @@ func coins() [][2]string {
 
 // Address is the object of API §2.4.
 type Address struct {
-	Currency string `json:"currency"`
+	Currency string `json:"currency" db:"currency"`
 	Network  string `json:"network"`
 	Address  string `json:"address"`
 }
@@ -109,11 +109,11 @@ const (
 
 // Deposit is an amount of coins on their way into the wallet.
 type Deposit struct {
-	ID string `json:"id"`
+	ID string `json:"id" db:"public_id"`
 	Address
-	Amount    usd.Amount `json:"amount"` // what the coins come to in USDT
-	Status    string     `json:"status"`
-	CreatedAt wire.Time  `json:"created_at"`
+	Amount    usd.Amount `json:"amount" db:"amount"` // what the coins come to in USDT
+	Status    string     `json:"status" db:"status"`
+	CreatedAt wire.Time  `json:"created_at" db:"created_at"`
 }
 
 // detect is somebody sending coins to a deposit address, which are not confirmed yet.
@@ -160,7 +160,7 @@ func confirm(c *server.Call) (wire.Response, error) {
 }
 
 // columns selects the fields of a Deposit, but for its address.
-const columns = `SELECT public_id, currency, '', '', amount, status, created_at FROM deposits `
+const columns = `SELECT public_id, currency, amount, status, created_at FROM deposits `
 
 func withAddresses(keys *vault.Keyring, by account.Account, deposits []*Deposit) []*Deposit {
 	for _, d := range deposits {

@@ -62,16 +62,16 @@ const (
 // Delivery is an event on its way to an endpoint. The payload is not part of it: it
 // may hold a one-time code.
 type Delivery struct {
-	ID        string        `json:"id"`
-	EventID   string        `json:"event_id"`
-	Type      string        `json:"type"`
-	WebhookID string        `json:"webhook_id"`
-	URL       address       `json:"url"`
-	State     DeliveryState `json:"state"`
-	CreatedAt wire.Time     `json:"created_at"`
-	NextTryAt *wire.Time    `json:"next_try_at"` // null: there will be none
-	Tries     []Try         `json:"tries"`
-	Subject   string        `json:"-"` // the id of what the event is about
+	ID        string        `json:"id" db:"public_id"`
+	EventID   string        `json:"event_id" db:"event_id"`
+	Type      string        `json:"type" db:"type"`
+	WebhookID string        `json:"webhook_id" db:"webhook_id"`
+	URL       address       `json:"url" db:"url"`
+	State     DeliveryState `json:"state" db:"state"`
+	CreatedAt wire.Time     `json:"created_at" db:"created_at"`
+	NextTryAt *wire.Time    `json:"next_try_at" db:"due_at"` // null: there will be none
+	Tries     []Try         `json:"tries" db:"tries"`
+	Subject   string        `json:"-" db:"subject"` // the id of what the event is about
 }
 
 // Try is an attempt to deliver.
@@ -102,9 +102,9 @@ func deliveryByID(tx *store.Tx, accountID int64, id string) (*Delivery, error) {
 
 func readDeliveries(tx *store.Tx, which string, args ...any) ([]*Delivery, error) {
 	return store.List[Delivery](tx, `
-		SELECT d.public_id, e.public_id, e.type, w.public_id, w.url, `+shownState+`, e.created_at, d.due_at,
+		SELECT d.public_id, e.public_id AS event_id, e.type, w.public_id AS webhook_id, w.url, `+shownState+` AS state, e.created_at, d.due_at,
 		       (SELECT json_group_array(json_object('time', strftime('%Y-%m-%dT%H:%M:%fZ', t.time / 1000.0, 'unixepoch'), 'status', t.status,
-		         'error', t.error, 'duration_ms', t.duration_ms) ORDER BY t.id) FROM delivery_tries t WHERE t.delivery_id = d.id), e.subject
+		         'error', t.error, 'duration_ms', t.duration_ms) ORDER BY t.id) FROM delivery_tries t WHERE t.delivery_id = d.id) AS tries, e.subject
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id
 		WHERE `+which+` ORDER BY d.id`, args...)
 }
@@ -114,6 +114,11 @@ type Filter struct {
 	Endpoint string // its id
 	State    DeliveryState
 	Subjects []string // the ids of what the events are about
+}
+
+// row is the row of a delivery.
+type row struct {
+	ID int64 `db:"id"`
 }
 
 // Newest returns a page of the deliveries that a filter picks, newest first.
@@ -127,7 +132,7 @@ func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries
 		And(ofSubjects, `e.subject IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Subjects))).
 		And(f.Endpoint != "", `d.webhook_id = (SELECT id FROM webhooks WHERE public_id = ?)`, f.Endpoint).
 		And(f.State != "", shownState+` = ?`, f.State)
-	ids, more, err := store.Page[struct{ ID int64 }](tx, page, `SELECT d.id FROM `+from+where.SQL+` ORDER BY d.id DESC`, where.Args...)
+	ids, more, err := store.Page[row](tx, page, `SELECT d.id FROM `+from+where.SQL+` ORDER BY d.id DESC`, where.Args...)
 	if err != nil {
 		return nil, false, err
 	}

@@ -119,10 +119,10 @@ func checkEvents(f *wire.Fields, events []string) {
 
 // Endpoint is a registered endpoint as far as it may be shown: its secret never is.
 type Endpoint struct {
-	ID        string
-	URL       address
-	Events    []string
-	CreatedAt wire.Time
+	ID        string    `db:"public_id"`
+	URL       address   `db:"url"`
+	Events    []string  `db:"events"`
+	CreatedAt wire.Time `db:"created_at"`
 
 	// Of its newest deliveries.
 	Recent    int64

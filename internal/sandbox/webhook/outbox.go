@@ -85,19 +85,19 @@ func Emit(c *server.Call, event EventType, subject string, data any) error {
 }
 
 type delivery struct {
-	ID      string
-	Round   int64
-	EventID string
-	Event   EventType
-	Payload []byte
-	Target  target
+	ID      string    `db:"public_id"`
+	Round   int64     `db:"round"`
+	EventID string    `db:"event_id"`
+	Event   EventType `db:"type"`
+	Payload []byte    `db:"payload"`
+	Target  target    `db:"target_"`
 	begun   time.Time
 }
 
 type target struct {
-	WebhookID string
-	URL       string
-	Secret    []byte
+	WebhookID string `db:"public_id"`
+	URL       string `db:"url"`
+	Secret    []byte `db:"secret"`
 }
 
 // room is how many more may be sent to an endpoint, beside some to others.
@@ -127,7 +127,8 @@ func (w *Worker) due(tx *store.Tx) (all []*delivery, err error) {
 		}
 		// Of the first ones, perEndpoint may be on their way already.
 		due, err := store.List[delivery](tx, `
-			SELECT d.public_id, d.round, e.public_id, e.type, e.payload, w.public_id, w.url, w.secret
+			SELECT d.public_id, d.round, e.public_id AS event_id, e.type, e.payload,
+			       w.public_id AS target_public_id, w.url AS target_url, w.secret AS target_secret
 			FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id JOIN events e ON e.id = d.event_id
 			WHERE w.public_id = ? AND d.due_at <= ? ORDER BY d.due_at, d.id LIMIT ?`,
 			to.WebhookID, now.UnixMilli(), room+perEndpoint)
