@@ -26,7 +26,7 @@ const help = `Show what a Terraform or OpenTofu plan does to the wallet.
 Usage:
   vcard statement [flags] PLAN.json
 
-PLAN.json is the output of "terraform show -json" or "tofu show -json"; - reads it from
+The plan is the output of "terraform show -json" or "tofu show -json"; - reads it from
 standard input. No API key and no network are needed.
 
 Examples:

@@ -26,7 +26,7 @@ const (
 
 // envAPIKey names the variable that may hold the API key of a new file. VCARD_API_KEY has
 // another name on purpose: it may hold the key of a real account.
-const envAPIKey = "VCARD_SANDBOX_API_KEY"
+const envAPIKey = "VCARD_SANDBOX_API_KEY" //nolint:gosec // a name, not a key
 
 const help = `Serve the card service from a local file, with a dashboard.
 

@@ -151,7 +151,7 @@ func TestMainRefuses(t *testing.T) {
 	fill := strings.NewReplacer("SELF", os.Args[0], "PLANTED", planted, "TAKEN", taken, "OTHER", other.URL, "GONE", gone.URL).Replace
 	for _, row := range sandboxtest.Table(t, "testdata/refused.txt", 3) {
 		arguments := []string{"--listen", "127.0.0.1:0"}
-		for _, argument := range strings.Fields(row[1]) {
+		for argument := range strings.FieldsSeq(row[1]) {
 			arguments = append(arguments, fill(argument)) // which may have spaces, as a path
 		}
 		refused(t, sandboxtest.Must(strconv.Atoi(row[0])), fill(row[2]), arguments...)

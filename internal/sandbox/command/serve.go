@@ -39,7 +39,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, logger *slog.Log
 	if err != nil {
 		return err
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }() // the server has closed it, unless opening failed
 	exposed := !isLoopback(listener.Addr())
 	if exposed {
 		logger.Warn("other machines can reach the sandbox; plain HTTP shows its API key to the network", "address", listener.Addr().String())

@@ -3,6 +3,7 @@
 package sandboxtest
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -186,7 +187,7 @@ func build(variable, name, pkg string) (string, error) {
 		return path, nil
 	}
 	path := filepath.Join(programFolder(), name)
-	output, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput()
+	output, err := exec.CommandContext(context.Background(), "go", "build", "-o", path, pkg).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("building %s: %w: %s", name, err, output)
 	}

@@ -187,7 +187,7 @@ func fieldsOf(row reflect.Type, names []string) ([][]int, error) {
 
 // addFields adds the fields of a struct that is at an index of a row.
 func addFields(byName map[string][]int, of reflect.Type, prefix string, at []int) {
-	for i := range of.NumField() { //nolint:modernize // Fields would copy each StructField
+	for i := range of.NumField() {
 		field := of.Field(i)
 		name, tagged := field.Tag.Lookup("db")
 		index := append(slices.Clone(at), i)
