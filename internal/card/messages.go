@@ -389,6 +389,14 @@ func stopped(card model, operation string, halted *transfer.StoppedError, record
 	return diag.NewErrorDiagnostic(title, text)
 }
 
+// notToppedUp says that a card got another status since its top-up was planned.
+func notToppedUp(card model, operation string, unusable *transfer.StatusError) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("Could not "+operation+": the card is "+string(unusable.Status),
+		fmt.Sprintf("Nothing was sent. The top-up was planned for a card in use. The service now shows %s as %s, with %s USD. "+
+			"Look at the card in the dashboard, then plan again: cards that are neither active nor frozen are not topped up.",
+			card.name(), unusable.Status, unusable.Balance))
+}
+
 func loadedWith(card model) string {
 	text := ""
 	if card.Amount.IsKnown() {

@@ -11,6 +11,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/transfer"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
@@ -52,6 +53,12 @@ func (p *planner) planTransfer(ctx context.Context) {
 		p.warn("frozen", "Money goes to a card that is frozen",
 			"%s gets %s USD and is frozen after this plan: nobody can spend them until it is unfrozen (frozen = false).",
 			capitalized(p.state.name()), net)
+	}
+	status := api.CardStatus(p.state.Status.ValueString())
+	if t.amount > 0 && !transfer.IsUsable(status) && p.resource.session.IsPlanning() {
+		p.warn("amount", "Money goes to a card that may not be usable",
+			"%s gets %s USD. The service shows it as %s: check in the dashboard that the money can be spent there.",
+			capitalized(p.state.name()), t.amount, status)
 	}
 	var funds usd.Amount
 	for _, m := range movements {
@@ -183,6 +190,14 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record recon
 		return t
 	case p.config.Frozen.IsUnknown(), limit.IsUnknown():
 		return p.topUpDuringApply(t)
+	}
+	status := api.CardStatus(p.state.Status.ValueString())
+	if !transfer.IsUsable(status) {
+		p.warn("top_up", "Card is not topped up because of its status",
+			"%s holds %s USD, which is under top_up.below (%s USD). The service shows it as %s, so money may be of no use there, and none is planned. "+
+				"Look at the card in the dashboard. A higher amount still funds it.",
+			capitalized(p.state.name()), p.state.Balance.Amount(), rule.Below.Amount(), status)
+		return t
 	}
 	keeps := reconcile.Range{Below: rule.Below.Amount(), To: rule.To.Amount(), Limit: limit.Pointer()}
 	t.topUp = keeps.Due(after, record.TopUps, p.private.Month)

@@ -219,6 +219,10 @@ func (u *update) notMoved(operation string, m reconcile.Movement, status api.Car
 	if pending := u.before.record().Pending; isPending || isOpen && pending != nil && pending.Answered {
 		return undecidedBefore(u.before, operation, *pending, m)
 	}
+	if unusable, ok := errors.AsType[*transfer.StatusError](err); ok {
+		u.now.setState(unusable.Status, unusable.Balance)
+		return notToppedUp(u.before, operation, unusable)
+	}
 	if halted, ok := errors.AsType[*transfer.StoppedError](err); ok {
 		u.now.Balance = usdtype.Of(halted.Balance)
 		return stopped(u.before, operation, halted, u.now.record())

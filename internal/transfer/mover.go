@@ -89,9 +89,13 @@ func (m *Mover) Move(ctx context.Context, movement Movement) (Transfer, error) {
 		return t.result, fmt.Errorf("%s: nothing was moved, because the card could not be read first: %w", movement, err)
 	}
 	t.show(seen)
-	if seen.Verdict == reconcile.Send || seen.Verdict == reconcile.SendKey {
+	sends := seen.Verdict == reconcile.Send || seen.Verdict == reconcile.SendKey
+	switch {
+	case movement.Purpose == reconcile.ForTopUp && !IsUsable(seen.status) && (sends || seen.Verdict == reconcile.Stop):
+		return t.result, &StatusError{Movement: movement, Status: seen.status, Balance: seen.Card.Balance}
+	case sends:
 		err = t.send(ctx, seen.Decision)
-	} else {
+	default:
 		err = t.notSent(seen)
 	}
 
@@ -285,6 +289,25 @@ func (t *run) cannotTell(seen assessment) error {
 		text += "; " + unread
 	}
 	return errors.New(text)
+}
+
+// IsUsable reports whether a card's status lets its money be spent, or will once it is unfrozen.
+// Top-ups go to no other card.
+func IsUsable(status api.CardStatus) bool {
+	return status == api.StatusActive || status == api.StatusFrozen
+}
+
+// StatusError says that a top-up was not sent, because the card has a status in which its
+// money may be of no use. The record is as it was.
+type StatusError struct {
+	Movement Movement
+	Status   api.CardStatus
+	Balance  usd.Amount // now, in USD
+}
+
+// Error names the movement and the status.
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("%s: nothing was sent, because the card is %s", e.Movement, e.Status)
 }
 
 // PendingError says that nothing was sent, because another movement on the card is undecided.
