@@ -320,36 +320,56 @@ func TestRefusalWhereSpendingHidesAFund(t *testing.T) {
 	}
 }
 
-// While a plan is made, its movements are previewed by one reading, without a wait.
+// While a plan is made, its movements are previewed by the balance in the state and one reading.
+// What that would warn of is decided by one or two readings of the card itself.
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	const made, send, stop = reconcile.Made, reconcile.Send, reconcile.Stop
+	sent := fmt.Sprint(send, reconcile.Explained, send, reconcile.Explained)
 	for name, test := range map[string]struct {
-		come  usd.Amount
-		fails bool
-		want  string // verdicts and reasons
+		meanwhile spends     // between the refresh and the plan
+		come      usd.Amount // before the refresh, unexplained
+		fails     bool       // the transactions cannot be read
+		gone      bool       // nor can the card
+		want      string     // verdicts and reasons
+		reads     int
+		waited    time.Duration
 	}{
-		"as it was":  {want: fmt.Sprint(send, reconcile.Explained, send, reconcile.Explained)},
-		"made":       {come: step, want: fmt.Sprint(made, reconcile.LooksMade, send, reconcile.Explained)},
-		"both made":  {come: 3 * step, want: fmt.Sprint(stop, reconcile.LooksEither)},
-		"unreadable": {come: step, fails: true, want: fmt.Sprint(stop, reconcile.Unreadable)},
+		"as it was":           {want: sent, reads: 1},
+		"spent meanwhile":     {meanwhile: spend(api.TransactionAuthorization, 7*usd.Dollar), want: sent, reads: 3},
+		"refunded meanwhile":  {meanwhile: spend(api.TransactionRefund, usd.Dollar), want: sent, reads: 3},
+		"made":                {come: step, want: fmt.Sprint(made, reconcile.LooksMade, send, reconcile.Explained), reads: 5, waited: 5 * time.Second},
+		"both made":           {come: 3 * step, want: fmt.Sprint(stop, reconcile.LooksEither), reads: 5, waited: 5 * time.Second},
+		"unreadable":          {come: step, fails: true, want: fmt.Sprint(stop, reconcile.Unreadable), reads: 5, waited: 5 * time.Second},
+		"made, and then gone": {come: step, gone: true, want: fmt.Sprint(made, reconcile.LooksMade, send, reconcile.Explained), reads: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			service, card, record := newAccount(t)
-			if service.reads = nil; test.fails {
+			service.give(card, test.come)
+			balance := card.Balance
+			if test.meanwhile != nil {
+				test.meanwhile(service, card)
+			}
+			service.reads = nil
+			if test.fails {
 				service.hooks["/transactions"] = respond(403, `{"error":"forbidden"}`)
+			}
+			if test.gone {
+				service.hooks["/cards/"+card.ID] = respond(403, `{"error":"forbidden"}`)
 			}
 			change := reconcile.Change{
 				Amount: reconcile.Step{From: start, To: start + step}, ToppedUp: reconcile.Step{To: 2 * step},
 				Range: &reconcile.Range{Below: start + 2*step, To: start + 3*step},
 			}
+			decisions, err := mover(service.client(t)).Preview(t.Context(), card.ID, *record, change, balance)
 			var got []any
-			for _, d := range mover(service.client(t)).Preview(t.Context(), card.ID, *record, change, start+test.come) {
+			for _, d := range decisions {
 				got = append(got, d.Verdict, d.Reason)
 			}
-			if text := fmt.Sprint(got...); text != test.want || len(service.reads) != 1 || service.clock.total() != 0 {
-				t.Errorf("previewed %s by %d calls in %s, want %s", text, len(service.reads), service.clock.total(), test.want)
+			text := fmt.Sprint(got...)
+			if text != test.want || len(service.reads) != test.reads || service.clock.total() != test.waited || (err != nil) != test.gone {
+				t.Errorf("previewed %s by %d calls in %s (%v), want %s", text, len(service.reads), service.clock.total(), err, test.want)
 			}
 		})
 	}

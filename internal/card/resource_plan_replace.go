@@ -60,7 +60,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 	}
 	planned := session.PlannedSpend{Taken: p.plan.issueCost(), Returned: p.state.Balance.Amount()}
 	p.private.Replaced.Planned = planned.Taken - planned.Returned
-	p.private.Replaced.Taken = planned.MostTaken()
+	p.private.Replaced.Taken = planned.Taken
 	p.checkLabel(ctx)
 	p.spend(ctx, planned)
 	load := "the new load, known after apply"

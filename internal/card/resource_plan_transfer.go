@@ -60,39 +60,37 @@ func (p *planner) planTransfer(ctx context.Context) {
 			"%s gets %s USD. The service shows it as %s: check in the dashboard that the money can be spent there.",
 			capitalized(p.state.name()), t.amount, status)
 	}
-	var funds usd.Amount
-	for _, m := range movements {
-		funds += max(0, m.Delta)
-	}
-	planned := session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net), Doubtful: max(0, funds-max(0, net))}
-	p.private.Replaced.Taken = planned.MostTaken()
+	planned := session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net)}
+	p.private.Replaced.Taken = planned.Taken
 	p.spend(ctx, planned)
 }
 
-// preview says what apply would stop for, and refuses what the card cannot give.
-// It returns what the movements take from the wallet, but for those that a run
-// which was cut off may have made.
-func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconcile.Change, record reconcile.Record) (net usd.Amount) {
+// preview says what apply would stop for, and refuses what the card cannot give. It returns
+// what the movements take from the wallet: all that are planned, but for those that a fresh
+// reading of the card shows as made.
+func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconcile.Change, record reconcile.Record) usd.Amount {
 	movements := change.Movements()
+	var net usd.Amount
+	for _, m := range movements {
+		net += m.Delta
+	}
 	if len(movements) == 0 || record.Pending != nil && !record.Repeats(movements[0]) {
-		return 0
+		return net
 	}
 	if !p.resource.session.IsPlanning() {
-		for _, m := range movements {
-			net += m.Delta
-		}
 		if !p.resource.session.Known() {
 			p.checkWithdrawal(ctx, t)
 		}
 		return net
 	}
-	for _, d := range p.resource.session.Mover.Preview(ctx, p.state.ID.ValueString(), record, change, p.state.Balance.Amount()) {
+	decisions, err := p.resource.session.Mover.Preview(ctx, p.state.ID.ValueString(), record, change, p.state.Balance.Amount())
+	for _, d := range decisions {
 		p.diags.Append(previewed(p.state, d)...)
-		isSent := d.Verdict == reconcile.Send && d.Reason != reconcile.LooksEither
-		if isSent || d.Reason == reconcile.IntoRange {
-			net += d.Movement.Delta
+		if d.Verdict == reconcile.Made && err == nil {
+			net -= d.Movement.Delta
 		}
-		if d.Movement.Purpose == reconcile.ForAmount && (isSent || d.Reason == reconcile.IntoRange) {
+		sends := d.Verdict == reconcile.Send && d.Reason != reconcile.LooksEither
+		if d.Movement.Purpose == reconcile.ForAmount && (sends || d.Reason == reconcile.IntoRange) {
 			p.checkWithdrawal(ctx, t)
 		}
 	}

@@ -30,26 +30,19 @@ type PlannedSpend struct {
 	Card     string     // its name, for messages
 	Taken    usd.Amount // from the wallet
 	Returned usd.Amount // to the wallet
-	// Doubtful may be taken in addition: an interrupted run may have moved it already, or
-	// apply may stop before it. MaxTakenPerPlan counts it; the wallet check does not.
-	Doubtful usd.Amount
 	Holds    usd.Amount // the card's balance; no more than Returned of it returns
 	// Again is set when core plans a card a second time, to replace it. Core drops the
 	// warnings of that plan. Counted and CountedTaken are what the first plan added.
 	Again        bool
 	Counted      usd.Amount // Taken less Returned
-	CountedTaken usd.Amount // MostTaken
+	CountedTaken usd.Amount // Taken
 }
-
-// MostTaken is what MaxTakenPerPlan counts. It ignores what returns to the wallet: during
-// apply a provider cannot tell a replacement from a new card, so both count in full.
-func (p PlannedSpend) MostTaken() usd.Amount { return p.Taken + p.Doubtful }
 
 // totals are what the cards planned so far do to the wallet, in USD.
 type totals struct {
 	net     usd.Amount     // taken less returned
 	upfront usd.Amount     // taken, before anything returns
-	taken   usd.Amount     // the sum of MostTaken; never above MaxTakenPerPlan
+	taken   usd.Amount     // the sum of Taken; never above MaxTakenPerPlan
 	settled usd.Amount     // the balances of the cards
 	largest []PlannedSpend // the cards that take most
 }
@@ -60,11 +53,11 @@ func (t *totals) add(p PlannedSpend) error {
 	var netErr, upfrontErr, takenErr, settledErr error
 	t.net, netErr = usd.Sum(t.net, p.Taken, -p.Returned, -p.Counted)
 	t.upfront, upfrontErr = usd.Sum(t.upfront, max(0, p.Taken-max(0, p.Counted)))
-	t.taken, takenErr = usd.Sum(t.taken, max(0, p.MostTaken()-p.CountedTaken))
+	t.taken, takenErr = usd.Sum(t.taken, max(0, p.Taken-p.CountedTaken))
 	t.settled, settledErr = usd.Sum(t.settled, p.Holds)
-	if p.MostTaken() > 0 {
+	if p.Taken > 0 {
 		t.largest = append(slices.Clone(t.largest), p)
-		slices.SortStableFunc(t.largest, func(a, b PlannedSpend) int { return cmp.Compare(b.MostTaken(), a.MostTaken()) })
+		slices.SortStableFunc(t.largest, func(a, b PlannedSpend) int { return cmp.Compare(b.Taken, a.Taken) })
 		t.largest = t.largest[:min(len(t.largest), mostNamed)]
 	}
 	return errors.Join(netErr, upfrontErr, takenErr, settledErr)
@@ -73,7 +66,7 @@ func (t *totals) add(p PlannedSpend) error {
 func (t totals) nameLargest() string {
 	var names []string
 	for _, p := range t.largest {
-		names = append(names, fmt.Sprintf("%s with %s USD", p.Card, p.MostTaken()))
+		names = append(names, fmt.Sprintf("%s with %s USD", p.Card, p.Taken))
 	}
 	return "Most goes to " + strings.Join(names, ", ") + "."
 }
@@ -95,7 +88,7 @@ func (s *spend) add(p PlannedSpend, bound *usd.Amount) (with totals, counted boo
 	if err != nil {
 		return with, false, err
 	}
-	if bound != nil && p.MostTaken() > 0 && with.taken > *bound {
+	if bound != nil && p.Taken > 0 && with.taken > *bound {
 		return with, false, nil
 	}
 	s.totals = with
@@ -165,7 +158,7 @@ func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 	if s.WalletCheck == WalletCheckError && (wallet.isUnpayable(with) || wallet.err() != nil && wallet.mayBeShort(with)) {
 		return s.refuseUnpayable(p, with, wallet)
 	}
-	if p.MostTaken() == 0 || p.Again || !wallet.mayBeShort(with) {
+	if p.Taken == 0 || p.Again || !wallet.mayBeShort(with) {
 		return nil
 	}
 	return s.warnShort(with, wallet)
@@ -200,7 +193,7 @@ func (s *Session) refuseUnpayable(p PlannedSpend, with totals, wallet plannedWal
 	if s.FirstTime(TopicUnpayable, "") {
 		return diag.Diagnostics{diag.NewErrorDiagnostic(title, text+allow)}
 	}
-	if p.MostTaken() == 0 {
+	if p.Taken == 0 {
 		return nil
 	}
 	return diag.Diagnostics{diag.NewErrorDiagnostic(title, brief)}

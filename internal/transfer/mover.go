@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -127,15 +128,44 @@ func (m *Mover) Resolve(ctx context.Context, card string, record reconcile.Recor
 	return t.result, t.notSent(seen)
 }
 
-// Preview decides about a change of a card by its balance as it was read a moment ago
-// and one reading of its transactions, without waiting, for the messages of a plan.
-func (m *Mover) Preview(ctx context.Context, card string, record reconcile.Record, change reconcile.Change, balance usd.Amount) []reconcile.Decision {
+// Preview decides about a change of a card for the messages of a plan: by the balance in the
+// state and one reading of the transactions. Where that would say anything, balance and
+// transactions are read together, twice at most, and the last reading decides alone: what was
+// bought since the refresh looks like money that no transaction explains. With the error of such
+// a reading the decisions are those by the state.
+func (m *Mover) Preview(ctx context.Context, card string, record reconcile.Record, change reconcile.Change, balance usd.Amount) ([]reconcile.Decision, error) {
 	s := reconcile.Snapshot{Balance: balance, Own: m.movedWithoutRecord(card)}
 	if record.Anchor != nil {
 		reader{m.client}.readEvents(ctx, card, record.Anchor, &s)
 	}
 	s.At = m.client.ServiceTime() // which the first response tells
-	return change.Preview(record, s, m.client.KeysHonoured())
+	decisions := change.Preview(record, s, m.client.KeysHonoured())
+	if record.Anchor == nil { // no reading explains anything without an anchor
+		return decisions, nil
+	}
+	for look := 0; look < 2 && slices.ContainsFunc(decisions, isRemarkable); look++ {
+		if look > 0 {
+			err := m.client.Clock().Wait(ctx, transport.LookAgainAfter)
+			if err != nil {
+				return decisions, err
+			}
+		}
+		fresh, _, err := m.Cards.ReadSnapshot(ctx, card, record.Anchor)
+		if err != nil {
+			return decisions, err
+		}
+		fresh.Own = m.movedWithoutRecord(card)
+		decisions = change.Preview(record, fresh, m.client.KeysHonoured())
+	}
+	return decisions, nil
+}
+
+// isRemarkable reports whether a plan warns of a decision, or stops for it.
+func isRemarkable(d reconcile.Decision) bool {
+	if d.Verdict != reconcile.Send {
+		return true
+	}
+	return d.Reason == reconcile.LooksEither || d.Reason == reconcile.OtherMoney && d.Since.Left != 0
 }
 
 // run is one movement.
