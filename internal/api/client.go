@@ -38,6 +38,7 @@ func New(config Config) (*Client, error) {
 	c.issues.locks.locks = map[string]*semaphore.Weighted{}
 	c.issues.baselines = map[string]*baseline{}
 	c.issues.undecided = map[string]bool{}
+	c.issues.requested = map[string]bool{}
 	var err error
 	c.Client, err = transport.New(config)
 	if err != nil {

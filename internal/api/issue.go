@@ -61,6 +61,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	if c.issues.isUndecided(label) {
 		return Issuance{}, fmt.Errorf("%s: %w", operation, ErrLabelUndecided)
 	}
+	c.issues.addRequested(request.Label)
 	baseline, err := c.issues.baselineOf(ctx, c, request.BinID)
 	if err != nil {
 		return Issuance{}, fmt.Errorf("%s: nothing was issued, because the newest cards could not be read first: %w", operation, err)
@@ -81,7 +82,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 			if err != nil {
 				return err
 			}
-			return search.accept(response.CardListItem)
+			return search.accept(response.CardSummary)
 		},
 	}, "")
 	if err != nil {

@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
@@ -23,6 +28,19 @@ type issueTracker struct {
 	mu        sync.Mutex
 	baselines map[string]*baseline // by BIN
 	undecided map[string]bool      // labels of which a card may have been issued that is not known
+	requested map[string]bool      // labels of all issuances, folded
+}
+
+func (t *issueTracker) addRequested(label string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.requested[foldLabel(label)] = true
+}
+
+func (t *issueTracker) isRequested(folded string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.requested[folded]
 }
 
 func (t *issueTracker) setUndecided(label string) {
@@ -39,8 +57,9 @@ func (t *issueTracker) isUndecided(label string) bool {
 
 // baseline is the newest page of a BIN before the process's first issuance on it.
 type baseline struct {
-	ids  map[string]bool
-	full bool // there are more cards than these
+	ids    map[string]bool
+	labels map[string]bool // folded
+	full   bool            // there are more cards than these
 }
 
 func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*baseline, error) {
@@ -59,9 +78,11 @@ func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*
 	if err != nil {
 		return nil, err
 	}
-	known = &baseline{ids: map[string]bool{}, full: page.Total == nil && len(page.Data) > 0 || page.Total != nil && *page.Total > len(page.Data)}
+	known = &baseline{ids: map[string]bool{}, labels: map[string]bool{}}
+	known.full = page.Total == nil && len(page.Data) > 0 || page.Total != nil && *page.Total > len(page.Data)
 	for _, card := range page.Data {
 		known.ids[card.ID] = true
+		known.labels[foldLabel(card.Label.Raw())] = true
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,19 +109,47 @@ func (q IssueCardRequest) labelOnBIN() string {
 
 // accept claims the card of a response to this issuance, or says why it is another.
 // A service that shows no label does not say whose card it is.
-func (s *issueSearch) accept(card CardListItem) error {
+func (s *issueSearch) accept(card CardSummary) error {
 	reason := errors.New("was issued for another request")
 	switch {
 	case s.baseline.ids[card.ID]:
 		reason = errors.New("was issued before")
-	case !s.request.isOnBIN(card):
+	case !s.request.isOnBIN(card.CardListItem):
 		reason = fmt.Errorf("is on BIN %q", card.BinID)
-	case card.Label.Raw() != "" && !s.request.isLabelled(card):
+	case card.Label.Raw() != "" && !s.request.isLabelled(card.CardListItem) && !s.isRewritten(card):
 		reason = fmt.Errorf("has the label %q", card.Label)
-	case s.client.recent.claim(card, s.client.clock.Now()):
+	case s.client.recent.claim(card.CardListItem, s.client.clock.Now()):
 		return nil
 	}
 	return fmt.Errorf("the response is about card %s, which %w", card.ID, reason)
+}
+
+// isRewritten reports whether the card of this request's own response has its label as a service
+// may rewrite one: normalized, in other letters, escaped for HTML, or cut. Load and BIN have to be
+// as they were asked for, and the card has to be new.
+func (s *issueSearch) isRewritten(card CardSummary) bool {
+	const shortest = 20 // characters of a label that was cut
+	if !strings.EqualFold(card.BinID, s.request.BinID) || card.Balance != s.request.Amount {
+		return false
+	}
+	createdAt, _ := card.CreatedAt.Time() // zero where it cannot be read
+	if !createdAt.IsZero() && s.began.Sub(createdAt) > sameMoment {
+		return false
+	}
+	asked := foldLabel(s.request.Label)
+	shown := foldLabel(html.UnescapeString(card.Label.Raw()))
+	if shown == asked {
+		return true
+	}
+	if utf8.RuneCountInString(shown) < shortest || !strings.HasPrefix(asked, shown) {
+		return false
+	}
+	return !s.baseline.labels[shown] && !s.client.issues.isRequested(shown)
+}
+
+// foldLabel is the same for labels that differ in normalization, letter case and spaces alone.
+func foldLabel(label string) string {
+	return CanonicalLabel(cases.Fold().String(norm.NFKC.String(label)))
 }
 
 // find claims the card for this issuance when it is certain, and returns nil where there is

@@ -338,6 +338,65 @@ func TestIssueCardIsReadAfterItsResponse(t *testing.T) {
 	}
 }
 
+// The card of a request's own 201 is taken though the service has rewritten its label. Anything
+// else is another's: a label that is cut too short, or that another card has, or another load.
+func TestIssueCardWithARewrittenLabel(t *testing.T) {
+	t.Parallel()
+	const long = "campaign 2026 spring, north america"
+	const cut = "campaign 2026 spring"
+	for name, test := range map[string]struct {
+		label, shown string
+		balance      string // in the response; empty is the load
+		created      string
+		before       string // the label of a card that is there before
+		earlier      string // the label of an earlier issuance of this process
+		taken        bool
+	}{
+		"as it is":              {label: "Bed & Bath", shown: "Bed & Bath", taken: true},
+		"escaped":               {label: "Bed & Bath", shown: "Bed &amp; Bath", taken: true},
+		"composed":              {label: "Cafe\u0301 EU", shown: "Caf\u00e9 EU", taken: true},
+		"decomposed":            {label: "Caf\u00e9 EU", shown: "Cafe\u0301 EU", taken: true},
+		"another width":         {label: "ads \uff11\uff12", shown: "ads 12", taken: true},
+		"folded":                {label: "Stra\u00dfe", shown: "STRASSE", taken: true},
+		"cut":                   {label: long, shown: cut, taken: true},
+		"cut too short":         {label: long, shown: cut[:19]},
+		"cut, and another's":    {label: long, shown: cut, before: cut},
+		"cut, and asked before": {label: long, shown: cut, earlier: cut},
+		"longer":                {label: cut, shown: long},
+		"another label":         {label: long, shown: "campaign 2026 spring, south america"},
+		"another load":          {label: "Bed & Bath", shown: "Bed &amp; Bath", balance: "40"},
+		"an old card":           {label: "Bed & Bath", shown: "Bed &amp; Bath", created: "2026-02-28T12:00:00Z"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := newFakeService()
+			if test.before != "" {
+				card := alike()
+				card.Label = asLabel(test.before)
+				service.add(card)
+			}
+			client := service.client(t)
+			if test.earlier != "" {
+				_, err := client.IssueCard(t.Context(), request(test.earlier))
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			must(t, client, "wallet") // which tells the service's time
+			body := fmt.Sprintf(`{"id":"card_9","bin_id":"bin_1","status":"active","balance":%s,"spending_limit":100,"label":%q,"created_at":%q}`,
+				cmp.Or(test.balance, "50"), test.shown, cmp.Or(test.created, "2026-03-01T12:00:00Z"))
+			service.faults = []fault{undone("201 " + body)}
+			service.hooks["/cards/card_9"] = respond(200, body)
+			posts := len(service.keys())
+			issuance, err := client.IssueCard(t.Context(), request(test.label))
+			taken := err == nil && issuance.Card.ID == "card_9"
+			if taken != test.taken || len(service.keys()) != posts+1 {
+				t.Errorf("taken: %t (%v) after %d requests", taken, err, len(service.keys())-posts)
+			}
+		})
+	}
+}
+
 // A list that begins with the oldest cards is read to its end before anything is sent
 // again; the cards behind those from before are as old, unless they are new by the clock.
 func TestIssueCardInListsThatAreNotNewestFirst(t *testing.T) {
