@@ -254,6 +254,34 @@ func TestInterruptionLeavesTimeToLook(t *testing.T) {
 	})
 }
 
+// After an interruption no attempt starts, with either setting. What was in flight is looked for
+// once, and only a registration, which nothing shows, stays unknown.
+func TestNoAttemptStartsAfterAnInterruption(t *testing.T) {
+	t.Parallel()
+	for _, call := range []string{"issue", "fund", "withdraw", "freeze", "terminate", "register"} {
+		for _, honoured := range []bool{false, true} {
+			for made, arrives := range map[bool]fault{true: lostButApplied, false: lostForGood.forEver()} {
+				t.Run(fmt.Sprintf("%s, keys honoured %t, made %t", call, honoured, made), func(t *testing.T) {
+					t.Parallel()
+					ctx, interrupt := context.WithCancel(t.Context())
+					defer interrupt()
+					service := newFakeService(arrives)
+					service.faults[0].before = interrupt
+					service.add(api.CardListItem{BinID: "bin_1", Balance: start})
+					err := try(ctx, service.client(t, func(c *api.Config) { c.KeysHonoured = honoured }), call)
+					want := "unknown"
+					if made && call != "register" {
+						want = ""
+					}
+					if kindOf(err) != want || len(service.keys()) != 1 {
+						t.Errorf("%v after %d requests, want %q", err, len(service.keys()), want)
+					}
+				})
+			}
+		}
+	}
+}
+
 func TestNothingIsSentAfterAnInterruption(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
