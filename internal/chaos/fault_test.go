@@ -22,8 +22,8 @@ const (
 	garbled           fault = "garbled"             // processed, the body is not JSON
 	cutOff            fault = "cut off"             // processed, half a body
 	gatewayMissing    fault = "gateway 404"         // not processed, a page of HTML
-	gatewayPage       fault = "gateway 200 page"    // likewise
-	gatewayEmpty      fault = "gateway 200 {}"      // not processed, an empty object
+	gatewayPage       fault = "gateway 200 page"    // processed, a page of HTML
+	gatewayEmpty      fault = "gateway 200 {}"      // processed, an empty object
 	notShown          fault = "not shown"           // 404 in the service's own words
 	conflict          fault = "conflict"            // 409, not processed
 	rateLimited       fault = "rate limited"        // 429, not processed
@@ -49,10 +49,11 @@ type answer struct {
 func answers() map[fault]answer {
 	const page = "<html><h1>Go away</h1></html>"
 	return map[fault]answer{
-		garbled:           {true, http.StatusOK, "\x1f\x8b\x08garbled"},
-		gatewayMissing:    {false, http.StatusNotFound, page},
-		gatewayPage:       {false, http.StatusOK, page},
-		gatewayEmpty:      {false, http.StatusOK, "{}"},
+		garbled:        {true, http.StatusOK, "\x1f\x8b\x08garbled"},
+		gatewayMissing: {false, http.StatusNotFound, page},
+		// Nothing is sent again after a 2xx, so one for what was never processed would end in an error for good.
+		gatewayPage:       {true, http.StatusOK, page},
+		gatewayEmpty:      {true, http.StatusOK, "{}"},
 		notShown:          {false, http.StatusNotFound, `{"error":"not_found","message":"there is no such card"}`},
 		conflict:          {false, http.StatusConflict, `{"error":"request_in_progress","message":"try again"}`},
 		rateLimited:       {false, http.StatusTooManyRequests, `{"error":"rate_limited","message":"slow down"}`},
