@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -22,7 +21,7 @@ import (
 // ModifyPlan decides what a plan shows and checks what can be known before money moves. What
 // it plans follows from its request alone, because apply plans again in another process.
 func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	p := planner{resource: r, diags: &resp.Diagnostics, began: time.Now()}
+	p := planner{resource: r, diags: &resp.Diagnostics}
 	if req.Private != nil {
 		p.private = readPrivateState(ctx, req.Private, p.diags)
 	}
@@ -35,9 +34,6 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	proposed := p.plan
 	p.private.NextCost = 0
 	p.checkLoad(ctx)
-	if !p.state.ID.IsNull() && r.session != nil {
-		r.session.NotePlanned(p.state.ID.ValueString())
-	}
 	switch {
 	case req.Plan.Raw.IsNull():
 		p.destroy(ctx)
@@ -161,7 +157,6 @@ type planner struct {
 	replacement         tfkit.Replacement
 	changes             []string // what replaces the card, with both values
 	diags               *diag.Diagnostics
-	began               time.Time // this plan
 }
 
 // warn is of one attribute. Its title is the same for all cards, so that Terraform folds them.
@@ -217,7 +212,7 @@ func (p *planner) checkLabel(ctx context.Context) {
 		return
 	}
 	alike := slices.DeleteFunc(slices.Clone(newest.Labelled(label.ValueString())), func(card api.CardListItem) bool {
-		return card.ID == p.state.ID.ValueString() || s.MayBeTainted(card.ID, p.began)
+		return card.ID == p.state.ID.ValueString()
 	})
 	if len(alike) > 0 {
 		p.diags.Append(labelExists(alike))

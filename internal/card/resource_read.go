@@ -65,7 +65,6 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 			"This plan has read "+state.name()+" twice, so it is in the state at two addresses. Both move its money, and removing either terminates it."+
 				"\n\nterraform state list -id="+state.ID.ValueString()+" shows the addresses. Remove one with terraform state rm.")
 	}
-	r.session.NoteRefreshed(state.ID.ValueString())
 	resp.Diagnostics.Append(r.showsOtherwise(&state, before, &private)...)
 	r.awaitMovement(ctx, &state, asOf)
 	r.settle(ctx, &state, &resp.Diagnostics)

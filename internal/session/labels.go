@@ -94,20 +94,3 @@ func (s *Session) addNewest(ctx context.Context, newest *NewestCards, status api
 	}
 	return nil
 }
-
-// NoteRefreshed notes that a card of the state was refreshed.
-func (s *Session) NoteRefreshed(id string) { s.refreshed.Store(id, time.Now()) }
-
-// NotePlanned notes that core plans a card with the state that it has.
-func (s *Session) NotePlanned(id string) { s.refreshed.Delete(id) }
-
-// MayBeTainted reports whether a card was refreshed before this moment and was not planned
-// with its state since. Core plans a tainted card as a new one, right after its refresh.
-func (s *Session) MayBeTainted(id string, before time.Time) bool {
-	refreshed, found := s.refreshed.Load(id)
-	if !found {
-		return false
-	}
-	at, _ := refreshed.(time.Time)
-	return at.Before(before)
-}

@@ -37,7 +37,6 @@ type Session struct {
 	newest    fetchedOnce[NewestCards]
 	spend     spend
 	reported  sync.Map // of report
-	refreshed sync.Map // when a card was refreshed that was not planned since, by its id
 	failed    sync.Map // ids of cards whose last update returned an error
 	failing   sync.Mutex
 	protected atomic.Int64

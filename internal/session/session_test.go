@@ -165,31 +165,6 @@ func TestGeneratedLabelsCountForAWeek(t *testing.T) {
 	}
 }
 
-// Core plans a tainted card as a new one, right after its refresh.
-func TestMayBeTainted(t *testing.T) {
-	t.Parallel()
-	s := session.New(nil)
-	before := time.Now()
-	s.NoteRefreshed("card_1")
-	s.NoteRefreshed("card_2")
-	s.NotePlanned("card_2")
-	after := time.Now()
-	for _, test := range []struct {
-		id   string
-		at   time.Time
-		want bool
-	}{
-		{"card_1", after, true},
-		{"card_1", before, false}, // refreshed while the new card is planned: another resource
-		{"card_2", after, false},
-		{"card_3", after, false},
-	} {
-		if got := s.MayBeTainted(test.id, test.at); got != test.want {
-			t.Errorf("%s at %s: %t, want %t", test.id, test.at, got, test.want)
-		}
-	}
-}
-
 func TestFirstTime(t *testing.T) {
 	t.Parallel()
 	s := session.New(nil)
