@@ -26,7 +26,9 @@ const (
 	// memoryPath is the path that keeps nothing.
 	memoryPath = ":memory:"
 	// busyTimeout is how long a transaction waits for others of this process, or of another one.
-	busyTimeout = 3 * time.Second
+	// On a slow or busy machine several seconds pass, and a client whose call gets a 503 waits
+	// much longer, to find out whether it took effect.
+	busyTimeout = 15 * time.Second
 	// longTimeout is how long a long read waits for others of its kind, and how long
 	// it is waited for others that open the file as well.
 	longTimeout = 30 * time.Second
