@@ -216,7 +216,7 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 	}
 	if a.session.LastUpdateFailed(config.CardID.ValueString()) {
 		resp.Diagnostics.AddError("Action refused after a failed update", "Could not "+fmt.Sprintf(operation, "card "+config.CardID.ValueString())+
-			": the card's update in this run returned an error, and Terraform runs the actions of a failed update all the same. Nothing was sent. "+
+			": the card's update in this run has not succeeded, and Terraform runs the actions of a failed update all the same. Nothing was sent. "+
 			"If the action had moved money, the next apply could not tell it from the update's."+
 			"\n\nApply again: once the update succeeds, the action runs after it. To move this money by itself, invoke the action with -invoke.")
 		return

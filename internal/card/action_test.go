@@ -2,9 +2,12 @@ package card_test
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
@@ -13,6 +16,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
+	"github.com/vcard/terraform-provider-vcard/internal/provider"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -395,4 +399,54 @@ func TestActionsAfterFailedUpdate(t *testing.T) {
 	if now := read(s, id); now.Balance != 85*usd.Dollar {
 		t.Errorf("the card holds %s USD", now.Balance)
 	}
+}
+
+// An action that runs beside an update of its card moves nothing either: the update may still fail.
+func TestActionsBesideAnUpdate(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	clock := &pausedClock{}
+	p := acctest.Configure(t, object{"base_url": s.URL, "api_key": s.Key}, provider.WithClock(clock))
+	change, diags := p.Plan(acctest.Card{}, object{"bin_id": bin, "amount": 50})
+	diags.Must(t)
+	card, diags := p.Apply(change)
+	diags.Must(t)
+	id := fmt.Sprint(card.Values["id"])
+
+	const attempts = 5 // of an update; what comes after them arrives
+	s.Fault(fault("POST", "/cards/*/fund", "before", attempts, "drop"))
+	change, diags = p.Plan(card, object{"bin_id": bin, "amount": 75})
+	diags.Must(t)
+	said := make(chan string, 1)
+	clock.onFirstWait(func() {
+		go func() {
+			_, diags := p.InvokeAction("vcard_card_fund", object{"card_id": id, "amount": 10}, nil)
+			said <- diags.Errors()
+		}()
+	})
+	_, diags = p.Apply(change)
+	if diags.Errors() == "" {
+		t.Fatal("the update succeeded")
+	}
+	if text := <-said; !strings.HasPrefix(text, "Action refused after a failed update: ") {
+		t.Errorf("the action says %q", text)
+	}
+	if now := read(s, id); now.Balance != 50*usd.Dollar {
+		t.Errorf("the card holds %s USD", now.Balance)
+	}
+}
+
+// pausedClock skips its waits, and calls a function before the first of them.
+type pausedClock struct {
+	acctest.Clock
+	call atomic.Pointer[func()]
+}
+
+func (c *pausedClock) onFirstWait(call func()) { c.call.Store(&call) }
+
+func (c *pausedClock) Wait(ctx context.Context, d time.Duration) error {
+	if call := c.call.Swap(nil); call != nil {
+		(*call)()
+	}
+	return c.Clock.Wait(ctx, d)
 }

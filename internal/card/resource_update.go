@@ -26,7 +26,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	decode(ctx, req.State.Raw, &u.before, &resp.Diagnostics)
 	decode(ctx, req.Plan.Raw, &u.plan, &resp.Diagnostics)
 	private := readPrivateState(ctx, req.Private, &resp.Diagnostics)
-	defer func() { r.session.NoteUpdate(u.before.ID.ValueString(), !resp.Diagnostics.HasError()) }()
+	r.session.NoteUpdate(u.id(), false) // until it has succeeded, actions move no money on the card
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "change "+u.before.name()) {
 		return
 	}
@@ -45,6 +45,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 		save(ctx, u.now, &resp.State, resp.Identity, &resp.Diagnostics)
 	}
 	private.write(ctx, resp.Private, &resp.Diagnostics)
+	r.session.NoteUpdate(u.id(), !resp.Diagnostics.HasError())
 }
 
 type update struct {

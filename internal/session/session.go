@@ -37,7 +37,7 @@ type Session struct {
 	newest    fetchedOnce[NewestCards]
 	spend     spend
 	reported  sync.Map // of report
-	failed    sync.Map // ids of cards whose last update returned an error
+	failed    sync.Map // ids of cards whose last update has not succeeded
 	failing   sync.Mutex
 	protected atomic.Int64
 }
@@ -121,7 +121,7 @@ func (s *Session) FirstTime(topic Topic, key string) bool {
 // there are so far.
 func (s *Session) CountProtected() int64 { return s.protected.Add(1) }
 
-// NoteUpdate notes whether the last update of a card succeeded.
+// NoteUpdate notes whether the last update of a card succeeded. One that has only begun has not.
 func (s *Session) NoteUpdate(id string, succeeded bool) {
 	if succeeded {
 		s.failed.Delete(id)
@@ -130,7 +130,8 @@ func (s *Session) NoteUpdate(id string, succeeded bool) {
 	}
 }
 
-// LastUpdateFailed reports whether the last update of a card in this process returned an error.
+// LastUpdateFailed reports whether the last update of a card in this process returned an error,
+// or has not succeeded yet.
 func (s *Session) LastUpdateFailed(id string) bool {
 	_, failed := s.failed.Load(id)
 	return failed
