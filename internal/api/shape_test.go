@@ -176,6 +176,22 @@ func TestPanicIsAnErrorWithoutItsValue(t *testing.T) {
 	}
 }
 
+// A 2xx is final though this program fails to make anything of it: nothing is sent again.
+func TestPanicAfterASuccessIsAnswered(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusAccepted, http.StatusServiceUnavailable} {
+		service := steps(respond(status, ""))
+		client := newClient(t, service, func(c *api.Config) {
+			c.Observe = func(context.Context, transport.Exchange) { panic("a bug") }
+		})
+		err := try(t.Context(), client, "register")
+		undecided, ok := errors.AsType[*transport.UndecidedError](err)
+		if !ok || undecided.Answered != (status == http.StatusAccepted) || len(service.requests()) != 1 {
+			t.Errorf("%d: %v after %d requests", status, err, len(service.requests()))
+		}
+	}
+}
+
 // What a stranger writes into an id reaches no advice that somebody may paste: its record
 // alone is refused, and named by what nothing can be made of.
 func TestIDsOfTheServiceAreChecked(t *testing.T) {

@@ -30,9 +30,10 @@ var ErrNotShown = errors.New("the service does not show yet what was changed las
 // do makes one attempt. Waiting for the limits ends with ctx; once the request
 // is on its way only its sending context and its own time end it.
 func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
+	var status int
 	defer func() {
-		if reason := recover(); reason != nil { // nothing tells how far it came
-			f = &failure{fate: Unknown, permanent: true, err: a.requestError(true, crash.New(reason))}
+		if reason := recover(); reason != nil { // nothing tells how far it came, but for the status
+			f = &failure{fate: Unknown, answered: isSuccess(status), permanent: true, err: a.requestError(true, crash.New(reason))}
 		}
 		if f != nil {
 			if failed, ok := errors.AsType[*RequestError](f.err); ok {
@@ -48,7 +49,10 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 		return &failure{fate: NotDone, permanent: true, err: a.requestError(false, err)}
 	}
 	sent := c.clock.Now()
-	status, header, body, err := c.send(a)
+	var header http.Header
+	var body []byte
+	var err error
+	status, header, body, err = c.send(a)
 	c.limits.Release(a.Budget)
 	if c.config.Observe != nil {
 		c.config.Observe(ctx, Exchange{
