@@ -136,12 +136,17 @@ func (s *issueSearch) isRewritten(card CardSummary) bool {
 	if !createdAt.IsZero() && s.began.Sub(createdAt) > sameMoment {
 		return false
 	}
+	label := html.UnescapeString(card.Label.Raw())
 	asked := foldLabel(s.request.Label)
-	shown := foldLabel(html.UnescapeString(card.Label.Raw()))
+	shown := foldLabel(label)
 	if shown == asked {
 		return true
 	}
-	if utf8.RuneCountInString(shown) < shortest || !strings.HasPrefix(asked, shown) {
+	length := utf8.RuneCountInString(shown)
+	if strings.HasSuffix(label, " ") { // it was cut behind a space, which folding takes off
+		length++
+	}
+	if length < shortest || !strings.HasPrefix(asked, shown) {
 		return false
 	}
 	return !s.baseline.labels[shown] && !s.client.issues.isRequested(shown)
