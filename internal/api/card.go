@@ -58,12 +58,6 @@ type Card struct {
 	ExpiresAt transport.Date `json:"expires_at"`
 }
 
-// CanonicalLabel is the same for labels of which the service may have made one
-// another, by trimming them.
-func CanonicalLabel(label string) string {
-	return strings.Join(strings.Fields(label), " ")
-}
-
 // requiredOfCard lists what every card of a response must have: one without its
 // BIN or limit must not read as a card that has changed.
 func requiredOfCard() []string {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
+	"github.com/vcard/terraform-provider-vcard/internal/labels"
 )
 
 // ErrLabelUndecided says that a card was not issued since another one with its label may exist.
@@ -104,7 +105,7 @@ type issueSearch struct {
 // labelOnBIN is the same for all cards that may look the same in a list: not each card
 // holds its load.
 func (q IssueCardRequest) labelOnBIN() string {
-	return fmt.Sprintf("card %q %q", q.BinID, CanonicalLabel(q.Label))
+	return fmt.Sprintf("card %q %q", q.BinID, labels.Canonical(q.Label))
 }
 
 // accept claims the card of a response to this issuance, or says why it is another.
@@ -154,7 +155,7 @@ func (s *issueSearch) isRewritten(card CardSummary) bool {
 
 // foldLabel is the same for labels that differ in normalization, letter case and spaces alone.
 func foldLabel(label string) string {
-	return CanonicalLabel(cases.Fold().String(norm.NFKC.String(label)))
+	return labels.Canonical(cases.Fold().String(norm.NFKC.String(label)))
 }
 
 // find claims the card for this issuance when it is certain, and returns nil where there is
@@ -313,7 +314,7 @@ func (q IssueCardRequest) isLike(card CardListItem) bool {
 
 func (q IssueCardRequest) isLabelled(card CardListItem) bool {
 	const cut = 12 // characters of a generated label that are random, like the eight that are left
-	shown, asked := strings.ToLower(CanonicalLabel(card.Label.Raw())), strings.ToLower(CanonicalLabel(q.Label))
+	shown, asked := strings.ToLower(labels.Canonical(card.Label.Raw())), strings.ToLower(labels.Canonical(q.Label))
 	isCut := q.GeneratedLabel && len(shown) >= len(asked)-cut && strings.HasPrefix(asked, shown)
 	return shown == asked || isCut
 }
@@ -339,7 +340,7 @@ func (q IssueCardRequest) hasLoad(card CardListItem) bool {
 }
 
 func (q IssueCardRequest) hasLabel(card CardListItem) bool {
-	return CanonicalLabel(card.Label.Raw()) == CanonicalLabel(q.Label)
+	return labels.Canonical(card.Label.Raw()) == labels.Canonical(q.Label)
 }
 
 func (q IssueCardRequest) hasLimit(card CardListItem) bool {

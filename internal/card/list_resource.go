@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/labels"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
@@ -62,8 +63,8 @@ type cardQuery struct {
 }
 
 func (q cardQuery) selects(card api.CardListItem) bool {
-	label := api.CanonicalLabel(card.Label.Raw())
-	return (q.Label.IsNull() || api.CanonicalLabel(q.Label.ValueString()) == label) &&
+	label := labels.Canonical(card.Label.Raw())
+	return (q.Label.IsNull() || labels.Canonical(q.Label.ValueString()) == label) &&
 		strings.HasPrefix(label, strings.TrimLeft(q.LabelPrefix.ValueString(), " "))
 }
 

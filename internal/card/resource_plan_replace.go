@@ -11,6 +11,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
+	"github.com/vcard/terraform-provider-vcard/internal/labels"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
@@ -103,7 +104,7 @@ func (p *planner) notCarriedOver() []string {
 	if p.config.SpendingLimit.IsNull() && !p.private.DefaultLimit {
 		lost = append(lost, fmt.Sprintf("spending_limit (%s USD; the new card gets the BIN's maximum)", p.state.SpendingLimit.Amount()))
 	}
-	if label := p.state.Label.ValueString(); p.config.Label.IsNull() && label != "" && !session.IsGeneratedLabel(label) {
+	if label := p.state.Label.ValueString(); p.config.Label.IsNull() && label != "" && !labels.IsGenerated(label) {
 		lost = append(lost, fmt.Sprintf("label (%q; the new card gets a generated one)", label))
 	}
 	if p.config.Frozen.IsNull() && p.state.Frozen.ValueBool() {

@@ -15,6 +15,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
+	"github.com/vcard/terraform-provider-vcard/internal/labels"
 )
 
 // Source is what a fleet needs of the client.
@@ -132,7 +133,7 @@ func (f *Fleet) Labelled(ctx context.Context, label string) ([]api.CardListItem,
 			return nil, err
 		}
 	}
-	label = api.CanonicalLabel(label)
+	label = labels.Canonical(label)
 	return slices.Concat(f.active.labels[label], f.frozen.labels[label]), nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
+	"github.com/vcard/terraform-provider-vcard/internal/labels"
 )
 
 const (
@@ -220,7 +221,7 @@ func (l *listing) add(cards []api.CardListItem) (news bool) {
 		switch {
 		case !ok:
 			l.cards[card.ID], news = l.fleet.asOfNow(card), true
-			if label := api.CanonicalLabel(card.Label.Raw()); label != "" {
+			if label := labels.Canonical(card.Label.Raw()); label != "" {
 				l.labels[label] = append(l.labels[label], card)
 			}
 		case known.CardListItem != card:

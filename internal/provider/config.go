@@ -16,6 +16,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
+	"github.com/vcard/terraform-provider-vcard/internal/labels"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -110,7 +111,7 @@ func configAttributes() map[string]schema.Attribute {
 		"idempotency_keys": text("What the service does with idempotency keys: `"+keysHonoured+"` if it counts requests with the same key once, `"+keysUnknown+"` (the default) if it may not. "+
 			"With `"+keysHonoured+"`, a request whose response was lost is repeated; otherwise the provider waits, reads the card, and stops if it cannot tell whether money moved. Ask the service's support before you set it. The embedded sandbox honours keys.",
 			tfkit.OneOf(keysUnknown, keysHonoured)),
-		"label_prefix": text("Prefix of generated labels, 1 to 32 letters, digits, `.`, `_` and `-`, with a `-` at the end. Default: `"+session.DefaultLabelPrefix+"`. "+
+		"label_prefix": text("Prefix of generated labels, 1 to 32 letters, digits, `.`, `_` and `-`, with a `-` at the end. Default: `"+labels.DefaultPrefix+"`. "+
 			"The day and 20 random characters follow, as in `tf-20261123-k3…`. Give each workspace of an account its own, so that plans and `vcard statement --no-unmanaged` find the cards that a killed run left. "+
 			"Write it as a literal: the statement cannot see the values of variables.",
 			tfkit.Rule("Not a prefix of labels", labelPrefix)),

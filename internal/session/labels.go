@@ -2,40 +2,24 @@ package session
 
 import (
 	"context"
-	"crypto/rand"
-	"regexp"
-	"strings"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/labels"
 )
 
-// DefaultLabelPrefix is the label_prefix of a provider configuration that sets none.
-const DefaultLabelPrefix = "tf-"
-
-const dayOfLabel = "20060102"
-
-// GeneratedLabel returns a unique label, by which a card can be found if the response to its
-// creation is lost. The prefix and the day help to find cards of an interrupted run.
+// GeneratedLabel returns a unique label with this session's prefix.
 func (s *Session) GeneratedLabel() string {
-	now := s.Client.ServiceTime()
-	return s.LabelPrefix + now.UTC().Format(dayOfLabel) + "-" + strings.ToLower(rand.Text()[:20])
+	return labels.Generate(s.LabelPrefix, s.Client.ServiceTime())
 }
-
-var generatedLabel = regexp.MustCompile(`^(.{0,31}-)(\d{8})-[a-z2-7]{20}$`)
-
-// IsGeneratedLabel reports whether a label has the form of generated ones, with any prefix.
-func IsGeneratedLabel(label string) bool { return generatedLabel.MatchString(label) }
 
 // isRecentlyGenerated reports whether a label was generated with this session's prefix within
 // the last week.
 func (s *Session) isRecentlyGenerated(label string) bool {
-	parts := generatedLabel.FindStringSubmatch(label)
-	if parts == nil || parts[1] != s.LabelPrefix {
+	prefix, day, ok := labels.ParseGenerated(label)
+	if !ok || prefix != s.LabelPrefix {
 		return false
 	}
-	day, err := time.Parse(dayOfLabel, parts[2])
-	return err == nil && s.Client.ServiceTime().Before(day.AddDate(0, 0, 8))
+	return s.Client.ServiceTime().Before(day.AddDate(0, 0, 8))
 }
 
 // mostCompared is how many active and how many frozen cards new labels are compared with.
@@ -53,7 +37,7 @@ type NewestCards struct {
 
 // Labelled returns the cards with a label.
 func (c NewestCards) Labelled(label string) []api.CardListItem {
-	return c.byLabel[api.CanonicalLabel(label)]
+	return c.byLabel[labels.Canonical(label)]
 }
 
 // NewestCards lists the newest live cards, once per process. It fails only if ctx ends.
@@ -86,7 +70,7 @@ func (s *Session) addNewest(ctx context.Context, newest *NewestCards, status api
 		}
 		newest.byID[card.ID] = true
 		label := card.Label.Raw()
-		canonical := api.CanonicalLabel(label)
+		canonical := labels.Canonical(label)
 		newest.byLabel[canonical] = append(newest.byLabel[canonical], card)
 		if s.isRecentlyGenerated(label) {
 			newest.Generated++

@@ -16,6 +16,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/fleet"
+	"github.com/vcard/terraform-provider-vcard/internal/labels"
 	"github.com/vcard/terraform-provider-vcard/internal/transfer"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -51,7 +52,7 @@ type Sandbox struct {
 // New returns the session of a configured provider, or with nil that of a
 // provider whose configuration depends on values known only after apply.
 func New(client *api.Client) *Session {
-	s := &Session{Client: client, LabelPrefix: DefaultLabelPrefix}
+	s := &Session{Client: client, LabelPrefix: labels.DefaultPrefix}
 	if client != nil {
 		s.Mover = transfer.New(client)
 		s.Cards = fleet.New(client)

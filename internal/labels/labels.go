@@ -1,0 +1,48 @@
+// Package labels has the rules for card labels that the provider and the plan statement share.
+package labels
+
+import (
+	"crypto/rand"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// DefaultPrefix is the label_prefix of a provider configuration that sets none.
+const DefaultPrefix = "tf-"
+
+// Canonical returns the form in which two labels are compared. The service may trim a label, so
+// labels that differ only in spaces count as equal.
+func Canonical(label string) string {
+	return strings.Join(strings.Fields(label), " ")
+}
+
+const dayLayout = "20060102"
+
+// Generate returns a unique label, by which a card can be found if the response to its creation is
+// lost. The prefix and the day help to find cards of an interrupted run.
+func Generate(prefix string, now time.Time) string {
+	return prefix + now.UTC().Format(dayLayout) + "-" + strings.ToLower(rand.Text()[:20])
+}
+
+var generated = regexp.MustCompile(`^(.{0,31}-)(\d{8})-[a-z2-7]{20}$`)
+
+// ParseGenerated returns the prefix and the day of a generated label. It reports false for labels
+// of any other form.
+func ParseGenerated(label string) (prefix string, day time.Time, ok bool) {
+	parts := generated.FindStringSubmatch(label)
+	if parts == nil {
+		return "", time.Time{}, false
+	}
+	day, err := time.Parse(dayLayout, parts[2])
+	if err != nil {
+		return "", time.Time{}, false
+	}
+	return parts[1], day, true
+}
+
+// IsGenerated reports whether a label has the form of generated ones, with any prefix.
+func IsGenerated(label string) bool {
+	_, _, ok := ParseGenerated(label)
+	return ok
+}
