@@ -10,25 +10,25 @@ import (
 
 const walletType = "vcard_wallet_balance"
 
-// Balance is what the wallet holds, in USD.
+// Balance is the balance of the wallet, in USD.
 type Balance struct {
 	Before usd.Amount `json:"before"`
-	// After is nil if the plan does not say all that it moves.
+	// After is nil if some of the plan's movements are not known yet.
 	After *usd.Amount `json:"after,omitempty"`
 }
 
-// balanceOf returns nil unless the plan read the wallet once and has one account: the balance of
-// another account's wallet must not stand next to these sums.
+// balanceOf returns nil unless the plan read one wallet and has one account, because the balance of
+// another account's wallet must not appear next to these sums.
 func balanceOf(plan *Plan, wallets []*stateResource, s *Statement) (*Balance, error) {
 	if len(wallets) != 1 || isReadLater(wallets[0], plan) || plan.accounts() > 1 {
-		return nil, nil //nolint:nilnil // there may be none
+		return nil, nil //nolint:nilnil // a statement may have no balance
 	}
 	before, err := wallets[0].values().amount("balance")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", inline(wallets[0].Address), err)
 	}
 	if before == nil {
-		return nil, nil //nolint:nilnil // there may be none
+		return nil, nil //nolint:nilnil // a statement may have no balance
 	}
 	balance := &Balance{Before: *before}
 	if s.Complete {
@@ -41,7 +41,7 @@ func balanceOf(plan *Plan, wallets []*stateResource, s *Statement) (*Balance, er
 	return balance, nil
 }
 
-// accounts returns how many provider configurations of vcard there are.
+// accounts returns the number of vcard provider configurations.
 func (p *Plan) accounts() int {
 	if p.Config == nil {
 		return 0
@@ -53,22 +53,6 @@ func (p *Plan) accounts() int {
 		}
 	}
 	return count
-}
-
-// balanceLines are those below the sums: what the wallet holds, and will hold.
-func (s *Statement) balanceLines() [][2]string {
-	if s.Balance == nil {
-		return nil
-	}
-	lines := [][2]string{{"wallet holds", s.Balance.Before.String()}}
-	if s.Balance.After != nil {
-		name := "wallet will hold"
-		if s.Wallet.Returns != 0 {
-			name += ", about"
-		}
-		lines = append(lines, [2]string{name, s.Balance.After.String()})
-	}
-	return lines
 }
 
 func isWallet(r *stateResource) bool {

@@ -16,32 +16,45 @@ import (
 
 const cardType = "vcard_card"
 
-// Of says what a plan does. It is an error when an amount is not a number, or a change has no action.
+// Of returns the statement of a plan. It fails if an amount is not a number, or if a change has no
+// known action.
 func Of(plan *Plan) (*Statement, error) {
-	r := reader{
-		prior: plan.prior(), seen: map[object]bool{},
-		statement: &Statement{FormatVersion: "1.0", Unknown: []Unknown{}, Notes: []Unknown{}, Cards: []Card{}, Others: []string{}},
-	}
 	if slices.Contains(plan.Changes, nil) || slices.Contains(plan.Invocations, nil) {
-		return nil, errNameless
+		return nil, errIncomplete
+	}
+	r := reader{
+		prior: plan.prior(),
+		seen:  map[object]bool{},
+		statement: &Statement{
+			FormatVersion: "1.0",
+			Unknown:       []Unknown{},
+			Notes:         []Unknown{},
+			Cards:         []Card{},
+			Others:        []string{},
+		},
 	}
 	for _, change := range plan.Changes {
-		if r.change(change); r.err != nil {
-			return nil, fmt.Errorf("%s: %w", inline(change.Address), r.err)
+		err := r.readChange(change)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", inline(change.Address), err)
 		}
 	}
 	for _, action := range plan.Invocations {
-		if r.action(action); r.err != nil {
-			return nil, fmt.Errorf("%s: %w", inline(action.Address), r.err)
+		err := r.readAction(action)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", inline(action.Address), err)
 		}
 	}
-	r.incomplete(plan)
-	if r.others(); r.err != nil {
+	r.noteMissing(plan)
+	r.noteUntouched()
+	if r.err != nil {
 		return nil, r.err
 	}
+
 	s := r.statement
 	for _, card := range s.Cards {
-		if err := s.Wallet.add(card.Sums); err != nil {
+		err := s.Wallet.add(card.Sums)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -55,63 +68,91 @@ func Of(plan *Plan) (*Statement, error) {
 	return s, nil
 }
 
+// reader makes a statement from the changes of a plan.
 type reader struct {
-	prior     prior // whose cards are those of which nothing was told yet
+	// prior loses the cards that the plan creates, deletes or reports as unknown, so that no note
+	// repeats them.
+	prior     prior
 	seen      map[object]bool
 	statement *Statement
-	err       error // the first thing that no command line writes
+	err       error // the first amount that is invalid
 }
 
+// amount returns nil for an amount that is null, unknown or invalid. It keeps the first error.
 func (r *reader) amount(v values, name string) *usd.Amount {
 	amount, err := v.amount(name)
-	r.err = cmp.Or(r.err, err)
+	if r.err == nil {
+		r.err = err
+	}
 	return amount
 }
 
-func (r *reader) change(change *change) {
+func (r *reader) readChange(change *change) error {
+	err := checkChange(change)
+	if err != nil {
+		return err
+	}
 	this := object{change.Address, change.Deposed}
-	if r.err = checkChange(change); r.err == nil && r.seen[this] {
-		r.err = errors.New("the plan has it twice")
+	if r.seen[this] {
+		return errors.New("appears twice in the plan")
 	}
 	r.seen[this] = true
-	switch {
-	case r.err != nil || change.Mode != tfjson.ManagedResourceMode:
-		return
-	case change.Type != cardType:
-		if !change.Change.Actions.NoOp() || change.Change.Importing != nil {
-			r.statement.Others = append(r.statement.Others, change.Address)
-		}
-		return
+	if change.Mode != tfjson.ManagedResourceMode {
+		return nil
 	}
+	if change.Type == cardType {
+		return r.readCard(change, this)
+	}
+	if !change.Change.Actions.NoOp() || change.Change.Importing != nil {
+		r.statement.Others = append(r.statement.Others, change.Address)
+	}
+	return nil
+}
+
+func (r *reader) readCard(change *change, this object) error {
 	c := change.Change
-	does := func(action tfjson.Action) bool { return slices.Contains(c.Actions, action) }
-	creates, deletes, forgets := does(tfjson.ActionCreate), does(tfjson.ActionDelete), does(tfjson.ActionForget)
-	before, after := valuesOf(c.Before, nil, c.BeforeSensitive), valuesOf(c.After, c.AfterUnknown, c.AfterSensitive)
-	if refreshed := r.prior.cards[this]; refreshed != nil && refreshed.AttributeValues != nil {
+	creates := slices.Contains(c.Actions, tfjson.ActionCreate)
+	updates := slices.Contains(c.Actions, tfjson.ActionUpdate)
+	deletes := slices.Contains(c.Actions, tfjson.ActionDelete)
+	forgets := slices.Contains(c.Actions, tfjson.ActionForget)
+	imports := c.Importing != nil
+
+	before := valuesOf(c.Before, nil, c.BeforeSensitive)
+	after := valuesOf(c.After, c.AfterUnknown, c.AfterSensitive)
+	refreshed := r.prior.cards[this]
+	if refreshed != nil && refreshed.AttributeValues != nil {
 		before.known = refreshed.AttributeValues
 	}
 	var needed []string
-	if does(tfjson.ActionUpdate) {
+	if updates {
 		needed = []string{"amount", "topped_up", "frozen"}
 	}
-	if r.err = cmp.Or(before.check(needed...), after.check(needed...)); r.err != nil {
-		return
+	err := cmp.Or(before.check(needed...), after.check(needed...))
+	if err != nil {
+		return err
 	}
+
 	id, _ := before.known["id"].(string)
 	card := &Card{
-		Address: change.Address, Deposed: change.Deposed, ID: before.text("id"), Last4: before.text("last4"),
-		key: cmp.Or(id, change.Address), holder: change.Address, after: after, isNew: creates,
+		Address: change.Address,
+		Deposed: change.Deposed,
+		ID:      before.text("id"),
+		Last4:   before.text("last4"),
+		key:     cmp.Or(id, change.Address),
+		holder:  change.Address,
+		after:   after,
+		isNew:   creates,
 	}
 	if !creates && (deletes || forgets) {
 		card.after = before
 	}
 	card.Label = card.after.text("label")
-	switch {
-	case creates && (deletes || forgets):
+
+	if creates && (deletes || forgets) {
 		card.Actions = []Action{Replace}
-	case creates:
+	} else if creates {
 		card.Actions = []Action{Issue}
-	case deletes:
+	} else if deletes {
 		card.Actions = []Action{Terminate}
 	}
 	if creates {
@@ -120,14 +161,14 @@ func (r *reader) change(change *change) {
 	if deletes {
 		r.terminate(card, before)
 	}
-	if does(tfjson.ActionUpdate) {
-		r.update(card, before, c.Importing != nil)
-		r.stops(card, before)
+	if updates {
+		r.update(card, before, imports)
+		r.noteStop(card, before)
 	}
 	if deletes || creates {
 		delete(r.prior.cards, this)
 	}
-	if c.Importing != nil {
+	if imports {
 		card.Actions = append(card.Actions, Import)
 	}
 	if forgets {
@@ -136,6 +177,7 @@ func (r *reader) change(change *change) {
 	if len(card.Actions) > 0 {
 		r.add(card)
 	}
+	return r.err
 }
 
 func (r *reader) add(card *Card) {
@@ -148,89 +190,120 @@ func (r *reader) note(address, reason string) {
 	r.statement.Unknown = append(r.statement.Unknown, Unknown{Address: address, Reason: reason})
 }
 
-// missing notes what another plan does.
+// missing notes a change that is left to another plan.
 func (r *reader) missing(address, reason string) {
-	r.statement.Unknown = append(r.statement.Unknown, Unknown{address, reason, true})
+	r.statement.Unknown = append(r.statement.Unknown, Unknown{Address: address, Reason: reason, isMissing: true})
 }
 
-// unknown notes a value that the plan does not have, and what it may mean.
-func (r *reader) unknown(card *Card, name string, may ...Action) {
+// unknown notes a value that the plan does not contain, and the actions that it may mean.
+func (r *reader) unknown(card *Card, name string, possible ...Action) {
 	r.note(card.Address, name+" is known only during apply")
-	card.Actions = append(card.Actions, may...)
-	card.mayTake = card.mayTake || card.isNew || slices.Contains(may, Fund) || slices.Contains(may, TopUp)
+	card.Actions = append(card.Actions, possible...)
+	if card.isNew || slices.Contains(possible, Fund) || slices.Contains(possible, TopUp) {
+		card.mayTakeMore = true
+	}
 }
 
 func (r *reader) issue(card *Card) {
-	load, fee := r.amount(card.after, "amount"), r.amount(card.after, "issuance_fee")
+	load := r.amount(card.after, "amount")
 	if load == nil {
 		r.unknown(card, "amount")
 	}
+	fee := r.amount(card.after, "issuance_fee")
 	if fee == nil {
 		r.unknown(card, "issuance_fee")
 	}
-	card.Sums.Loads, card.Sums.Fees = orZero(load), orZero(fee)
+	card.Sums.Loads = orZero(load)
+	card.Sums.Fees = orZero(fee)
 	if card.after.flag("frozen") {
 		card.Actions = append(card.Actions, Freeze)
 	}
 }
 
-func orZero(amount *usd.Amount) usd.Amount { return *cmp.Or(amount, new(usd.Amount)) }
+func orZero(amount *usd.Amount) usd.Amount {
+	if amount == nil {
+		return 0
+	}
+	return *amount
+}
 
 func (r *reader) terminate(card *Card, before values) {
 	balance := r.amount(before, "balance")
 	if balance == nil {
-		r.note(card.Address, "the balance that returns is not in the plan")
+		r.note(card.Address, "the plan does not contain the balance that returns to the wallet")
 	}
 	card.Sums.Returns = orZero(balance)
 }
 
 func (r *reader) update(card *Card, before values, imports bool) {
-	r.load(card, before)
-	had, has := orZero(r.amount(before, "topped_up")), orZero(r.amount(card.after, "topped_up"))
-	switch {
-	case card.after.isUnknown("topped_up"):
-		r.unknown(card, "topped_up", TopUp)
-	case has > had:
-		card.Sums.TopUps = has - had
-		card.Actions = append(card.Actions, TopUp)
-	}
-	frozen, freezes := before.flag("frozen"), card.after.flag("frozen")
-	switch {
-	case card.after.isUnknown("frozen"):
-		// A withdrawal leaves it open, since the service may freeze the card for it.
-		if !card.does(Withdraw) {
-			r.unknown(card, "frozen", Freeze, Unfreeze)
-		}
-	case freezes && !frozen:
-		card.Actions = append(card.Actions, Freeze)
-	case frozen && !freezes:
-		card.Actions = append(card.Actions, Unfreeze)
-	}
+	r.updateLoad(card, before)
+	r.updateTopUps(card, before)
+	r.updateFrozen(card, before)
 	if !imports && (card.Baseline != nil || configures(before, card.after)) {
 		card.Actions = append(card.Actions, Configure)
 	}
 }
 
-// load reads what a change of amount moves; the first of an imported card moves nothing.
-func (r *reader) load(card *Card, before values) {
-	from, to := r.amount(before, "amount"), r.amount(card.after, "amount")
-	switch {
-	case card.after.isUnknown("amount") && from != nil:
-		r.unknown(card, "amount", Fund, Withdraw)
-	case from == nil:
+// updateLoad reads what a change of amount moves. The first amount of an imported card moves nothing.
+func (r *reader) updateLoad(card *Card, before values) {
+	from := r.amount(before, "amount")
+	to := r.amount(card.after, "amount")
+	if from == nil {
 		card.Baseline = to
-	case to != nil && *to > *from:
+		return
+	}
+	if card.after.isUnknown("amount") {
+		r.unknown(card, "amount", Fund, Withdraw)
+		return
+	}
+	if to == nil {
+		return
+	}
+	if *to > *from {
 		card.Sums.Funds = *to - *from
 		card.Actions = append(card.Actions, Fund)
-	case to != nil && *to < *from:
+	} else if *to < *from {
 		card.Sums.Withdrawals = *from - *to
 		card.Actions = append(card.Actions, Withdraw)
 	}
 }
 
-// configures reports whether an update changes what is neither money nor freezing.
+func (r *reader) updateTopUps(card *Card, before values) {
+	from := orZero(r.amount(before, "topped_up"))
+	to := orZero(r.amount(card.after, "topped_up"))
+	if card.after.isUnknown("topped_up") {
+		r.unknown(card, "topped_up", TopUp)
+	} else if to > from {
+		card.Sums.TopUps = to - from
+		card.Actions = append(card.Actions, TopUp)
+	}
+}
+
+func (r *reader) updateFrozen(card *Card, before values) {
+	if card.after.isUnknown("frozen") {
+		// Every withdrawal makes frozen unknown, because the service may freeze the card for it.
+		if !card.does(Withdraw) {
+			r.unknown(card, "frozen", Freeze, Unfreeze)
+		}
+		return
+	}
+	from := before.flag("frozen")
+	to := card.after.flag("frozen")
+	if to && !from {
+		card.Actions = append(card.Actions, Freeze)
+	} else if from && !to {
+		card.Actions = append(card.Actions, Unfreeze)
+	}
+}
+
+// configures reports whether an update changes anything but money and freezing.
 func configures(before, after values) bool {
-	if after.isUnknown("top_up") || (before.known["amount"] == nil) != (after.known["amount"] == nil && !after.isUnknown("amount")) {
+	if after.isUnknown("top_up") {
+		return true
+	}
+	hadAmount := before.known["amount"] != nil
+	hasAmount := after.known["amount"] != nil || after.isUnknown("amount")
+	if hadAmount != hasAmount {
 		return true
 	}
 	for name, value := range after.known {
@@ -245,92 +318,109 @@ func configures(before, after values) bool {
 	return false
 }
 
-func (r *reader) action(a *invocation) {
-	word, isOurs := map[string]Action{
-		"vcard_card_fund": Fund, "vcard_card_withdraw": Withdraw, "vcard_card_freeze": Freeze, "vcard_card_unfreeze": Unfreeze,
+func (r *reader) readAction(a *invocation) error {
+	action, ok := map[string]Action{
+		"vcard_card_fund":     Fund,
+		"vcard_card_withdraw": Withdraw,
+		"vcard_card_freeze":   Freeze,
+		"vcard_card_unfreeze": Unfreeze,
 	}[a.Type]
-	if !isOurs {
+	if !ok {
 		r.statement.Others = append(r.statement.Others, a.Address)
-		return
+		return nil
 	}
 	config := valuesOf(a.Values, a.Unknown, a.Sensitive)
-	if r.err = config.check(); r.err != nil {
-		return
+	err := config.check()
+	if err != nil {
+		return err
 	}
-	card := &Card{Address: a.Address, Actions: []Action{word}, ID: config.text("card_id")}
+	card := &Card{Address: a.Address, Actions: []Action{action}, ID: config.text("card_id")}
 	card.key, _ = config.known["card_id"].(string)
 	card.holder = cmp.Or(r.prior.byID[card.key].Address, card.ID)
 	card.after = r.prior.byID[card.ID].values()
-	card.Label, card.Last4 = card.after.text("label"), card.after.text("last4")
-	amount := r.amount(config, "amount")
-	switch {
-	case word == Freeze || word == Unfreeze:
-	case amount == nil && word == Withdraw && !config.isUnknown("amount"):
-		r.note(a.Address, "withdraws all that the card holds at that moment")
-	case amount == nil:
-		r.unknown(card, "amount")
-		card.mayTake = word == Fund
-	case word == Fund:
-		card.Sums.Funds = *amount
-	default:
-		card.Sums.Withdrawals = *amount
+	card.Label = card.after.text("label")
+	card.Last4 = card.after.text("last4")
+	if action == Fund || action == Withdraw {
+		r.actionAmount(card, action, config)
 	}
 	r.add(card)
+	return r.err
 }
 
-// incomplete notes why the plan may not be all that there is to do.
-func (r *reader) incomplete(plan *Plan) {
-	told := len(r.statement.Unknown)
+func (r *reader) actionAmount(card *Card, action Action, config values) {
+	amount := r.amount(config, "amount")
+	if amount == nil && action == Withdraw && !config.isUnknown("amount") {
+		r.note(card.Address, "withdraws the whole balance that the card has at that moment")
+		return
+	}
+	if amount == nil {
+		r.unknown(card, "amount")
+		card.mayTakeMore = action == Fund
+		return
+	}
+	if action == Fund {
+		card.Sums.Funds = *amount
+	} else {
+		card.Sums.Withdrawals = *amount
+	}
+}
+
+// noteMissing notes why the plan may not contain all changes.
+func (r *reader) noteMissing(plan *Plan) {
+	noted := len(r.statement.Unknown)
 	if plan.Errored {
-		r.missing("", "the plan failed, and shows only a part")
+		r.missing("", "planning failed, so the plan is partial")
 	}
 	for _, deferred := range plan.DeferredChanges {
 		if deferred == nil || deferred.Change == nil {
-			r.missing("", "a change is left to a later plan")
+			r.missing("", "a change is deferred to a later plan")
 			continue
 		}
-		r.missing(deferred.Change.Address, "is left to a later plan")
+		r.missing(deferred.Change.Address, "is deferred to a later plan")
 	}
 	for _, deferred := range plan.DeferredInvocations {
-		r.missing(deferred.Invocation.Address, "is left to a later plan")
+		r.missing(deferred.Invocation.Address, "is deferred to a later plan")
 	}
-	if plan.Complete != nil && !*plan.Complete && len(r.statement.Unknown) == told {
-		r.missing("", "the plan is of a part only, as with -target")
+	if plan.Complete != nil && !*plan.Complete && len(r.statement.Unknown) == noted {
+		r.missing("", "the plan is partial, as with -target")
 	}
 }
 
-// held is what a card is known to hold by its record, and what it held at the refresh.
+// held compares a card's balance at the refresh with its record.
 type held struct {
 	record reconcile.Record
-	more   usd.Amount // than the record knows of; below zero as well when it was spent
+	// unexplained is what the card holds beyond its record. It is negative if money was spent.
+	unexplained usd.Amount
 }
 
 func (r *reader) held(card values) held {
 	id, _ := card.known["id"].(string)
 	text, _ := card.known["money_record"].(string)
 	h := held{record: reconcile.ParseRecord(id, text)}
-	if balance := r.amount(card, "balance"); balance != nil && h.record.Anchor != nil {
-		h.more = *balance - h.record.Anchor.Balance
+	balance := r.amount(card, "balance")
+	if balance != nil && h.record.Anchor != nil {
+		h.unexplained = *balance - h.record.Anchor.Balance
 	}
 	return h
 }
 
-// stops notes why apply may not make the planned movements, as far as balance and record tell.
-func (r *reader) stops(card *Card, before values) {
-	withdraws := card.Sums.Withdrawals > 0
-	if !withdraws && card.paid() == 0 && !card.mayTake {
+// noteStop notes why apply may not make the planned movements, judging by balance and record.
+func (r *reader) noteStop(card *Card, before values) {
+	withdrawn := card.Sums.Withdrawals
+	if withdrawn == 0 && card.paid() == 0 && !card.mayTakeMore {
 		return
 	}
+	h := r.held(before)
 	var reason string
-	switch h := r.held(before); {
+	switch {
 	case h.record.Anchor == nil:
-		reason = "has lost its money_record, so nothing tells what an earlier run has moved: apply stops once"
+		reason = "has lost its money_record, so earlier movements are unknown: apply will stop once"
 	case h.record.Pending != nil:
-		reason = h.untold() + ": apply may find it made, or stop"
-	case h.more > 0 && (!withdraws || card.mayTake):
-		reason = h.untold() + ": apply may stop"
-	case withdraws && h.more == -card.Sums.Withdrawals:
-		reason = fmt.Sprintf("holds just %s USD less than Terraform knows of: apply may find the withdrawal made, or stop", -h.more)
+		reason = h.surprise() + ": apply may find that it was made, or stop"
+	case h.unexplained > 0 && (withdrawn == 0 || card.mayTakeMore):
+		reason = h.surprise() + ": apply may stop"
+	case withdrawn > 0 && h.unexplained == -withdrawn:
+		reason = fmt.Sprintf("holds exactly %s USD less than Terraform knows of: apply may find that the withdrawal was made, or stop", withdrawn)
 	default:
 		return
 	}
@@ -338,25 +428,26 @@ func (r *reader) stops(card *Card, before values) {
 	delete(r.prior.cards, object{card.Address, card.Deposed})
 }
 
-// untold is what Terraform does not know of the card's money, and "" where it knows all.
-func (h held) untold() string {
-	switch {
-	case h.record.Pending != nil:
-		return fmt.Sprintf("of an earlier movement of %s USD it is not known whether it was made", signed(h.record.Pending.Delta))
-	case h.more > 0:
-		return fmt.Sprintf("holds %s USD more than Terraform knows of", h.more)
+// surprise describes what Terraform does not know of the card's money. It is empty if there is nothing.
+func (h held) surprise() string {
+	if h.record.Pending != nil {
+		return fmt.Sprintf("an earlier movement of %s USD is undecided", signed(h.record.Pending.Delta))
+	}
+	if h.unexplained > 0 {
+		return fmt.Sprintf("holds %s USD more than Terraform knows of", h.unexplained)
 	}
 	return ""
 }
 
-// others notes which other cards of the state hold more than Terraform knows of.
-func (r *reader) others() {
+// noteUntouched adds notes about the cards whose money the plan does not move.
+func (r *reader) noteUntouched() {
 	order := func(a, b object) int {
 		return cmp.Or(cmp.Compare(a.address, b.address), cmp.Compare(a.deposed, b.deposed))
 	}
 	for _, object := range slices.SortedFunc(maps.Keys(r.prior.cards), order) {
-		if untold := r.held(r.prior.cards[object].values()).untold(); untold != "" {
-			r.statement.Notes = append(r.statement.Notes, Unknown{Address: object.address, Reason: untold})
+		surprise := r.held(r.prior.cards[object].values()).surprise()
+		if surprise != "" {
+			r.statement.Notes = append(r.statement.Notes, Unknown{Address: object.address, Reason: surprise})
 		}
 	}
 }

@@ -39,7 +39,7 @@ Flags:
 ACTION is one of %s.
 
 Exit status:
-  0  the plan breaks no rule
+  0  the plan keeps all rules
   1  the input is not a plan
   2  invalid flags or arguments
   3  the plan breaks a rule; standard error says which
@@ -60,7 +60,7 @@ type settings struct {
 // Main prints the statement of a plan and returns the exit status. args follow the name of
 // the command.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	complain := func(format string, args ...any) {
+	report := func(format string, args ...any) {
 		_, _ = fmt.Fprintln(stderr, inline("statement: "+fmt.Sprintf(format, args...)))
 	}
 	var s settings
@@ -74,30 +74,30 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		err = s.complete(flags.Args())
 	}
 	if err != nil {
-		complain("%v. Run \"vcard statement --help\" for usage.", withDashes(err))
+		report("%v. Run \"vcard statement --help\" for usage.", withDashes(err))
 		return exitUsage
 	}
 	plan, err := s.read(stdin)
 	if err != nil {
-		complain("%s %v", s.file, err)
+		report("%s %v", s.file, err)
 		return exitFailed
 	}
 	statement, err := Of(plan)
 	if err != nil {
-		complain("%s: %v", s.file, err)
+		report("%s: %v", s.file, err)
 		return exitFailed
 	}
 	s.rules.Apply(statement, plan)
 	writeErr := statement.write(stdout, s.format)
 	if writeErr != nil {
-		complain("%s: %v", s.file, writeErr)
+		report("%s: %v", s.file, writeErr)
 	}
 	for i, violation := range statement.Violations {
 		if i == mostBullets {
-			complain("refused: and for %d more reasons, which --format json lists", len(statement.Violations)-i)
+			report("refused: %d more reasons; --format json lists all", len(statement.Violations)-i)
 			break
 		}
-		complain("refused: %s", violation)
+		report("refused: %s", violation)
 	}
 	if statement.Remedy != "" {
 		_, _ = fmt.Fprint(stderr, "statement: ", printable(statement.Remedy))
@@ -126,7 +126,7 @@ func (s *settings) flags() *pflag.FlagSet {
 	return flags
 }
 
-// complete checks what the flags themselves do not.
+// complete checks the flags and arguments that pflag does not check, and sets the file.
 func (s *settings) complete(args []string) error {
 	if !slices.Contains([]string{formatText, formatMarkdown, formatJSON}, s.format) {
 		return fmt.Errorf("--format %q: must be text, markdown or json", s.format)
@@ -168,7 +168,7 @@ func parseAmount(target **usd.Amount) func(string) error {
 	}
 }
 
-// withDashes explains what pflag says of a long flag with a single dash.
+// withDashes replaces the misleading error of pflag for a long flag with a single dash.
 func withDashes(err error) error {
 	if strings.HasPrefix(err.Error(), "unknown shorthand flag") {
 		return errors.New("flags start with two dashes: --format json")

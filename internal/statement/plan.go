@@ -16,7 +16,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Plan is what a statement needs of a plan's JSON. Its numbers are json.Number.
+// Plan contains the members of a plan's JSON that a statement needs. Its numbers are of type json.Number.
 type Plan struct {
 	FormatVersion   string    `json:"format_version"`
 	Changes         []*change `json:"resource_changes"`
@@ -36,15 +36,15 @@ type Plan struct {
 		} `json:"values"`
 	} `json:"prior_state"`
 
-	HasPlanned there `json:"planned_values"`
-	HasValues  there `json:"values"` // as a state that is shown
-	HasSerial  there `json:"serial"` // as the file of a state
+	HasPlanned present `json:"planned_values"`
+	HasValues  present `json:"values"` // the output of "terraform show -json" for a state has it
+	HasSerial  present `json:"serial"` // a state file has it
 }
 
-// there says of a member only that there is one.
-type there bool
+// present is true if a member exists, whatever its value.
+type present bool
 
-// resource is what a change and a state have in common.
+// resource has the members that a change and a resource of a state have in common.
 type resource struct {
 	Address string              `json:"address"`
 	Mode    tfjson.ResourceMode `json:"mode"`
@@ -89,118 +89,130 @@ type stateResource struct {
 
 func (r stateResource) values() values { return valuesOf(r.AttributeValues, nil, r.Sensitive) }
 
-// What is read, at most: bytes, and values of JSON, of which 10,000 cards have 1.3 million.
 const (
-	maxSize   = 1 << 30
-	maxValues = 4_000_000
+	maxSize   = 1 << 30   // bytes
+	maxValues = 4_000_000 // JSON values; a plan of 10,000 cards has 1.3 million
 )
 
 var (
 	errLarge = errors.New("is larger than 1 GB")
-	errNull  = errors.New("null")
-	errMany  = fmt.Errorf("holds more than %d values", maxValues)
+	errNull  = errors.New("must not be null")
+	errMany  = fmt.Errorf("has more than %d values", maxValues)
 )
 
-const want = `want what "terraform show -json PLANFILE" or "tofu show -json PLANFILE" prints`
+const expected = `expected the output of "terraform show -json PLANFILE" or "tofu show -json PLANFILE"`
 
-// ReadPlan reads the JSON of a plan, in UTF-8 or, with a byte-order mark, in
-// UTF-16. Its errors complete "PLAN.json …", each in one line.
+// ReadPlan reads the JSON of a plan, in UTF-8 or, with a byte-order mark, in UTF-16. Its errors are
+// one line each and complete a sentence that starts with the name of the file.
 func ReadPlan(r io.Reader) (*Plan, error) {
 	limited := &io.LimitedReader{R: r, N: maxSize + 1}
 	text := bufio.NewReader(limited)
-	begins, _ := text.Peek(2) // what fails, fails again below
+	// An error of Peek occurs again when the decoder reads.
+	magic, _ := text.Peek(2)
 	plan := &Plan{}
-	err := plan.decode(&bounded{r: transform.NewReader(text, unicode.BOMOverride(transform.Nop))})
-	var what string
-	unreadable, isUnreadable := errors.AsType[*fs.PathError](err)
-	switch {
-	case isUnreadable:
+	err := plan.decode(&valueLimiter{r: transform.NewReader(text, unicode.BOMOverride(transform.Nop))})
+	unreadable, ok := errors.AsType[*fs.PathError](err)
+	if ok {
 		return nil, fmt.Errorf("cannot be read: %w", unreadable.Err)
-	case limited.N == 0:
+	}
+	if limited.N == 0 {
 		return nil, errLarge
-	case errors.Is(err, errMany):
+	}
+	if errors.Is(err, errMany) {
 		return nil, errMany
-	case errors.Is(err, io.EOF):
-		what = "is empty"
-	case string(begins) == "PK": // a zip archive, as plan -out writes
-		what = "is a saved plan, not its JSON"
-	case err != nil:
-		what = fmt.Sprintf("is not the JSON of a plan (%s)", plain(err))
-	case bool(plan.HasPlanned):
-		if err := (&tfjson.Plan{FormatVersion: plan.FormatVersion}).Validate(); err != nil {
-			return nil, fmt.Errorf("cannot be read by this version of the provider: %w", err)
+	}
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("is empty: " + expected)
+	}
+	if string(magic) == "PK" { // a zip archive, which plan -out writes
+		return nil, errors.New("is a saved plan, not its JSON: " + expected)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("is not the JSON of a plan (%s): %s", withoutValues(err), expected)
+	}
+	if plan.HasPlanned {
+		err := (&tfjson.Plan{FormatVersion: plan.FormatVersion}).Validate()
+		if err != nil {
+			return nil, fmt.Errorf("cannot be read by this version of vcard: %w", err)
 		}
 		return plan, nil
-	case bool(plan.HasValues || plan.HasSerial):
-		what = "is a state, not a plan"
-	default:
-		what = "is not a plan"
 	}
-	return nil, errors.New(what + ": " + want)
+	if plan.HasValues || plan.HasSerial {
+		return nil, errors.New("is a state, not a plan: " + expected)
+	}
+	return nil, errors.New("is not a plan: " + expected)
 }
 
-// bounded reads at most maxValues values of JSON. Each but the first follows one of three signs.
-type bounded struct {
-	r               io.Reader
-	values          int
-	inText, escaped bool
+// valueLimiter fails after maxValues values of JSON. It counts the characters that each value but the
+// first must follow: commas and opening brackets outside of strings.
+type valueLimiter struct {
+	r        io.Reader
+	values   int
+	inString bool
+	escaped  bool
 }
 
-func (b *bounded) Read(text []byte) (int, error) {
-	n, err := b.r.Read(text)
-	for _, sign := range text[:n] {
+func (l *valueLimiter) Read(text []byte) (int, error) {
+	n, err := l.r.Read(text)
+	for _, char := range text[:n] {
 		switch {
-		case b.escaped:
-			b.escaped = false
-		case sign == '"':
-			b.inText = !b.inText
-		case b.inText:
-			b.escaped = sign == '\\'
-		case sign == ',' || sign == '[' || sign == '{':
-			b.values++
+		case l.escaped:
+			l.escaped = false
+		case char == '"':
+			l.inString = !l.inString
+		case l.inString:
+			l.escaped = char == '\\'
+		case char == ',' || char == '[' || char == '{':
+			l.values++
 		}
 	}
-	if b.values > maxValues {
+	if l.values > maxValues {
 		return 0, errMany
 	}
 	return n, err
 }
 
-// decode reads one object. A name that an object has twice is an error, as is null for a
-// member, or a name of which only the case is right.
+// decode reads one object. It refuses duplicate names, names in the wrong case, and null for a member.
 func (p *Plan) decode(r io.Reader) error {
 	decoder := jsontext.NewDecoder(r)
-	if kind := decoder.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
-		return errors.New("it is not an object") // what it is, may be a secret
+	kind := decoder.PeekKind()
+	if kind != '{' && kind != jsontext.KindInvalid {
+		// The error does not quote the value, which may be a secret.
+		return errors.New("it is not an object")
 	}
-	if err := json.UnmarshalDecode(decoder, p, unmarshalers()); err != nil {
+	err := json.UnmarshalDecode(decoder, p, unmarshalers())
+	if err != nil {
 		return err
 	}
-	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows it")
+	_, err = decoder.ReadToken()
+	if !errors.Is(err, io.EOF) {
+		return errors.New("unexpected data after the plan")
 	}
 	return nil
 }
 
-// plain says what is wrong and where, without the values that an error quotes.
-func plain(err error) string {
-	if broken, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return fmt.Sprintf("%s: %v", cmp.Or(broken.JSONPointer, "/"), broken.Err)
+// withoutValues describes an error and its place, without the values that its text quotes.
+func withoutValues(err error) string {
+	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if ok {
+		return fmt.Sprintf("%s: %v", cmp.Or(syntactic.JSONPointer, "/"), syntactic.Err)
 	}
-	if wrong, ok := errors.AsType[*json.SemanticError](err); ok {
-		what := "a value of another kind"
-		if errors.Is(err, errNameless) || errors.Is(err, errNull) {
-			what = wrong.Err.Error()
+	semantic, ok := errors.AsType[*json.SemanticError](err)
+	if ok {
+		reason := "a value of another type is expected"
+		if errors.Is(err, errIncomplete) || errors.Is(err, errNull) {
+			reason = semantic.Err.Error()
 		}
-		return fmt.Sprintf("%s: %s", cmp.Or(wrong.JSONPointer, "/"), what)
+		return fmt.Sprintf("%s: %s", cmp.Or(semantic.JSONPointer, "/"), reason)
 	}
 	return err.Error()
 }
 
-// unmarshalers keep numbers as they are written, and refuse what has no name.
+// unmarshalers keep numbers as they are written, refuse null for members of the plan, and refuse
+// changes, resources and actions without address, type or mode.
 func unmarshalers() json.Options {
 	return json.WithUnmarshalers(json.JoinUnmarshalers(
-		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *there) error {
+		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *present) error {
 			*into = true
 			return decoder.SkipValue()
 		}),
@@ -219,34 +231,42 @@ func unmarshalers() json.Options {
 			return err
 		}),
 		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *change) error {
-			type bare change
-			err := json.UnmarshalDecode(decoder, (*bare)(into))
-			return cmp.Or(err, named(into.Address, into.Type, into.Mode))
+			type plain change
+			err := json.UnmarshalDecode(decoder, (*plain)(into))
+			if err != nil {
+				return err
+			}
+			return checkNames(into.Address, into.Type, into.Mode)
 		}),
 		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *stateResource) error {
-			type bare stateResource
-			err := json.UnmarshalDecode(decoder, (*bare)(into))
-			return cmp.Or(err, named(into.Address, into.Type, into.Mode))
+			type plain stateResource
+			err := json.UnmarshalDecode(decoder, (*plain)(into))
+			if err != nil {
+				return err
+			}
+			return checkNames(into.Address, into.Type, into.Mode)
 		}),
 		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *invocation) error {
-			type bare invocation
-			err := json.UnmarshalDecode(decoder, (*bare)(into))
-			return cmp.Or(err, named(into.Address, into.Type, tfjson.ManagedResourceMode))
+			type plain invocation
+			err := json.UnmarshalDecode(decoder, (*plain)(into))
+			if err != nil {
+				return err
+			}
+			return checkNames(into.Address, into.Type, tfjson.ManagedResourceMode)
 		}),
 	))
 }
 
-// prior is what the plan began with, refreshed. Of an orphan's deletion,
-// Terraform 1.11 has the refreshed balance nowhere else.
+// prior is the refreshed state that the plan starts from. When Terraform 1.11 deletes a card that the
+// configuration no longer has, the refreshed balance is only here.
 type prior struct {
-	cards map[object]*stateResource
-	byID  map[string]stateResource
-	lists []*stateResource // the data sources vcard_cards
-	// wallets are the data sources vcard_wallet_balance.
-	wallets []*stateResource
+	cards   map[object]*stateResource
+	byID    map[string]stateResource
+	lists   []*stateResource // the data sources vcard_cards
+	wallets []*stateResource // the data sources vcard_wallet_balance
 }
 
-// object is one object of a state: a resource instance, or with a key a deposed one.
+// object identifies a resource instance of a state, or with a deposed key its deposed object.
 type object struct{ address, deposed string }
 
 func (p *Plan) prior() prior {
@@ -257,8 +277,10 @@ func (p *Plan) prior() prior {
 
 func (p *prior) add(module module) {
 	for _, r := range module.Resources {
+		if r == nil {
+			continue
+		}
 		switch {
-		case r == nil:
 		case r.isCard():
 			p.cards[object{r.Address, r.Deposed}] = r
 			if id, ok := r.AttributeValues["id"].(string); ok {

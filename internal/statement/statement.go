@@ -1,17 +1,16 @@
-// Package statement says what a plan of Terraform or OpenTofu does to the wallet.
+// Package statement shows what a Terraform or OpenTofu plan does to the wallet.
 package statement
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Action is a word for what a plan does with a card.
+// Action is something that a plan does with a card.
 type Action string
 
-// The words, in the order in which a card has them.
+// The actions, in the order in which a card lists them.
 const (
 	Issue     Action = "issue"
 	Replace   Action = "replace"
@@ -33,74 +32,76 @@ func actions() []Action {
 // Statement is what a plan does to the wallet. examples/policy/statement.schema.json is the schema of its JSON.
 type Statement struct {
 	FormatVersion string `json:"format_version"`
-	// Complete says that the plan does this and nothing else: Unknown is empty.
+	// Complete is true if Unknown is empty: the plan does this and nothing else.
 	Complete bool `json:"complete"`
 	Wallet   Sums `json:"wallet"`
-	// Balance is what the wallet holds, if the plan read it.
+	// Balance is the wallet's balance, if the plan read it.
 	Balance *Balance  `json:"balance,omitempty"`
 	Unknown []Unknown `json:"unknown"`
-	// Notes are what cards hold that Terraform knows nothing of, where it stops nothing.
+	// Notes are about cards that hold more than Terraform knows of, where apply does not stop because of it.
 	Notes []Unknown `json:"notes"`
 	Cards []Card    `json:"cards"`
-	// Others are the addresses of what the plan changes or invokes besides cards.
+	// Others are the addresses of all else that the plan changes or invokes.
 	Others     []string `json:"others"`
 	Violations []string `json:"violations,omitempty"`
-	// Remedy says what to add to the configuration for --no-unmanaged.
+	// Remedy explains what to add to the configuration to satisfy --no-unmanaged.
 	Remedy string `json:"-"`
 }
 
-// Sums are in USD. What they count is above zero; Net is what the wallet gains,
-// below zero when it pays.
+// Sums are in USD. All but Net are zero or positive. Net is what the wallet gains; it is negative if
+// the wallet pays.
 type Sums struct {
 	Loads       usd.Amount `json:"loads"`
 	Fees        usd.Amount `json:"fees"`
 	Funds       usd.Amount `json:"funds"`
 	TopUps      usd.Amount `json:"top_ups"`
 	Withdrawals usd.Amount `json:"withdrawals"`
-	Returns     usd.Amount `json:"returns"` // by terminations: what the cards held at the last refresh
+	Returns     usd.Amount `json:"returns"` // from terminated cards: their balances at the last refresh
 	Net         usd.Amount `json:"net"`
 }
 
-// Unknown is something that the plan does not tell, or for which apply may stop.
+// Unknown is something that is known only during apply, or a reason for which apply may stop.
 type Unknown struct {
 	Address string `json:"address"` // "" for the plan as a whole
 	Reason  string `json:"reason"`
 
-	isMissing bool // left to another plan, as a whole
+	isMissing bool // whether a whole change is left to another plan
 }
 
-// Card is what a resource or an action of a plan does with one card, a replacement with two.
+// Card is what a resource or an action of a plan does with one card, or with two in a replacement.
 type Card struct {
 	Address string `json:"address"` // of the resource, or of the action
 	Deposed string `json:"deposed,omitempty"`
-	ID      string `json:"id"` // of the card that there is; "" for a new one
+	ID      string `json:"id"` // of the existing card; "" for a new one
 	Label   string `json:"label"`
-	Last4   string `json:"last4"` // of the card that there is
-	// Actions are all that may happen, where something is unknown.
+	Last4   string `json:"last4"` // of the existing card
+	// Actions are all actions that may happen, if something is unknown.
 	Actions  []Action    `json:"actions"`
-	Wallet   usd.Amount  `json:"wallet"`             // Sums.Net: its share
-	Baseline *usd.Amount `json:"baseline,omitempty"` // amount that moves nothing, in USD
+	Wallet   usd.Amount  `json:"wallet"`             // equal to Sums.Net
+	Baseline *usd.Amount `json:"baseline,omitempty"` // an amount in USD with which the state starts, without moving money
 	Sums     Sums        `json:"sums"`
 
-	key     string // the same for all that happens to one card, "" while that is not known
-	holder  string // address of the card's resource, or the id of a card that has none here
-	after   values // of a card that goes: before
-	isNew   bool
-	mayTake bool // from the wallet, more than Sums says
+	key         string // the same for all changes of one card; "" if the card is not known yet
+	holder      string // the address of the card's resource, or the id of a card without one
+	after       values // the values before the change, if the card is terminated or forgotten
+	isNew       bool
+	mayTakeMore bool // whether it may take more from the wallet than Sums shows
 }
 
 func (c Card) does(action Action) bool { return slices.Contains(c.Actions, action) }
 
-// paid is what the card gets from the wallet, in USD.
+// paid returns what the card gets from the wallet, in USD.
 func (c Card) paid() usd.Amount { return c.Sums.Loads + c.Sums.Funds + c.Sums.TopUps }
 
+// part is one of the sums, with its texts.
 type part struct {
-	sum          *usd.Amount
-	sign         usd.Amount // -1 where the wallet pays
-	name, ofCard string     // as a line of the sums, and among the details of a card
+	sum    *usd.Amount
+	sign   usd.Amount // -1 if the wallet pays it
+	title  string     // in the table of sums
+	detail string     // among the details of a card, as a format of the amount
 }
 
-// parts end with the net.
+// parts returns all sums but Net.
 func (s *Sums) parts() []part {
 	return []part{
 		{&s.Loads, -1, "loads of new cards", "load %s"},
@@ -109,23 +110,31 @@ func (s *Sums) parts() []part {
 		{&s.TopUps, -1, "top-ups", "top-up %s"},
 		{&s.Withdrawals, 1, "withdrawals", "withdrawal %s"},
 		{&s.Returns, 1, "terminations, about", "about %s returns"},
-		{&s.Net, 1, "net", ""},
 	}
 }
 
-// net is right for one card, whose amounts are far from the end of their range.
-func (s *Sums) net() (net usd.Amount) {
-	for _, part := range s.parts()[:6] {
+// net adds up the other sums. It serves single cards, whose amounts cannot overflow.
+func (s *Sums) net() usd.Amount {
+	var net usd.Amount
+	for _, part := range s.parts() {
 		net += part.sign * *part.sum
 	}
 	return net
 }
 
-func (s *Sums) add(more Sums) (err error) {
+func (s *Sums) add(more Sums) error {
 	added := more.parts()
 	for i, part := range s.parts() {
-		sum, failed := usd.Sum(*part.sum, *added[i].sum)
-		*part.sum, err = sum, errors.Join(err, failed)
+		sum, err := usd.Sum(*part.sum, *added[i].sum)
+		if err != nil {
+			return err
+		}
+		*part.sum = sum
 	}
-	return err
+	net, err := usd.Sum(s.Net, more.Net)
+	if err != nil {
+		return err
+	}
+	s.Net = net
+	return nil
 }

@@ -195,22 +195,22 @@ func TestOf(t *testing.T) {
 		"holds more, and less is loaded": {updates(with("balance", "133"), with("amount", "90"), ""), "a withdraw 10.00"},
 		"holds less by the withdrawal": {
 			updates(held, with("amount", "80"), ""),
-			"a withdraw 20.00\n? a: holds just 20.00 USD less than Terraform knows of: apply may find the withdrawal made, or stop",
+			"a withdraw 20.00\n? a: holds exactly 20.00 USD less than Terraform knows of: apply may find that the withdrawal was made, or stop",
 		},
 		"has another card's record": {
 			updates(held, with("amount", "150"), "", was(with("money_record", record("card_2", reconcile.Record{})))),
-			"a fund -50.00\n? a: has lost its money_record, so nothing tells what an earlier run has moved: apply stops once",
+			"a fund -50.00\n? a: has lost its money_record, so earlier movements are unknown: apply will stop once",
 		},
 		"has a pending movement": {
 			updates(held, with("amount", "150"), "", was(with("money_record", pending(-12_00)))),
-			"a fund -50.00\n? a: of an earlier movement of -12.00 USD it is not known whether it was made: apply may find it made, or stop",
+			"a fund -50.00\n? a: an earlier movement of -12.00 USD is undecided: apply may find that it was made, or stop",
 		},
 		"holds more, and is left alone": {
 			planWith(change("vcard_card.a", `"no-op"`, held, held, "", ""), priorState(strings.Join([]string{
 				stateCard("vcard_card.b", with("balance", "101"), `,"deposed_key":"abc"`), stateCard("vcard_card.a", with("balance", "133"), ""),
 				stateCard("vcard_card.c", with("money_record", pending(12_00)), ""), stateCard("vcard_card.d", with("money_record", "null"), ""),
 			}, ","))),
-			"note a: holds 33.00 USD more than Terraform knows of\nnote b: holds 1.00 USD more than Terraform knows of\nnote c: of an earlier movement of +12.00 USD it is not known whether it was made",
+			"note a: holds 33.00 USD more than Terraform knows of\nnote b: holds 1.00 USD more than Terraform knows of\nnote c: an earlier movement of +12.00 USD is undecided",
 		},
 		"holds more, and ends": {does(`"delete"`, with("balance", "133"), "", was(with("balance", "133"))), "a terminate 133.00"},
 		"unknown": {
@@ -244,7 +244,7 @@ func TestOf(t *testing.T) {
 		},
 		"terminate what nobody knows": {
 			does(`"delete"`, with("balance", "null"), ""),
-			"a terminate 0.00\n? a: the balance that returns is not in the plan",
+			"a terminate 0.00\n? a: the plan does not contain the balance that returns to the wallet",
 		},
 		"replace":                       {does(`"delete","create"`, held, created, refreshed), "a replace -91.25"},
 		"replace, the new one first":    {does(`"create","delete"`, held, created), "a replace -71.50"},
@@ -267,7 +267,7 @@ func TestOf(t *testing.T) {
 		"withdraw by an action": {invoke("vcard_card_withdraw", `"card_id":"card_1","amount":12.5`, ""), "withdraw.x withdraw 12.50"},
 		"withdraw everything": {
 			invoke("vcard_card_withdraw", `"card_id":"card_1","amount":null`, ""),
-			"withdraw.x withdraw 0.00\n? withdraw.x: withdraws all that the card holds at that moment",
+			"withdraw.x withdraw 0.00\n? withdraw.x: withdraws the whole balance that the card has at that moment",
 		},
 
 		"withdraw what is not known": {
@@ -277,19 +277,19 @@ func TestOf(t *testing.T) {
 		"freeze by an action":         {invoke("vcard_card_freeze", `"card_id":"card_1"`, ""), "freeze.x freeze 0.00"},
 		"unfreeze by an action":       {invoke("vcard_card_unfreeze", `"card_id":"card_1"`, ""), "unfreeze.x unfreeze 0.00"},
 		"an action on something else": {invoke("x_y", `"amount":1`, ""), "other module.m.action.x_y.x"},
-		"a failed plan":               {planWith("", `,"errored":true,"complete":false`), "? the plan failed, and shows only a part"},
-		"a part of a plan":            {planWith("", `,"complete":false`), "? the plan is of a part only, as with -target"},
+		"a failed plan":               {planWith("", `,"errored":true,"complete":false`), "? planning failed, so the plan is partial"},
+		"a part of a plan":            {planWith("", `,"complete":false`), "? the plan is partial, as with -target"},
 		"a deferred change that nobody knows": {
 			planWith("", `,"complete":false,"deferred_changes":[{"reason":"unknown"},null]`),
-			"? a change is left to a later plan\n? a change is left to a later plan",
+			"? a change is deferred to a later plan\n? a change is deferred to a later plan",
 		},
 		"a deferred action": {
 			planWith("", `,"complete":false,"deferred_action_invocations":[{"reason":"instance_count_unknown","action_invocation":{"address":"action.vcard_card_fund.x","type":"vcard_card_fund"}}]`),
-			"? action.vcard_card_fund.x: is left to a later plan",
+			"? action.vcard_card_fund.x: is deferred to a later plan",
 		},
 		"a deferred change": {
 			planWith("", `,"complete":false,"deferred_changes":[{"reason":"instance_count_unknown","resource_change":`+change("vcard_card.a", `"create"`, "", created, "", "")+"}]"),
-			"? a: is left to a later plan",
+			"? a: is deferred to a later plan",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -319,7 +319,7 @@ func TestSums(t *testing.T) {
 	if diff := cmp.Diff(want, s.Wallet); diff != "" {
 		t.Error(diff)
 	}
-	const counts = "Cards: 1 new, 1 replaced, 1 terminated, 1 funded, 1 withdrawn from, 1 topped up, 1 with other settings.\n"
+	const counts = "Cards: 1 new, 1 replaced, 1 terminated, 1 funded, 1 withdrawn from, 1 topped up, 1 with changed settings.\n"
 	var text strings.Builder
 	if err := s.WriteText(&text); err != nil || !strings.Contains(text.String(), counts) { // each card once
 		t.Errorf("%v: says %s, want %s", err, text.String(), counts)

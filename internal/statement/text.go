@@ -12,48 +12,91 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// line is one of the lines of the sums, which leave out what is zero, but not the net.
-func (p part) line(format string) string {
-	if *p.sum == 0 && p.ofCard != "" {
-		return ""
+// writeSums writes the sums that are not zero, the net, and what the wallet holds.
+func (s *Statement) writeSums(b *strings.Builder, sumFormat, balanceFormat string) {
+	for _, part := range s.Wallet.parts() {
+		if *part.sum != 0 {
+			fmt.Fprintf(b, sumFormat, part.title, signed(part.sign**part.sum))
+		}
 	}
-	return fmt.Sprintf(format, p.name, signed(p.sign**p.sum))
+	fmt.Fprintf(b, sumFormat, "net", signed(s.Wallet.Net))
+	if s.Balance == nil {
+		return
+	}
+	fmt.Fprintf(b, balanceFormat, "wallet holds", s.Balance.Before)
+	if s.Balance.After == nil {
+		return
+	}
+	title := "wallet will hold"
+	if s.Wallet.Returns != 0 {
+		title += ", about"
+	}
+	fmt.Fprintf(b, balanceFormat, title, *s.Balance.After)
 }
 
 func (s *Statement) headline() string {
-	about, text, net := "", "No money moves", s.Wallet.Net
-	if s.Wallet.Returns != 0 {
-		about = "about "
-	}
-	switch {
-	case net < 0:
-		text = fmt.Sprintf("The wallet pays %s%s USD", about, -net)
-	case net > 0:
-		text = fmt.Sprintf("The wallet gets %s%s USD", about, net)
-	case slices.ContainsFunc(s.Cards, func(card Card) bool { return card.Sums != (Sums{}) }):
-		text = "The wallet pays as much as it gets"
-	}
+	text := s.netInWords()
 	if !s.Complete {
-		text += ", as far as the plan tells"
+		text += ", excluding what is not known yet"
 	}
 	return text + "."
 }
 
-// words are those for what a card's line says, and for how many cards.
-func (a Action) words() [2]string {
-	return map[Action][2]string{
-		Issue: {"issue", "new"}, Replace: {"replace", "replaced"}, Terminate: {"terminate", "terminated"}, Fund: {"fund", "funded"},
-		Withdraw: {"withdraw", "withdrawn from"}, TopUp: {"top up", "topped up"}, Freeze: {"freeze", "frozen"}, Unfreeze: {"unfreeze", "unfrozen"},
-		Import: {"import", "imported"}, Forget: {"forget", "forgotten"}, Configure: {"change settings", "with other settings"},
-	}[a]
+func (s *Statement) netInWords() string {
+	about := ""
+	if s.Wallet.Returns != 0 {
+		about = "about "
+	}
+	net := s.Wallet.Net
+	if net < 0 {
+		return fmt.Sprintf("The wallet pays %s%s USD", about, -net)
+	}
+	if net > 0 {
+		return fmt.Sprintf("The wallet gets %s%s USD", about, net)
+	}
+	if slices.ContainsFunc(s.Cards, func(card Card) bool { return card.Sums != Sums{} }) {
+		return "The wallet pays and gets the same amount"
+	}
+	return "No money moves"
 }
 
-func (c Card) inWords() string {
-	words := make([]string, len(c.Actions))
-	for i, action := range c.Actions {
-		words[i] = action.words()[0]
+// inWords returns the verb for an action, and the word that completes "3 cards are …".
+func (a Action) inWords() (verb, participle string) {
+	switch a {
+	case Issue:
+		return "issue", "new"
+	case Replace:
+		return "replace", "replaced"
+	case Terminate:
+		return "terminate", "terminated"
+	case Fund:
+		return "fund", "funded"
+	case Withdraw:
+		return "withdraw", "withdrawn from"
+	case TopUp:
+		return "top up", "topped up"
+	case Freeze:
+		return "freeze", "frozen"
+	case Unfreeze:
+		return "unfreeze", "unfrozen"
+	case Import:
+		return "import", "imported"
+	case Forget:
+		return "forget", "forgotten"
+	case Configure:
+		return "change settings", "with changed settings"
+	default:
+		return string(a), string(a)
 	}
-	return strings.Join(words, ", ")
+}
+
+func (c Card) verbs() string {
+	var verbs []string
+	for _, action := range c.Actions {
+		verb, _ := action.inWords()
+		verbs = append(verbs, verb)
+	}
+	return strings.Join(verbs, ", ")
 }
 
 func (s *Statement) counts() string {
@@ -62,11 +105,13 @@ func (s *Statement) counts() string {
 		cards := map[string]bool{}
 		for _, card := range s.Cards {
 			if card.does(action) {
-				cards[cmp.Or(card.key, card.Address)] = true // an action whose card is not known yet stands for one
+				// An action whose card is not known yet counts as one card.
+				cards[cmp.Or(card.key, card.Address)] = true
 			}
 		}
 		if len(cards) > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", len(cards), action.words()[1]))
+			_, participle := action.inWords()
+			parts = append(parts, fmt.Sprintf("%d %s", len(cards), participle))
 		}
 	}
 	if len(parts) == 0 {
@@ -90,29 +135,29 @@ func (c Card) name() string {
 }
 
 func (c Card) details() string {
-	var parts []string
+	var details []string
 	for _, part := range c.Sums.parts() {
-		if *part.sum != 0 && part.ofCard != "" {
-			parts = append(parts, fmt.Sprintf(part.ofCard, part.sum))
+		if *part.sum != 0 {
+			details = append(details, fmt.Sprintf(part.detail, part.sum))
 		}
 	}
 	switch {
 	case c.does(Replace) && c.does(Forget):
-		parts = append(parts, "the old card stays, with its number and its money")
+		details = append(details, "the old card stays live and keeps its balance")
 	case c.does(Replace):
-		parts = append(parts, "the number changes")
+		details = append(details, "the card number changes")
 	case c.does(Terminate):
-		parts = append(parts, "the number ends")
+		details = append(details, "the card number stops working")
 	case c.does(Forget):
-		parts = append(parts, "the card stays, outside Terraform")
+		details = append(details, "the card stays live, outside Terraform")
 	}
 	if c.Baseline != nil {
-		parts = append(parts, fmt.Sprintf("amount begins at %s, which moves nothing", *c.Baseline))
+		details = append(details, fmt.Sprintf("amount starts at %s, which moves no money", *c.Baseline))
 	}
-	if c.mayTake {
-		parts = append(parts, "more is known only during apply")
+	if c.mayTakeMore {
+		details = append(details, "the rest is known only during apply")
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(details, ", ")
 }
 
 func (u Unknown) String() string {
@@ -129,7 +174,8 @@ func signed(a usd.Amount) string {
 	return a.String()
 }
 
-// printable keeps what configurations and services say from moving the cursor.
+// printable replaces characters that could move the cursor of a terminal. They may come from
+// configurations and from the service.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsGraphic(r) {
@@ -139,7 +185,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// escaped is JSON, of which all that printable replaces is escaped.
+// escaped escapes, in JSON, the characters that printable replaces.
 func escaped(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -154,101 +200,100 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// inline keeps it in its line, too.
+// inline returns printable text in a single line.
 func inline(text string) string {
 	return strings.ReplaceAll(printable(text), "\n", string(unicode.ReplacementChar))
 }
 
+// widestVerbs is the widest column of verbs that all lines are padded to. Few cards have many verbs.
+const widestVerbs = 20
+
 // WriteText writes the statement for a terminal.
 func (s *Statement) WriteText(w io.Writer) error {
 	var b strings.Builder
-	line := func(format string, args ...any) { b.WriteString(inline(fmt.Sprintf(format, args...)) + "\n") }
-	list := func(title string, items []string) {
-		if len(items) > 0 {
-			fmt.Fprintf(&b, "\n%s (%d):\n\n", title, len(items))
-		}
-		for _, item := range items {
-			line("  %s", item)
-		}
-	}
 	fmt.Fprintf(&b, "%s\n\n", s.headline())
-	for _, part := range s.Wallet.parts() {
-		b.WriteString(part.line("  %-20s %14s\n"))
-	}
-	for _, balance := range s.balanceLines() {
-		fmt.Fprintf(&b, "  %-23s %11s\n", balance[0], balance[1])
-	}
+	s.writeSums(&b, "  %-20s %14s\n", "  %-23s %11s\n")
 	fmt.Fprintf(&b, "\n%s\n", s.counts())
-	widest := 0
+	if len(s.Cards) > 0 {
+		b.WriteString("\n")
+	}
+	width := 0
 	for _, card := range s.Cards {
-		widest = max(widest, min(len(card.inWords()), 20)) // a few have many
+		width = max(width, min(len(card.verbs()), widestVerbs))
 	}
-	for i, card := range s.Cards {
-		if i == 0 {
-			b.WriteString("\n")
-		}
-		texts := slices.DeleteFunc([]string{card.Address, card.name(), card.details()}, func(text string) bool { return text == "" })
-		line("%14s  %-*s  %s", signed(card.Wallet), widest, card.inWords(), strings.Join(texts, "; "))
+	for _, card := range s.Cards {
+		columns := []string{card.Address, card.name(), card.details()}
+		columns = slices.DeleteFunc(columns, func(text string) bool { return text == "" })
+		line := fmt.Sprintf("%14s  %-*s  %s", signed(card.Wallet), width, card.verbs(), strings.Join(columns, "; "))
+		b.WriteString(inline(line) + "\n")
 	}
-	list("Not known yet", texts(s.Unknown))
-	notes := texts(s.Notes)
-	if more := len(notes) - mostBullets; more > 0 {
-		notes = append(notes[:mostBullets], fmt.Sprintf("and %d more, which --format json lists", more))
+	writeList(&b, "Not known yet", inLines(s.Unknown))
+	notes := inLines(s.Notes)
+	more := len(notes) - mostBullets
+	if more > 0 {
+		notes = append(notes[:mostBullets], fmt.Sprintf("and %d more; --format json lists all", more))
 	}
-	list("Worth a look", notes)
-	list("Changes besides cards", s.Others)
+	writeList(&b, "Worth a look", notes)
+	writeList(&b, "Other changes", s.Others)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func texts(all []Unknown) (texts []string) {
-	for _, one := range all {
-		texts = append(texts, one.String())
+func writeList(b *strings.Builder, title string, items []string) {
+	if len(items) == 0 {
+		return
 	}
-	return texts
+	fmt.Fprintf(b, "\n%s (%d):\n\n", title, len(items))
+	for _, item := range items {
+		b.WriteString(inline("  "+item) + "\n")
+	}
 }
 
-// maxMarkdown is how long a comment may become, in bytes, before it names the
-// rest of the cards by their number: GitHub takes 65,536 characters.
+func inLines(unknowns []Unknown) []string {
+	var lines []string
+	for _, unknown := range unknowns {
+		lines = append(lines, unknown.String())
+	}
+	return lines
+}
+
+// maxMarkdown is the length of a comment in bytes after which it only counts the rest of the cards.
+// GitHub accepts 65,536 characters.
 const maxMarkdown = 50_000
 
 // WriteMarkdown writes the statement for a comment on a pull request.
 func (s *Statement) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### Cards: %s\n", s.headline())
-	bullets(&b, "Refused", s.Violations)
+	writeBullets(&b, "Refused", s.Violations)
 	b.WriteString("\n| movement | USD |\n|---|---:|\n")
-	for _, part := range s.Wallet.parts() {
-		b.WriteString(part.line("| %s | %s |\n"))
-	}
-	for _, balance := range s.balanceLines() {
-		fmt.Fprintf(&b, "| %s | %s |\n", balance[0], balance[1])
-	}
+	s.writeSums(&b, "| %s | %s |\n", "| %s | %s |\n")
 	fmt.Fprintf(&b, "\n%s\n", s.counts())
-	bullets(&b, "Not known yet", texts(s.Unknown))
-	bullets(&b, "Worth a look", texts(s.Notes))
-	bullets(&b, "Changes besides cards", s.Others)
+	writeBullets(&b, "Not known yet", inLines(s.Unknown))
+	writeBullets(&b, "Worth a look", inLines(s.Notes))
+	writeBullets(&b, "Other changes", s.Others)
 	if len(s.Cards) > 0 {
 		b.WriteString("\n| USD | action | card | details |\n|---:|---|---|---|\n")
-		s.table(&b)
+		s.writeTable(&b)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (s *Statement) table(b *strings.Builder) {
+func (s *Statement) writeTable(b *strings.Builder) {
 	for i, card := range s.Cards {
 		name := code(card.Address)
 		if card.name() != "" {
 			name += "<br>" + code(card.name())
 		}
-		row := fmt.Sprintf("| %s | %s | %s | %s |\n", signed(card.Wallet), card.inWords(), name, card.details())
+		row := fmt.Sprintf("| %s | %s | %s | %s |\n", signed(card.Wallet), card.verbs(), name, card.details())
 		if b.Len()+len(row) > maxMarkdown {
+			rest := s.Cards[i:]
 			var sum usd.Amount
-			for _, left := range s.Cards[i:] {
-				sum += left.Wallet
+			for _, card := range rest {
+				sum += card.Wallet
 			}
-			fmt.Fprintf(b, "\nAnd %d more, together %s USD: `--format text` lists them.\n", len(s.Cards)-i, signed(sum))
+			fmt.Fprintf(b, "\nAnd %d more, together %s USD: `--format text` lists them.\n", len(rest), signed(sum))
 			return
 		}
 		b.WriteString(row)
@@ -257,7 +302,7 @@ func (s *Statement) table(b *strings.Builder) {
 
 const mostBullets = 20
 
-func bullets(b *strings.Builder, title string, items []string) {
+func writeBullets(b *strings.Builder, title string, items []string) {
 	if len(items) == 0 {
 		return
 	}
@@ -271,8 +316,8 @@ func bullets(b *strings.Builder, title string, items []string) {
 	}
 }
 
-// code shows foreign text as it is: no markup, no link, no mention of a person, no
-// end of a table's cell. All that may be any of these becomes a reference.
+// code shows text from elsewhere literally: no markup, no link, no mention of a person, no end of a
+// table's cell. It replaces every character that may start one of these by a character reference.
 func code(text string) string {
 	var b strings.Builder
 	for _, r := range inline(text) {

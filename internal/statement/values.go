@@ -11,18 +11,20 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// hidden stands for a text that is not for everybody.
+// hidden replaces a sensitive string.
 const hidden = "(sensitive)"
 
-// values are the attributes of a card on one side of a change, or of an action.
+// values are the attributes of a card before or after a change, or of an action.
 type values struct {
-	known              map[string]any
-	unknown, sensitive any // what is known only during apply, and not to be shown: true, or an object with true
+	known map[string]any
+	// unknown and sensitive mark attributes: with true for all of them, or with an object that has
+	// true for some.
+	unknown, sensitive any
 }
 
 func valuesOf(known, unknown, sensitive any) values {
 	members, _ := known.(map[string]any)
-	return values{members, unknown, sensitive}
+	return values{known: members, unknown: unknown, sensitive: sensitive}
 }
 
 func mark(marks any, name string) any {
@@ -34,7 +36,7 @@ func mark(marks any, name string) any {
 
 func (v values) isUnknown(name string) bool { return mark(v.unknown, name) == true }
 
-// amount returns nil for what is null or unknown.
+// amount returns nil if the attribute is null or unknown.
 func (v values) amount(name string) (*usd.Amount, error) {
 	if v.known[name] == nil || v.isUnknown(name) {
 		return nil, nil //nolint:nilnil // null is a value
@@ -44,11 +46,12 @@ func (v values) amount(name string) (*usd.Amount, error) {
 		return nil, fmt.Errorf("%s is not a number", name)
 	}
 	var amount usd.Amount
-	if err := amount.UnmarshalJSON([]byte(number)); err != nil {
+	err := amount.UnmarshalJSON([]byte(number))
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if amount < 0 {
-		return nil, fmt.Errorf("%s is below zero", name)
+		return nil, fmt.Errorf("%s is negative", name)
 	}
 	return &amount, nil
 }
@@ -63,69 +66,75 @@ func (v values) text(name string) string {
 
 func (v values) flag(name string) bool { return v.known[name] == true }
 
-// What Terraform and OpenTofu never write, they do not mean: a statement of it would be a
-// guess. So there is none.
+// The checks below refuse what Terraform and OpenTofu never write. A statement about it would be a guess.
 
-var errNameless = errors.New("the plan does not say what it is, or in which mode")
+var errIncomplete = errors.New("the address, type or mode is missing")
 
-func named(address, kind string, mode tfjson.ResourceMode) error {
-	if address == "" || kind == "" || mode != tfjson.ManagedResourceMode && mode != tfjson.DataResourceMode {
-		return errNameless
+func checkNames(address, kind string, mode tfjson.ResourceMode) error {
+	isMode := mode == tfjson.ManagedResourceMode || mode == tfjson.DataResourceMode
+	if address == "" || kind == "" || !isMode {
+		return errIncomplete
 	}
 	return nil
 }
 
-// checkChange refuses what is not a change of a resource, and a change of a card that is not known.
+// checkChange refuses a change without actions, and a change of a card whose actions are unknown or
+// do not match its values.
 func checkChange(change *change) error {
 	c := change.Change
-	switch {
-	case c == nil || len(c.Actions) == 0:
-		return errors.New("the plan does not say what becomes of it")
-	case change.Mode == tfjson.DataResourceMode || change.Type != cardType:
+	if c == nil || len(c.Actions) == 0 {
+		return errors.New("the plan has no actions for it")
+	}
+	if change.Mode == tfjson.DataResourceMode || change.Type != cardType {
 		return nil
 	}
-	_, isBefore := c.Before.(map[string]any)
-	_, isAfter := c.After.(map[string]any)
-	var isRight bool
-	switch actions := join(c.Actions); actions {
+	_, hasBefore := c.Before.(map[string]any)
+	_, hasAfter := c.After.(map[string]any)
+	actions := join(c.Actions)
+	var ok bool
+	switch actions {
 	case "no-op":
-		isRight = reflect.DeepEqual(c.Before, c.After) && isBefore == (c.Before != nil) // a deposed card may be gone
+		// Both are null for a deposed card that no longer exists.
+		ok = reflect.DeepEqual(c.Before, c.After) && hasBefore == (c.Before != nil)
 	case "create":
-		isRight = c.Before == nil && isAfter
+		ok = c.Before == nil && hasAfter
 	case "delete", "forget":
-		isRight = isBefore && c.After == nil
+		ok = hasBefore && c.After == nil
 	case "update", "delete,create", "create,delete", "create,forget", "forget,create":
-		isRight = isBefore && isAfter
+		ok = hasBefore && hasAfter
 	default:
-		return fmt.Errorf("this version of the provider does not know what %q does", actions)
+		return fmt.Errorf("this version of vcard does not know the actions %q", actions)
 	}
-	if !isRight {
-		return fmt.Errorf("its values do not go with %s", join(c.Actions))
+	if !ok {
+		return fmt.Errorf("its values do not match the actions %q", actions)
 	}
 	return nil
 }
 
-// check refuses values that no card and no action has, and a lack of those that are needed.
+// check refuses attributes of a wrong type, and missing ones among those that are needed.
 func (v values) check(needed ...string) error {
 	for _, name := range needed {
-		if _, isThere := v.known[name]; !isThere && !v.isUnknown(name) {
+		_, ok := v.known[name]
+		if !ok && !v.isUnknown(name) {
 			return fmt.Errorf("%s is missing", name)
 		}
 	}
 	for _, name := range []string{"id", "card_id", "label", "last4"} {
-		if _, isText := v.known[name].(string); v.known[name] != nil && !isText {
-			return fmt.Errorf("%s is not a text", name)
+		_, ok := v.known[name].(string)
+		if v.known[name] != nil && !ok {
+			return fmt.Errorf("%s is not a string", name)
 		}
 		if !isMark(mark(v.sensitive, name)) {
-			return fmt.Errorf("%s is neither sensitive nor not", name)
+			return fmt.Errorf("the plan marks %s as neither sensitive nor not", name)
 		}
 	}
-	if _, isFlag := v.known["frozen"].(bool); v.known["frozen"] != nil && !isFlag {
-		return errors.New("frozen is neither true nor false")
+	_, ok := v.known["frozen"].(bool)
+	if v.known["frozen"] != nil && !ok {
+		return errors.New("frozen is not a boolean")
 	}
 	for _, name := range []string{"amount", "issuance_fee", "topped_up", "frozen", "top_up", "card_id"} {
 		if !isMark(mark(v.unknown, name)) {
-			return fmt.Errorf("%s is neither known nor unknown", name)
+			return fmt.Errorf("the plan marks %s as neither known nor unknown", name)
 		}
 	}
 	return nil

@@ -1,0 +1,319 @@
+package statement
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	tfjson "github.com/hashicorp/terraform-json"
+
+	"github.com/vcard/terraform-provider-vcard/internal/labels"
+)
+
+const (
+	remedyRead = `add this to the configuration, with the provider of the cards:
+
+data "vcard_cards" "all" {
+}
+`
+	remedyImport = `to manage these live cards instead of issuing new ones, add this to the configuration and plan again:
+`
+	remedyPrefix = `label_prefix is the default, so a card with a generated label may belong to another workspace. Set a label_prefix of its own in the provider block of each workspace.
+`
+)
+
+// account is what a plan contains of the cards of one provider configuration.
+type account struct {
+	listed     bool                      // whether the plan has read all live cards
+	live       map[string]values         // the live cards that are in no state, by id
+	byLabel    map[string][]*plannedCard // by canonical label
+	unlabelled []*plannedCard            // new cards whose label is generated during apply
+}
+
+type plannedCard struct {
+	address string
+	values  values
+	isFree  bool // whether it is new, and no live card has been proposed for import in its place
+}
+
+// checkUnmanaged finds live cards that are not in this state but should be, such as those that a
+// killed run leaves behind: cards with the label of a planned card, or with a generated label of the
+// provider's prefix.
+func checkUnmanaged(s *Statement, plan *Plan) {
+	prior := plan.prior()
+	accounts := plannedAccounts(s, plan)
+	addLiveCards(accounts, plan, prior)
+
+	var imports []cardImport
+	defaultPrefix := false
+	for _, key := range slices.Sorted(maps.Keys(accounts)) {
+		account := accounts[key]
+		if !account.listed {
+			s.refuse("--no-unmanaged: the plan has not read all live cards of the account")
+			s.Remedy = remedyRead
+			continue
+		}
+		prefix, ok := plan.labelPrefix(key)
+		if !ok {
+			s.refuse("--no-unmanaged: cannot determine label_prefix of the provider; write it as a literal, without variables")
+			continue
+		}
+		for _, id := range slices.Sorted(maps.Keys(account.live)) {
+			live := account.live[id]
+			label := live.text("label")
+			alike := account.byLabel[labels.Canonical(label)]
+			if label != "" && len(alike) > 0 {
+				s.refuse("--no-unmanaged: %s: live card %s has the same label, %q, and is not in this state", alike[0].address, id, alike[0].values.text("label"))
+			} else if isGeneratedWith(prefix, label) {
+				s.refuse("--no-unmanaged: live card %s has the generated label %q and is not in this state", id, label)
+				if prefix == labels.DefaultPrefix {
+					defaultPrefix = true
+				}
+			} else {
+				continue
+			}
+			imports = append(imports, cardImport{address: account.addressFor(live, alike), id: id})
+		}
+	}
+	if defaultPrefix {
+		s.Remedy += remedyPrefix
+	}
+	if len(imports) > 0 {
+		s.Remedy += remedyImport + importBlocks(imports)
+	}
+}
+
+// plannedAccounts returns the accounts of the planned cards by provider configuration, without their
+// live cards. It refuses new cards whose label is known only during apply.
+func plannedAccounts(s *Statement, plan *Plan) map[string]*account {
+	accounts := map[string]*account{}
+	for _, c := range plan.Changes {
+		if !c.isCard() || c.Change.After == nil {
+			continue
+		}
+		configured := plan.resource(c.Address)
+		mine := accounts[configured.ProviderConfigKey]
+		if mine == nil {
+			mine = &account{live: map[string]values{}, byLabel: map[string][]*plannedCard{}}
+			accounts[configured.ProviderConfigKey] = mine
+		}
+		card := &plannedCard{
+			address: c.Address,
+			values:  valuesOf(c.Change.After, c.Change.AfterUnknown, c.Change.AfterSensitive),
+			isFree:  slices.Contains(c.Change.Actions, tfjson.ActionCreate),
+		}
+		label, ok := card.values.known["label"].(string)
+		if ok {
+			canonical := labels.Canonical(label)
+			mine.byLabel[canonical] = append(mine.byLabel[canonical], card)
+			continue
+		}
+		if !card.isFree {
+			continue
+		}
+		if refersToObjects(configured.Expressions["label"]) {
+			s.refuse("--no-unmanaged: %s: its label is known only during apply", c.Address)
+		} else {
+			mine.unlabelled = append(mine.unlabelled, card)
+		}
+	}
+	return accounts
+}
+
+// addLiveCards adds the live cards of the plan's unfiltered lists, unless they are in the state or
+// the plan imports them.
+func addLiveCards(accounts map[string]*account, plan *Plan, prior prior) {
+	managed := map[string]bool{}
+	for id := range prior.byID {
+		managed[id] = true
+	}
+	for _, c := range plan.Changes {
+		if c.isCard() && c.Change.After != nil && c.Change.Importing != nil {
+			managed[c.Change.Importing.ID] = true
+		}
+	}
+	for _, list := range prior.lists {
+		cards, ok := list.AttributeValues["cards"].([]any)
+		mine := accounts[plan.resource(list.Address).ProviderConfigKey]
+		if !ok || mine == nil || !isUnfiltered(list) || isReadLater(list, plan) {
+			continue
+		}
+		mine.listed = true
+		for _, card := range cards {
+			v := valuesOf(card, nil, nil)
+			id := v.text("id")
+			if !managed[id] {
+				mine.live[id] = v
+			}
+		}
+	}
+}
+
+func isGeneratedWith(prefix, label string) bool {
+	actual, _, ok := labels.ParseGenerated(label)
+	return ok && actual == prefix
+}
+
+// addressFor takes the address of a new card that the live card may stand for: one of the same label,
+// or one without a label that has the same BIN and load.
+func (a *account) addressFor(live values, alike []*plannedCard) string {
+	for _, card := range alike {
+		if card.isFree {
+			card.isFree = false
+			return card.address
+		}
+	}
+	balance, _ := live.amount("balance")
+	for _, card := range a.unlabelled {
+		amount, _ := card.values.amount("amount")
+		sameLoad := amount != nil && balance != nil && *amount == *balance
+		sameBIN := card.values.known["bin_id"] == live.known["bin_id"]
+		if card.isFree && sameLoad && sameBIN {
+			card.isFree = false
+			return card.address
+		}
+	}
+	return "vcard_card.NAME"
+}
+
+// cardImport is a live card and the address of the resource that should manage it.
+type cardImport struct{ address, id string }
+
+// importBlock is one import block. Its cards belong to one resource; each has the key of its
+// instance, as written in HCL, or "" if the resource has neither count nor for_each.
+type importBlock struct {
+	resource string
+	ids      map[string]string // by key
+}
+
+// importBlocks returns the text of the import blocks. It writes one block for each resource, because
+// Terraform 1.16 and 1.17 carry out only one of several blocks for the same resource.
+func importBlocks(imports []cardImport) string {
+	var blocks []*importBlock
+	byResource := map[string]*importBlock{}
+	for _, card := range imports {
+		resource := card.address
+		key := ""
+		parts := keyedAddress.FindStringSubmatch(card.address)
+		if parts != nil {
+			resource = parts[1]
+			key = parts[2]
+		}
+		if byResource[resource] != nil && key == "" {
+			resource = fmt.Sprintf("%s_%d", resource, len(blocks)+1)
+		}
+		block := byResource[resource]
+		if block == nil {
+			block = &importBlock{resource: resource, ids: map[string]string{}}
+			byResource[resource] = block
+			blocks = append(blocks, block)
+		}
+		block.ids[key] = card.id
+	}
+	var text strings.Builder
+	for _, block := range blocks {
+		block.write(&text)
+	}
+	return text.String()
+}
+
+func (b *importBlock) write(text *strings.Builder) {
+	if id, ok := b.ids[""]; ok {
+		fmt.Fprintf(text, "\nimport {\n  to = %s\n  id = %q\n}\n", b.resource, id)
+		return
+	}
+	// The map is keyed by id and not by instance key, because the keys of count are numbers and
+	// those of for_each are strings.
+	text.WriteString("\nimport {\n  for_each = {\n")
+	for _, key := range slices.Sorted(maps.Keys(b.ids)) {
+		id := b.ids[key]
+		fmt.Fprintf(text, "    %q = { key = %s, id = %q }\n", id, key, id)
+	}
+	fmt.Fprintf(text, "  }\n  to = %s[each.value.key]\n  id = each.value.id\n}\n", b.resource)
+}
+
+// refersToObjects reports whether an expression refers to a resource, data source or module.
+func refersToObjects(e *tfjson.Expression) bool {
+	if e == nil || e.ExpressionData == nil {
+		return false
+	}
+	return slices.ContainsFunc(e.References, func(reference string) bool {
+		kind, _, _ := strings.Cut(reference, ".")
+		return !slices.Contains([]string{"var", "local", "each", "count", "path", "terraform"}, kind)
+	})
+}
+
+func isUnfiltered(list *stateResource) bool {
+	for _, filter := range []string{"status", "bin_id", "label", "label_prefix"} {
+		if list.AttributeValues[filter] != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// isReadLater reports whether apply reads a data source again, so that its values are from an
+// earlier run.
+func isReadLater(list *stateResource, plan *Plan) bool {
+	return slices.ContainsFunc(plan.Changes, func(c *change) bool {
+		return c != nil && c.Address == list.Address && c.Change != nil && !c.Change.Actions.NoOp()
+	})
+}
+
+// labelPrefix returns the label_prefix of a provider configuration, and false if it cannot be
+// determined. A plan does not contain the values of expressions, and does not always say which
+// configuration the provider of a module has.
+func (p *Plan) labelPrefix(provider string) (string, bool) {
+	if p.Config == nil {
+		return "", false
+	}
+	config := p.Config.ProviderConfigs[provider]
+	if config == nil {
+		for _, other := range p.Config.ProviderConfigs {
+			if other.Expressions["label_prefix"] != nil {
+				return "", false
+			}
+		}
+		return labels.DefaultPrefix, true
+	}
+	e := config.Expressions["label_prefix"]
+	if e == nil || e.ExpressionData == nil {
+		return labels.DefaultPrefix, true
+	}
+	prefix, ok := e.ConstantValue.(string)
+	return prefix, ok
+}
+
+var (
+	instanceKey  = regexp.MustCompile(`\[(?:\d+|"(?:\\.|[^"\\])*")\]`)
+	keyedAddress = regexp.MustCompile(`^(.*)\[(\d+|"(?:\\.|[^"\\])*")\]$`)
+)
+
+// resource returns the configuration of a resource or data source, or an empty one if there is none.
+func (p *Plan) resource(address string) tfjson.ConfigResource {
+	if p.Config == nil {
+		return tfjson.ConfigResource{}
+	}
+	module := p.Config.RootModule
+	rest := instanceKey.ReplaceAllString(address, "")
+	for module != nil && strings.HasPrefix(rest, "module.") {
+		name, inner, _ := strings.Cut(strings.TrimPrefix(rest, "module."), ".")
+		call := module.ModuleCalls[name]
+		if call == nil {
+			return tfjson.ConfigResource{}
+		}
+		module = call.Module
+		rest = inner
+	}
+	if module == nil {
+		return tfjson.ConfigResource{}
+	}
+	for _, resource := range module.Resources {
+		if resource != nil && resource.Address == rest {
+			return *resource
+		}
+	}
+	return tfjson.ConfigResource{}
+}
