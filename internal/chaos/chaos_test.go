@@ -305,8 +305,13 @@ func (p *pipeline) takesBack() (advised bool) {
 		if len(c.said) == 0 || c.config == nil {
 			continue
 		}
-		switch last := c.said[len(c.said)-1]; {
-		case (p.isLoose() || p.scenario.profile.lag > 0) && (strings.Contains(last, "undecided") || strings.Contains(last, "is not known whether") || strings.Contains(last, "holds less than that")):
+		last := c.said[len(c.said)-1]
+		undecided := strings.Contains(last, "undecided") || strings.Contains(last, "is not known whether")
+		switch {
+		case undecided && p.scenario.proxy.isAcceptedOnly(c.id()): // nothing moved, and nothing will
+			c.config["amount"], c.config["top_up"] = c.state.Values["amount"], nil
+			advised = true
+		case (p.isLoose() || p.scenario.profile.lag > 0) && (undecided || strings.Contains(last, "holds less than that")):
 			c.config["amount"], c.config["top_up"] = c.state.Values["amount"], nil
 			c.loose, advised = true, true
 		case strings.Contains(last, "into the top-up range"):

@@ -25,6 +25,7 @@ const (
 	gatewayPage       fault = "gateway 200 page"    // processed, a page of HTML
 	gatewayEmpty      fault = "gateway 200 {}"      // processed, an empty object
 	notShown          fault = "not shown"           // 404 in the service's own words
+	acceptedOnly      fault = "accepted only"       // 202, and never processed
 	conflict          fault = "conflict"            // 409, not processed
 	rateLimited       fault = "rate limited"        // 429, not processed
 	serverErrorBefore fault = "server error before" // 5xx, not processed
@@ -49,11 +50,11 @@ type answer struct {
 func answers() map[fault]answer {
 	const page = "<html><h1>Go away</h1></html>"
 	return map[fault]answer{
-		garbled:        {true, http.StatusOK, "\x1f\x8b\x08garbled"},
-		gatewayMissing: {false, http.StatusNotFound, page},
-		// Nothing is sent again after a 2xx, so one for what was never processed would end in an error for good.
+		garbled:           {true, http.StatusOK, "\x1f\x8b\x08garbled"},
+		gatewayMissing:    {false, http.StatusNotFound, page},
 		gatewayPage:       {true, http.StatusOK, page},
 		gatewayEmpty:      {true, http.StatusOK, "{}"},
+		acceptedOnly:      {false, http.StatusAccepted, `{"status":"processing"}`},
 		notShown:          {false, http.StatusNotFound, `{"error":"not_found","message":"there is no such card"}`},
 		conflict:          {false, http.StatusConflict, `{"error":"request_in_progress","message":"try again"}`},
 		rateLimited:       {false, http.StatusTooManyRequests, `{"error":"rate_limited","message":"slow down"}`},
@@ -128,7 +129,7 @@ func profiles() []profile {
 // ofMutations are the faults that any call meets which changes something.
 func ofMutations() []fault {
 	return []fault{
-		lostBefore, lostAfter, late, garbled, cutOff, gatewayMissing, gatewayPage, gatewayEmpty,
+		lostBefore, lostAfter, late, garbled, cutOff, gatewayMissing, gatewayPage, gatewayEmpty, acceptedOnly,
 		conflict, rateLimited, serverErrorBefore, serverErrorAfter, gatewayRefuses, gatewayPaces, interrupted,
 	}
 }

@@ -44,8 +44,9 @@ type proxy struct {
 	mu       sync.Mutex
 	r        *rand.Rand
 	late     []lateRequest
-	orphans  []string       // responses to creates that came when the run that asked was killed
-	counts   map[string]int // by kind of call and fault
+	orphans  []string        // responses to creates that came when the run that asked was killed
+	accepted map[string]bool // paths of cards of which a movement was accepted only
+	counts   map[string]int  // by kind of call and fault
 	mutating int
 	shown    map[string]shownResponse // by address, where reads lag
 	underWay atomic.Int64             // mutating requests that are not answered
@@ -86,7 +87,7 @@ func startProxied(t *testing.T, seed uint64, clock serviceClock, profile profile
 	t.Helper()
 	p := &proxy{
 		clock: clock, profile: profile, r: rand.New(rand.NewPCG(seed, 2)),
-		counts: map[string]int{}, shown: map[string]shownResponse{},
+		accepted: map[string]bool{}, counts: map[string]int{}, shown: map[string]shownResponse{},
 	}
 	service := sandboxtest.Start(t, func(o *sandboxtest.Options) {
 		o.Options = sandbox.Options{Path: ":memory:", InitialBalance: 100_000_000 * usd.Dollar, Clock: clock.Now}
@@ -153,6 +154,9 @@ func (p *proxy) choose(r *http.Request, body []byte, caller *run) fault {
 	if caller.streak++; f == none || caller.streak > longestStreak {
 		f, caller.streak = none, 0
 	}
+	if f == acceptedOnly && isShared(body) {
+		f = none
+	}
 	if mutates(r) {
 		p.mutating++
 		if caller.calm.Load() {
@@ -166,8 +170,29 @@ func (p *proxy) choose(r *http.Request, body []byte, caller *run) fault {
 		due := p.clock.Now().Add(time.Duration(p.r.Int64N(int64(p.profile.longest))))
 		p.late = append(p.late, lateRequest{due, copyOf(r, body), caller})
 	}
+	if f == acceptedOnly && (kind(r) == "fund" || kind(r) == "withdraw") {
+		p.accepted[path.Dir(r.URL.Path)] = true
+	}
 	p.counts[kind(r)+", "+string(f)]++
 	return f
+}
+
+// isShared reports whether a card is asked for with the label that all pipelines use. If the
+// service only accepts that, the card of another pipeline is found by the label and adopted,
+// with a warning.
+func isShared(body []byte) bool { return bytes.Contains(body, []byte(`"label":"`+sharedLabel+`"`)) }
+
+// isAcceptedOnly reports, once, whether a movement on a card was accepted and never made.
+func (p *proxy) isAcceptedOnly(card string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for one := range p.accepted {
+		if path.Base(one) == card {
+			delete(p.accepted, one)
+			return true
+		}
+	}
+	return false
 }
 
 func copyOf(r *http.Request, body []byte) *http.Request {
