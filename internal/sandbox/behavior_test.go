@@ -116,6 +116,82 @@ func TestFaultDelays(t *testing.T) {
 	})
 }
 
+// A call that is committed later takes effect at its time by the service's clock, whoever
+// looks first, and counts once with an earlier attempt under its key.
+func TestFaultCommitsLater(t *testing.T) {
+	t.Parallel()
+	s := start(t, stopped)
+	card := "/cards/" + s.Issue("50")
+	later := func(path, then string) {
+		s.Fault(`{"method":"POST","path":"` + path + `","when":"later","later_seconds":45,"then":` + then + `}`)
+	}
+	fund := func(key string) sandboxtest.Response {
+		return s.Unrepeated().Send(t.Context(), http.MethodPost, card+"/fund", `{"amount":5}`, sandboxtest.IdempotencyKey, key)
+	}
+	holds := func(when, balance string) {
+		t.Helper()
+		sandboxtest.Equal(t, when+": the card holds", s.Get(card).Text("balance"), balance)
+	}
+
+	later("/cards/*/fund", `"drop"`)
+	if o := fund("lost"); !errors.Is(o.Err, io.EOF) {
+		t.Errorf("answered %d %q, %v", o.Status, o.Raw, o.Err)
+	}
+	s.Advance("44999ms")
+	holds("before its time", "50.00")
+	s.Advance("1ms")
+	holds("at its time", "55.00")
+	s.Advance("1h")
+	holds("an hour later", "55.00")
+
+	later("/cards", `{"status":503}`)
+	before := s.Get("/_sandbox/clock").Text("now")
+	s.Post("/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":60}`).OK(503)
+	sandboxtest.Equal(t, "cards at once", s.Get("/cards").Text("total"), "1")
+	s.Advance("1h")
+	issued := s.Get("/cards/" + s.Get("/cards").Data()[0]["id"].(string))
+	due := sandboxtest.Must(time.Parse(time.RFC3339, before)).Add(45 * time.Second)
+	sandboxtest.Equal(t, "created_at", issued.Text("created_at"), due.Format("2006-01-02T15:04:05.000Z"))
+
+	for idempotency, c := range map[string]struct {
+		status  int // of the second attempt
+		balance string
+	}{
+		"honoured": {200, "60.00"},
+		"conflict": {409, "55.00"},
+		"ignored":  {200, "60.00"},
+	} {
+		s.Quirks(map[string]any{"idempotency": idempotency})
+		s.Post(card+"/withdraw", nil).OK(200)
+		s.Post(card+"/fund", `{"amount":55}`).OK(200)
+		later("/cards/*/fund", `{"status":500}`)
+		fund(idempotency).OK(500)
+		fund(idempotency).OK(c.status)
+		holds(idempotency+", at once", c.balance)
+		s.Advance("45s")
+		want := "60.00"
+		if idempotency == "ignored" {
+			want = "65.00"
+		}
+		holds(idempotency+", later", want)
+		fund(idempotency).OK(200)
+	}
+
+	later("/cards/*/fund", `"truncate"`)
+	s.Unrepeated().Send(t.Context(), http.MethodPost, card+"/fund", `{"amount":9999}`)
+	s.Get("/cards/card_x").Refused(404, "not_found", "")
+	s.Advance("1m")
+	s.Get("/bins").OK(200)
+	s.Balanced()
+
+	later("/cards", `"drop"`)
+	s.Unrepeated().Send(t.Context(), http.MethodPost, "/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":60}`)
+	s.Post("/_sandbox/reset", "").OK(200)
+	s.Advance("1h")
+	sandboxtest.Equal(t, "cards after a reset", s.Get("/cards").Text("total"), "0")
+	s.Balanced()
+}
+
 // However many calls find a fault at once, it is applied as often as it says.
 func TestAFaultIsTakenOnce(t *testing.T) {
 	t.Parallel()

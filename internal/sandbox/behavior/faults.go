@@ -14,6 +14,7 @@ import (
 const (
 	Before = "before" // the call is not processed
 	After  = "after"  // what the call does is committed first
+	Later  = "later"  // what the call does is committed a while after it was answered
 )
 
 // What may become of a response, beside another one in its place.
@@ -35,6 +36,8 @@ type Fault struct {
 	When    string `json:"when"`
 	DelayMS int64  `json:"delay_ms"` // before it is applied
 	Then    Then   `json:"then"`
+
+	LaterSeconds int64 `json:"later_seconds,omitempty"` // by the service's clock; 0 unless When is Later
 }
 
 // String says in words what the fault does to a call.
@@ -53,6 +56,8 @@ func (f *Fault) String() string {
 	switch {
 	case f.When == After:
 		then += ", once the call is committed"
+	case f.When == Later:
+		then += fmt.Sprintf(", and the call is committed %d s later", f.LaterSeconds)
 	case f.Then.Word != Pass:
 		then += ", nothing is done"
 	}
@@ -65,9 +70,12 @@ func (f *Fault) String() string {
 // Delay is how long a call waits before the fault is applied.
 func (f *Fault) Delay() time.Duration { return time.Duration(f.DelayMS) * time.Millisecond }
 
+// Later is how long after its response a call is committed.
+func (f *Fault) Later() time.Duration { return time.Duration(f.LaterSeconds) * time.Second }
+
 // Loses tells whether the caller does not learn from the response what was done.
 func (f *Fault) Loses() bool {
-	return f.Then.Word == Drop || f.Then.Word == Truncate || f.Then.Word == "" && f.When == After
+	return f.Then.Word == Drop || f.Then.Word == Truncate || f.Then.Word == "" && f.When != Before
 }
 
 // Then is what happens: Drop, Truncate, Pass, or a response of the fault's own.

@@ -77,6 +77,7 @@ func reset(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	c.Counters.Forget()
+	c.ForgetLate()
 	return now(c)
 }
 
@@ -191,6 +192,7 @@ const (
 	maxBody   = 64 << 10 // bytes of a response of a fault's own
 	maxTimes  = 1_000_000
 	maxDelay  = 100_000 // milliseconds; the server gives up on a response after two minutes
+	maxLater  = 86_400  // seconds
 )
 
 func listFaults(c *server.Call) (wire.Response, error) {
@@ -223,10 +225,13 @@ func addFault(c *server.Call) (wire.Response, error) {
 		Method:  fields.Choice("method", http.MethodGet, http.MethodPost, http.MethodDelete, behavior.Any),
 		Path:    fields.ShortText("path", maxPath),
 		Times:   fields.Integer("times", 1, 0, maxTimes),
-		When:    fields.OptionalChoice("when", behavior.Before, behavior.Before, behavior.After),
+		When:    fields.OptionalChoice("when", behavior.Before, behavior.Before, behavior.After, behavior.Later),
 		DelayMS: fields.Integer("delay_ms", 0, 0, maxDelay),
 		Then:    readThen(fields),
+
+		LaterSeconds: fields.Integer("later_seconds", 0, 0, maxLater),
 	}
+	checkLater(fields, &f)
 	checkPath(fields, &f, slices.Collect(maps.Values(c.Routes)))
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
@@ -242,6 +247,22 @@ func addFault(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	return wire.Created(f), nil
+}
+
+// checkLater has later_seconds exactly where it means something.
+func checkLater(fields *wire.Fields, f *behavior.Fault) {
+	if f.When != behavior.Later {
+		if f.LaterSeconds != 0 {
+			fields.Refuse(wire.Invalid("later_seconds is only for a fault whose when is later"))
+		}
+		return
+	}
+	if f.LaterSeconds == 0 {
+		fields.Refuse(wire.Invalid("a fault whose when is later needs later_seconds"))
+	}
+	if f.Then.Word == behavior.Pass {
+		fields.Refuse(wire.Invalid("a call that is committed later has no response to pass; choose another then"))
+	}
 }
 
 func readThen(fields *wire.Fields) (then behavior.Then) {

@@ -24,7 +24,7 @@ func worldActions() []action {
 		{name: "restore-limits", route: limits, done: "The default limits are restored."},
 		{name: "set-quirks", route: quirks, body: quirkFields, done: "The quirks are saved."},
 		{name: "restore-quirks", route: quirks, done: "The default quirks are restored."},
-		{name: "add-fault", route: "POST " + faults, texts: "method path when", numbers: "times delay_ms", body: faultResponse, done: "The fault is added."},
+		{name: "add-fault", route: "POST " + faults, texts: "method path when", numbers: "times delay_ms later_seconds", body: faultResponse, done: "The fault is added."},
 		{name: "preset", route: "POST " + faults, body: func(f form) map[string]any { return presets()[f.text("preset")] }, done: "The fault is added."},
 		{name: "simulate", route: "POST " + server.Control + "/simulate", numbers: "days purchases_per_day declines seed", body: merchantNames, done: "Simulated $purchases purchases on $cards cards; $declined were declined. The clock is advanced."},
 		{name: "remove-fault", route: "DELETE " + faults + "/{id}", texts: "id", done: "The fault is removed."},

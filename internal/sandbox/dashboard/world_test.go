@@ -104,6 +104,12 @@ func TestFaults(t *testing.T) {
 	lost := s.Unrepeated().Send(t.Context(), http.MethodPost, "/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`)
 	sandboxtest.Equal(t, "an answer came", lost.Err == nil, false)
 	sandboxtest.Equal(t, "cards", len(s.LiveCards()), 1)
+	b.post("/world", "add-fault", "method", "POST", "path", "/cards", "times", "1", "when", "later", "later_seconds", "60", "delay_ms", "0", "then", "drop").
+		has("The fault is added.", "no answer, and the call is committed 60 s later")
+	s.Unrepeated().Send(t.Context(), http.MethodPost, "/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50,"label":"late"}`)
+	b.get("/cards").lacks("late")
+	s.Advance("1m")
+	b.get("/cards").has("late")
 	preset("maintenance")
 	s.Get("/wallet/balance").Refused(http.StatusServiceUnavailable, "injected_fault", "")
 	s.Get("/cards/card_x/details").Refused(http.StatusServiceUnavailable, "injected_fault", "")

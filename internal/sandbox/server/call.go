@@ -56,6 +56,9 @@ func (c *Call) Do(by account.Account, o Operation, into any) error {
 // operation's own holds. The error says to a person why nothing was done.
 func (s *Server) Do(ctx context.Context, by account.Account, o Operation) (res wire.Response, refused *wire.Error) {
 	x := &exchange{id: vault.Token("req_"), route: s.Routes[o.Route], account: by, request: o.request(ctx), body: wire.Body{Raw: o.Body}}
+	if err := s.commitLateNow(ctx); err != nil {
+		return wire.Response{}, s.explain(ctx, x.id, err)
+	}
 	res, err := s.transact(ctx, x, s.DB.ReadLong, func(c *Call) (_ wire.Response, err error) {
 		if c.Quirks, err = behavior.ReadQuirks(c.Tx); err != nil {
 			return wire.Response{}, err
@@ -78,7 +81,11 @@ func (s *Server) Do(ctx context.Context, by account.Account, o Operation) (res w
 // Read runs f on a snapshot that may take long to read, as control calls do. The
 // error says to a person what went wrong.
 func (s *Server) Read(ctx context.Context, f func(*store.Tx) error) *wire.Error {
-	if err := s.DB.ReadLong(ctx, f); err != nil {
+	err := s.commitLateNow(ctx)
+	if err == nil {
+		err = s.DB.ReadLong(ctx, f)
+	}
+	if err != nil {
 		return s.explain(ctx, vault.Token("req_"), err)
 	}
 	return nil
@@ -86,6 +93,10 @@ func (s *Server) Read(ctx context.Context, f func(*store.Tx) error) *wire.Error 
 
 // Version returns what changes with every commit to the file, and the service's time.
 func (s *Server) Version(ctx context.Context) (string, time.Time, *wire.Error) {
+	err := s.commitLateNow(ctx)
+	if err != nil {
+		return "", time.Time{}, s.explain(ctx, vault.Token("req_"), err)
+	}
 	version, now, err := s.DB.Version(ctx)
 	if err != nil {
 		return "", time.Time{}, s.explain(ctx, vault.Token("req_"), err)
@@ -154,17 +165,30 @@ func (c *Call) storedResponse(key string, hash []byte) (res wire.Response, found
 	return res, true, nil
 }
 
+// idempotencyScope is what an idempotency key belongs to.
+type idempotencyScope struct {
+	account           int64
+	key, method, path string
+}
+
+func (x *exchange) idempotencyScope() idempotencyScope {
+	return idempotencyScope{x.account.ID, x.request.Header.Get(idempotencyHeader), x.request.Method, x.request.URL.Path}
+}
+
 // claim refuses a call while another one of this process has its idempotency key, where the
 // quirks say so.
 func (s *Server) claim(x *exchange) (release func(), err error) {
-	key := x.request.Header.Get(idempotencyHeader)
-	scope := [4]any{x.account.ID, key, x.request.Method, x.request.URL.Path}
-	if !x.isAPI() || x.quirks.Idempotency != behavior.Conflict || key == "" || !x.route.writes() {
+	scope := x.idempotencyScope()
+	if !x.isAPI() || x.quirks.Idempotency != behavior.Conflict || scope.key == "" || !x.route.writes() {
 		return func() {}, nil
 	}
-	if _, busy := s.inFlight.LoadOrStore(scope, true); busy {
-		return nil, wire.NewError(http.StatusConflict, wire.CodeIdempotencyKeyInUse,
-			"the first call with this "+idempotencyHeader+" has no response yet")
+	busy := wire.NewError(http.StatusConflict, wire.CodeIdempotencyKeyInUse,
+		"the first call with this "+idempotencyHeader+" has no response yet")
+	if s.isLate(scope) {
+		return nil, busy
+	}
+	if _, claimed := s.inFlight.LoadOrStore(scope, true); claimed {
+		return nil, busy
 	}
 	return func() { s.inFlight.Delete(scope) }, nil
 }
@@ -172,8 +196,11 @@ func (s *Server) claim(x *exchange) (release func(), err error) {
 func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 	f := x.fault
 	res := response{Response: wire.Response{Status: http.StatusOK, Body: []byte(`{"data":[],"page":1}`)}} // of a call that is not processed
-	if f.When == behavior.After {
+	switch {
+	case f.When == behavior.After:
 		res.Response = s.process(ctx, x)
+	case f.When == behavior.Later && x.route.writes():
+		s.postpone(x, f)
 	}
 	s.delay(f.Delay())
 	switch f.Then.Word {

@@ -26,6 +26,7 @@ type exchange struct {
 
 	// What prepare finds.
 	now     time.Time       // the service's time
+	due     time.Time       // when a late call is committed; zero: it is not late
 	account account.Account // of the key; its ID is 0 when the key is not valid
 	quirks  behavior.Quirks
 	limits  behavior.Limits // of an API call
@@ -107,8 +108,12 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 		fault, err = behavior.FindFault(tx, x.request.Method, x.path())
 		return err
 	})
-	if err != nil || fault == 0 {
+	if err != nil {
 		return err
+	}
+	s.commitLate(ctx, x.now)
+	if fault == 0 {
+		return nil
 	}
 	return s.DB.Write(ctx, func(tx *store.Tx) (err error) {
 		x.fault, err = behavior.TakeFault(tx, x.request.Method, x.path())
@@ -145,6 +150,9 @@ func (s *Server) transact(
 		read = s.DB.Write
 	}
 	err = read(ctx, func(tx *store.Tx) (err error) {
+		if !x.due.IsZero() {
+			tx.SetNow(x.due)
+		}
 		res, err = handle(&Call{Server: s, Tx: tx, Account: x.account, Quirks: x.quirks, request: x.request, body: x.body})
 		return err
 	})

@@ -83,6 +83,7 @@ type Server struct {
 	Stopping <-chan struct{}  // ends the delays of faults
 	Routes   map[string]Route // by their methods and paths; Handler fills it
 	inFlight sync.Map         // the calls with an idempotency key that have no response yet
+	late     lateCalls
 }
 
 // Handler returns the handler of the routes.

@@ -1,0 +1,83 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
+)
+
+// lateCalls are calls that a fault has answered and that are not committed yet. Like the
+// calls themselves, they end with the process.
+type lateCalls struct {
+	mu  sync.Mutex  // also held while calls are committed, so that no request overtakes them
+	all []*exchange // in the order of their arrival
+}
+
+// postpone has a call committed after a fault's delay.
+func (s *Server) postpone(x *exchange, f *behavior.Fault) {
+	late := *x // the request's own exchange goes on to the request log
+	late.due = x.now.Add(f.Later())
+	s.late.mu.Lock()
+	defer s.late.mu.Unlock()
+	s.late.all = append(s.late.all, &late)
+}
+
+// commitLate commits the calls that are due by the service's time, the earliest first. Every
+// request and every page of the dashboard begins with it, so that nobody sees the service
+// without them.
+func (s *Server) commitLate(ctx context.Context, now time.Time) {
+	s.late.mu.Lock()
+	defer s.late.mu.Unlock()
+	for {
+		next := -1
+		for i, call := range s.late.all {
+			if !call.due.After(now) && (next < 0 || call.due.Before(s.late.all[next].due)) {
+				next = i
+			}
+		}
+		if next < 0 {
+			return
+		}
+		call := s.late.all[next]
+		s.late.all = append(s.late.all[:next:next], s.late.all[next+1:]...)
+		call.now = call.due
+		s.process(context.WithoutCancel(ctx), call)
+	}
+}
+
+// commitLateNow is commitLate for who has not read the service's time.
+func (s *Server) commitLateNow(ctx context.Context) error {
+	s.late.mu.Lock()
+	none := len(s.late.all) == 0
+	s.late.mu.Unlock()
+	if none {
+		return nil
+	}
+	_, now, err := s.DB.Version(ctx)
+	if err != nil {
+		return err
+	}
+	s.commitLate(ctx, now)
+	return nil
+}
+
+// isLate reports whether a call with this idempotency key is not committed yet.
+func (s *Server) isLate(key idempotencyScope) bool {
+	s.late.mu.Lock()
+	defer s.late.mu.Unlock()
+	for _, call := range s.late.all {
+		if call.idempotencyScope() == key {
+			return true
+		}
+	}
+	return false
+}
+
+// ForgetLate drops the calls that are not committed yet, since the file is emptied.
+func (s *Server) ForgetLate() {
+	s.late.mu.Lock()
+	defer s.late.mu.Unlock()
+	s.late.all = nil
+}
