@@ -2,12 +2,10 @@ package api_test
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,50 +15,34 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// movingService lists cards that come and go, and counts the requests.
-type movingService struct {
-	cards   []api.CardListItem // newest first
-	onePage bool               // knows no pages
-	cap     int                // of per_page
-	short   []string           // pages that lack three cards
-	total   string             // in place of the number of cards; PAGE is that of the page
-	refused string             // a page that is answered with 404
-	lists   int
-	hook    func(page string) // before each response
+// movingCards is a list of cards that come and go, and counts the requests.
+type movingCards struct {
+	sandboxtest.List[api.CardListItem]
+
+	cards []api.CardListItem // newest first
+	lists int
+	hook  func(page string) // before each response
 }
 
-// newMovingService has n active cards.
-func newMovingService(n int) *movingService {
-	s := &movingService{cap: api.MaxPerPage, hook: func(string) {}}
+// newMovingCards has n active cards.
+func newMovingCards(n int) *movingCards {
+	l := &movingCards{hook: func(string) {}}
+	l.PerPage = api.MaxPerPage
+	l.Entries = func(*http.Request) []api.CardListItem { return l.cards }
 	for i := range n {
-		s.cards = append(s.cards, activeCard(i))
+		l.cards = append(l.cards, activeCard(i))
 	}
-	return s
+	return l
 }
 
 func activeCard(i int) api.CardListItem {
 	return api.CardListItem{ID: fmt.Sprintf("card_%d", i), BinID: "bin_1", Status: api.StatusActive}
 }
 
-func (s *movingService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.lists++
-	page := r.URL.Query().Get("page")
-	s.hook(page)
-	if page == s.refused {
-		notFound(w, r)
-		return
-	}
-	number, _ := strconv.Atoi(page)
-	if s.onePage {
-		number = 1
-	}
-	shown := s.cards[min((number-1)*s.cap, len(s.cards)):min(number*s.cap, len(s.cards))]
-	if slices.Contains(s.short, page) {
-		shown = shown[3:]
-	}
-	total := strings.ReplaceAll(cmp.Or(s.total, strconv.Itoa(len(s.cards))), "PAGE", strconv.Itoa(len(shown)))
-	data := sandboxtest.Must(json.Marshal(shown))
-	_, _ = fmt.Fprintf(w, `{"data":%s,"page":%d,"per_page":%d,"total":%s}`, data, number, s.cap, total)
+func (l *movingCards) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l.lists++
+	l.hook(r.URL.Query().Get("page"))
+	l.List.ServeHTTP(w, r)
 }
 
 // walk returns the ids of the cards that a client reads.
@@ -117,8 +99,8 @@ func TestCardsThatMoveBetweenPagesAreListed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			service := newMovingService(cmp.Or(test.cards, 450))
-			service.short, service.onePage, service.total, service.refused = test.short, test.onePage, test.total, test.refused
+			service := newMovingCards(cmp.Or(test.cards, 450))
+			service.Short, service.OnePage, service.Total, service.Refused = test.short, test.onePage, test.total, test.refused
 			stay := slices.Clone(service.cards[test.leave:])
 			service.hook = func(page string) {
 				switch {
@@ -153,8 +135,8 @@ func TestCardsThatStayAreListed(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		service := newMovingService(r.IntN(60))
-		service.cap = 1 + r.IntN(10)
+		service := newMovingCards(r.IntN(60))
+		service.PerPage = 1 + r.IntN(10)
 		all, next := slices.Clone(service.cards), 1000
 		service.hook = func(string) {
 			if service.lists > 20 || r.IntN(3) > 0 {
@@ -187,7 +169,7 @@ func TestCardsInNoOrderAreListed(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		service := newMovingService(250)
+		service := newMovingCards(250)
 		all := slices.Clone(service.cards)
 		service.hook = func(string) {
 			r.Shuffle(len(service.cards), func(i, j int) {
@@ -205,7 +187,7 @@ func TestCardsInNoOrderAreListed(t *testing.T) {
 // As many cards are read as the service counts, be they more than 1,000 pages have.
 func TestManyCardsAreListed(t *testing.T) {
 	t.Parallel()
-	service := newMovingService(120_000)
+	service := newMovingCards(120_000)
 	if ids := walk(t, service); len(ids) != 120_000 || service.lists != 1_201 {
 		t.Errorf("%d cards are listed, after %d requests", len(ids), service.lists)
 	}
@@ -217,8 +199,8 @@ func TestTooManyCards(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads half a million cards")
 	}
-	service := newMovingService(api.MaxListedCards + 1)
-	service.cap = 50_000
+	service := newMovingCards(api.MaxListedCards + 1)
+	service.PerPage = 50_000
 	err := try(t.Context(), newClient(t, service, unlimited), "cards")
 	if err == nil || !strings.Contains(err.Error(), "more than 500000 cards") {
 		t.Errorf("after %d requests the list ended with %v", service.lists, err)
@@ -229,8 +211,8 @@ func TestTooManyCards(t *testing.T) {
 // a short list. One that is given up early is not checked.
 func TestListOfFewerCardsThanAreCounted(t *testing.T) {
 	t.Parallel()
-	service := newMovingService(450)
-	service.onePage = true
+	service := newMovingCards(450)
+	service.OnePage = true
 	client := newClient(t, service, unlimited)
 	err := try(t.Context(), client, "cards")
 	if err == nil || !strings.Contains(err.Error(), "counts 450 cards") || !strings.Contains(err.Error(), "only 100") {
@@ -251,15 +233,15 @@ func TestListOfFewerCardsThanAreCounted(t *testing.T) {
 // page cuts off.
 func TestCardsThatNeverHoldStill(t *testing.T) {
 	t.Parallel()
-	service := newMovingService(0)
-	service.cap = 1
-	service.hook = func(string) { service.cards = newMovingService(10 - 5*(service.lists%2)).cards }
+	service := newMovingCards(0)
+	service.PerPage = 1
+	service.hook = func(string) { service.cards = newMovingCards(10 - 5*(service.lists%2)).cards }
 	err := try(t.Context(), newClient(t, service, unlimited), "cards")
 	if err == nil || !strings.Contains(err.Error(), "changes while it is read") || service.lists != 21 {
 		t.Errorf("after %d requests the list ended with %v", service.lists, err)
 	}
-	service = newMovingService(450)
-	service.total, service.refused = "PAGE", "3"
+	service = newMovingCards(450)
+	service.Total, service.Refused = "PAGE", "3"
 	if err := try(t.Context(), newClient(t, service, unlimited), "cards"); !transport.IsNotFound(err) {
 		t.Errorf("without its third page, the list ended with %v", err)
 	}
@@ -267,10 +249,10 @@ func TestCardsThatNeverHoldStill(t *testing.T) {
 
 // newSlowService is a service that hides new cards for a while, and a client of it
 // that has issued one.
-func newSlowService(t *testing.T, hides time.Duration) (*fakeService, *api.Client) {
+func newSlowService(t *testing.T, hides time.Duration) (*service, *api.Client) {
 	t.Helper()
-	service := newFakeService()
-	service.hides = hides
+	service := newService(t)
+	service.hide(hides)
 	client := service.client(t, onlyOneTry)
 	must(t, client, "issue")
 	return service, client
@@ -335,13 +317,12 @@ func TestNewCardIsListed(t *testing.T) {
 func TestNewCardThatCannotBeReadIsListed(t *testing.T) {
 	t.Parallel()
 	service, client := newSlowService(t, time.Second)
-	other := service.add(api.CardListItem{BinID: "bin_1"}).CardListItem
-	strange := service.add(api.CardListItem{BinID: "BIN_1", Status: "strange"}).CardListItem
-	service.hooks["/cards"] = func(w http.ResponseWriter, r *http.Request) { // whatever is asked for
-		writePage(w, r, []any{other, strange}, 0, true)
-	}
-	frozen := *service.cards[0]
+	other, strange := activeCard(2), activeCard(3)
+	strange.BinID, strange.Status = "BIN_1", "strange"
+	service.hooks["/cards"] = listOf(other, strange) // whatever is asked for
+	frozen := service.card("card_1")
 	frozen.Status = api.StatusFrozen
+	issued := service.clock.Now()
 	active := api.CardFilter{BinID: "bin_1", Status: api.StatusActive}
 	for name, test := range map[string]struct {
 		shown  http.HandlerFunc // the card itself
@@ -360,15 +341,19 @@ func TestNewCardThatCannotBeReadIsListed(t *testing.T) {
 		if read := slices.Contains(service.reads, "/cards/card_1"); !slices.Equal(ids, test.want) || read != test.read {
 			t.Errorf("%s: %q after %q", name, ids, service.reads)
 		}
-		service.clock.now = service.cards[0].shown // the wait for it has not used up its time
+		service.clock.now = issued.Add(time.Second) // the wait for it has not used up its time
 	}
-	service.hooks["/cards"] = func(w http.ResponseWriter, r *http.Request) {
-		writePage(w, r, []any{other, service.cards[0].CardListItem}, 0, true)
-	}
+	service.hooks["/cards"] = listOf(other, service.card("card_1").CardListItem)
 	service.hooks["/cards/card_1"] = nil
 	if ids := listed(t, client, active); !slices.Equal(ids, []string{"card_1", "card_2"}) {
 		t.Errorf("listed behind another: %q", ids)
 	}
+}
+
+// listOf lists these cards.
+func listOf(cards ...api.CardListItem) http.HandlerFunc {
+	list := sandboxtest.List[api.CardListItem]{Entries: func(*http.Request) []api.CardListItem { return cards }}
+	return list.ServeHTTP
 }
 
 func TestListOfNewCardsEndsEarly(t *testing.T) {
@@ -376,9 +361,7 @@ func TestListOfNewCardsEndsEarly(t *testing.T) {
 	service, client := newSlowService(t, 0)
 	must(t, client, "issue")
 	service.reads = nil
-	service.hooks["/cards"] = func(w http.ResponseWriter, r *http.Request) {
-		writePage(w, r, []any{service.cards[1].CardListItem}, 0, true)
-	}
+	service.hooks["/cards"] = listOf(service.card("card_2").CardListItem)
 	for card, err := range client.Cards(t.Context(), api.CardFilter{}) {
 		if err != nil || card.ID != "card_2" {
 			t.Errorf("%+v, %v", card, err)
@@ -399,7 +382,7 @@ func TestStaleStatusIsReadAgain(t *testing.T) {
 	reads := func(want api.CardStatus, atMost time.Duration) {
 		t.Helper()
 		before := service.clock.total()
-		shown, err := client.GetCard(t.Context(), card.ID)
+		shown, err := client.GetCard(t.Context(), card)
 		if waited := service.clock.total() - before; err != nil || shown.Status != want || waited > atMost {
 			t.Errorf("%s after %s, %v; want %s", shown.Status, waited, err, want)
 		}
@@ -411,7 +394,7 @@ func TestStaleStatusIsReadAgain(t *testing.T) {
 	}
 	changes("freeze")
 	reads(api.StatusFrozen, 6*time.Second)
-	card.Status = api.StatusActive // for good, which is another's doing
+	service.sandbox.Post("/cards/"+service.names.IDs(card)+"/unfreeze", nil).OK(200) // for good, by someone else
 	reads(api.StatusActive, 15*time.Second)
 	reads(api.StatusActive, 0)
 	changes("terminate")

@@ -280,6 +280,18 @@ func respond(status int, body string, headers ...string) http.HandlerFunc {
 	}
 }
 
+// notFound is a step that knows no card.
+func notFound(w http.ResponseWriter, r *http.Request) {
+	respond(404, `{"error":"not_found","message":"no such card"}`)(w, r)
+}
+
+// write writes a status and a value as JSON.
+func write(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(value)
+}
+
 // drop is a step that breaks the connection.
 func drop(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 

@@ -95,16 +95,17 @@ func TestIssueCardAcrossFailures(t *testing.T) {
 			for _, generated := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s, key %s, generated label %t", name, mode, generated), func(t *testing.T) {
 					t.Parallel()
-					service := newFakeService(test.faults...)
-					service.idempotency, service.fee, service.books = mode, test.fee, test.books
-					old := service.add(alike())
-					service.add(api.CardListItem{BinID: "bin_1", Label: asLabel("other"), Balance: 50 * usd.Dollar})
-					want := test.ends
+					service := newService(t, test.faults...)
+					service.idempotency(mode)
+					old, want := alike(), test.ends
 					if generated {
 						old.Label = asLabel("of another time")
 					} else {
 						want = cmp.Or(test.written, want)
 					}
+					service.add(old)
+					service.add(api.CardListItem{BinID: "bin_1", Label: asLabel("other"), Balance: 50 * usd.Dollar})
+					service.charge(test.fee, test.books)
 					req := request("ads")
 					req.GeneratedLabel = generated
 					issuance, err := service.client(t).IssueCard(t.Context(), req)
@@ -135,14 +136,14 @@ func TestIssueCardAndAnothersResponse(t *testing.T) {
 	for _, other := range []string{"of before", "of before, alike", "of this run"} {
 		for _, honoured := range []bool{false, true} {
 			for _, commit := range []time.Duration{now, never} {
-				service := newFakeService()
+				service := newService(t)
 				client := service.client(t, func(c *api.Config) { c.KeysHonoured = honoured })
 				if other != "of this run" {
 					service.add(alike())
 				} else if _, err := client.IssueCard(t.Context(), request("ads")); err != nil {
 					t.Fatal(err)
 				}
-				issued := sandboxtest.Must(json.Marshal(service.cards[0]))
+				issued := sandboxtest.Must(json.Marshal(service.card("card_1")))
 				service.faults = []fault{{commit: commit, response: "201 " + string(issued)}}
 				label := map[bool]string{true: "ads", false: "software"}[other == "of before, alike"]
 				want, cards := "found card_2", 2
@@ -213,7 +214,7 @@ func TestIssueCardAmongOthers(t *testing.T) {
 		"of its own label, that cannot be read": {faults: lost, limit: seventy, meanwhile: limit(60 * usd.Dollar), generated: true, unreadable: true, ends: "found card_1", posts: 1},
 		"behind many others":                    {faults: done, before: many, meanwhile: strangers, ends: "found card_381"},
 		"all vanish":                            {faults: done, before: many, vanish: true, ends: none, cards: 1},
-		"all vanish, its own label":             {faults: done, before: many, vanish: true, generated: true, ends: "found card_2", cards: 1},
+		"all vanish, its own label":             {faults: done, before: many, vanish: true, generated: true, ends: "found card_131", cards: 1},
 
 		"a gateway's 404, then the card":    {faults: append(done[:1:1], undone("404 <html>"), works), honoured: true, ends: "issued card_1"},
 		"a key that was used at once":       {faults: []fault{{response: "409 duplicate_request"}}, ends: "found card_1"},
@@ -234,22 +235,25 @@ func TestIssueCardAmongOthers(t *testing.T) {
 			t.Parallel()
 			ctx, interrupt := context.WithCancel(t.Context())
 			defer interrupt()
-			service := newFakeService(slices.Clone(test.faults)...)
-			if service.ahead = test.ahead; !test.honoured {
-				service.idempotency = "ignored"
+			service := newService(t, slices.Clone(test.faults)...)
+			service.ahead = test.ahead
+			if !test.honoured {
+				service.idempotency("ignored")
 			}
-			for _, card := range test.before {
+			for i, card := range test.before {
+				if test.vanish && i == 0 {
+					card.Label = asLabel("of another time")
+				}
 				service.add(card)
 			}
 			others := 0
 			service.faults[0].before = func() {
 				if test.vanish {
-					service.cards = service.cards[:1]
-					service.cards[0].Label = asLabel("of another time")
+					service.hideUpTo(len(test.before))
 				}
 				for _, card := range test.meanwhile {
 					if added := service.add(card); test.unreadable {
-						service.hooks["/cards/"+added.ID] = respond(500, "")
+						service.hooks["/cards/"+added] = respond(500, "")
 					}
 				}
 				others = len(service.balances())
@@ -313,15 +317,15 @@ func TestIssueCardIsReadAfterItsResponse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			service := newFakeService(works)
-			service.hides = test.hides
+			service := newService(t, works)
+			service.hide(test.hides)
 			if service.faults[0].response = test.response; test.response == "60" {
 				service.faults[0].response = card[:len(card)-len(`,"label":`)] + `,"label":"ads"}`
 				service.faults[0].response = strings.NewReplacer("card_9", "card_1", `"balance":50`, `"balance":60`).Replace(service.faults[0].response)
 			}
 			if test.shows > 0 {
 				service.hooks["/cards/card_1"] = func(w http.ResponseWriter, _ *http.Request) {
-					shown := *service.cards[0]
+					shown := service.card("card_1")
 					shown.Balance = test.shows
 					write(w, 200, shown)
 				}
@@ -371,7 +375,7 @@ func TestIssueCardWithARewrittenLabel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			service := newFakeService()
+			service := newService(t)
 			if test.before != "" {
 				card := alike()
 				card.Label = asLabel(test.before)
@@ -420,8 +424,7 @@ func TestIssueCardInListsThatAreNotNewestFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			service := newFakeService(test.faults...)
-			service.oldestFirst = !test.newestFirst
+			service := newService(t, test.faults...)
 			other := alike()
 			other.Label = asLabel("other")
 			before := append(slices.Repeat([]api.CardListItem{other}, test.old), slices.Repeat([]api.CardListItem{alike()}, test.alike)...)
@@ -430,6 +433,9 @@ func TestIssueCardInListsThatAreNotNewestFirst(t *testing.T) {
 			}
 			for _, card := range before {
 				service.add(card)
+			}
+			if !test.newestFirst {
+				service.front = sandboxtest.OldestFirst(service.front)
 			}
 			service.later(time.Hour)
 			req := request("ads")
@@ -455,7 +461,7 @@ func TestIssueCardsThatLookAlike(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			service := newFakeService(faults...)
+			service := newService(t, faults...)
 			service.add(alike())
 			client := service.client(t)
 			ids := make([]string, 8)
@@ -486,8 +492,9 @@ func TestIssueCardsOfOneLabelAndOtherLoads(t *testing.T) {
 	for _, lost := range [][]fault{{done, done}, {done, not}, {not, done}, {not, not}} {
 		for _, fee := range []usd.Amount{0, usd.Dollar, 20 * usd.Dollar} { // the last leaves one with the load of the other
 			for _, books := range []time.Duration{0, 45 * time.Second, 75 * time.Second} {
-				service := newFakeService(slices.Clone(lost)...)
-				service.idempotency, service.fee, service.books = "ignored", fee, books
+				service := newService(t, slices.Clone(lost)...)
+				service.idempotency("ignored")
+				service.charge(fee, books)
 				ends := issueTogether(t, service.client(t), "a", "rich")
 				cards := service.balances()
 				text := fmt.Sprintf("%d cards, %q, of %+v with a fee of %s, booked after %s", len(cards), ends, lost, fee, books)
@@ -532,7 +539,7 @@ func issueTogether(t *testing.T, client *api.Client, owners ...string) []string 
 // decided before the next request. Cards with different labels do not wait for each other.
 func TestIssuancesOfOneLabelTakeTurns(t *testing.T) {
 	t.Parallel()
-	service := newFakeService(lostButApplied, works)
+	service := newService(t, lostButApplied, works)
 	ends := issueTogether(t, service.client(t), "a", "b")
 	slices.Sort(ends)
 	same(t, "one label", []any{ends, len(service.keys()), len(service.balances())}, "[[found card_1 issued card_2] 2 2]")
@@ -540,7 +547,7 @@ func TestIssuancesOfOneLabelTakeTurns(t *testing.T) {
 	var both sync.WaitGroup
 	both.Add(2)
 	together := func() { both.Done(); both.Wait() }
-	service = newFakeService(fault{response: "drop", before: together}, fault{commit: never, response: "drop", before: together})
+	service = newService(t, fault{response: "drop", before: together}, fault{commit: never, response: "drop", before: together})
 	ends = issueTogether(t, service.client(t), "a", "another label")
 	slices.Sort(ends)
 	same(t, "two labels", []any{ends, len(service.keys()), len(service.balances())}, "[[found card_1 issued card_2] 3 2]")
@@ -550,7 +557,7 @@ func TestIssuancesOfOneLabelTakeTurns(t *testing.T) {
 // card that comes late could not be told from the new one.
 func TestIssueCardAfterAnUndecidedOne(t *testing.T) {
 	t.Parallel()
-	service := newFakeService(append(slices.Repeat([]fault{lostForGood}, 5), works)...)
+	service := newService(t, append(slices.Repeat([]fault{lostForGood}, 5), works)...)
 	client := service.client(t)
 	first := toldOf(client.IssueCard(t.Context(), request("ads")))
 	_, err := client.IssueCard(t.Context(), request(" ads"))
@@ -571,13 +578,14 @@ func TestIssueCardAfterAResponseAboutAnEarlierOne(t *testing.T) {
 		"at once":          {[]fault{{response: earlier}}, 1},
 		"after a lost one": {[]fault{lostForGood, undone(earlier)}, 2},
 	} {
-		service := newFakeService()
+		service := newService(t)
 		client := service.client(t)
 		first := toldOf(client.IssueCard(t.Context(), request("ads")))
 		if first != "issued card_1" {
 			t.Fatal(first)
 		}
-		service.hides, service.faults = time.Hour, test.faults
+		service.hide(time.Hour)
+		service.faults = test.faults
 		got := toldOf(client.IssueCard(t.Context(), request("ads")))
 		keys := service.keys()[1:]
 		if got != "unknown, 0 candidates" || len(keys) != test.posts || len(slices.Compact(keys)) != 1 {

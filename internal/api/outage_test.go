@@ -78,9 +78,11 @@ func TestOutageIsFoundOutOnce(t *testing.T) {
 		"nothing listens":     {nil, transport.OutageUnreachable, 3, 2 * time.Second, true},
 		"a refused key":       {respond(401, ""), transport.OutageKeyRefused, 1, 0, true},
 	} {
-		service := newFakeService()
+		service := newService(t)
 		service.add(api.CardListItem{BinID: "bin_1"})
-		service.hooks["/cards"] = test.answer
+		if test.answer != nil {
+			service.hooks["/cards"] = test.answer
+		}
 		var attempts atomic.Int64
 		client := service.client(t, func(c *api.Config) {
 			if test.answer == nil {
@@ -131,7 +133,7 @@ func TestRefusalFollowsAnOutage(t *testing.T) {
 // A call that fails while another is answered is no outage.
 func TestFailuresBesideAnswersAreNoOutage(t *testing.T) {
 	t.Parallel()
-	service := newFakeService()
+	service := newService(t)
 	service.add(api.CardListItem{BinID: "bin_1"})
 	client := service.client(t, onlyOneTry)
 	service.hooks["/bins"] = func(w http.ResponseWriter, _ *http.Request) {
@@ -189,7 +191,7 @@ func TestResponsesThatMayBeAnotherServers(t *testing.T) {
 // calls still learn from it.
 func TestOutageIsNotTheErrorOfAnUndecidedChange(t *testing.T) {
 	t.Parallel()
-	service := newFakeService(lostForGood)
+	service := newService(t, lostForGood)
 	service.hooks["/cards/card_1"], service.hooks["/bins"] = respond(503, ""), respond(503, "")
 	client := service.client(t)
 	err := try(t.Context(), client, "freeze")
@@ -203,8 +205,8 @@ func TestOutageIsNotTheErrorOfAnUndecidedChange(t *testing.T) {
 
 func TestOutageKeepsNoDuplicateFromBeingFound(t *testing.T) {
 	t.Parallel()
-	service := newFakeService(afterTheLooks)
-	service.idempotency = "ignored"
+	service := newService(t, afterTheLooks)
+	service.idempotency("ignored")
 	service.hooks["/bins"] = respond(http.StatusUnauthorized, "")
 	client := service.client(t)
 	service.clock.after = func(d time.Duration) {

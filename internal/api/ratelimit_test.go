@@ -235,7 +235,7 @@ func TestRefusalsForPaceEndWithTheOperation(t *testing.T) {
 // A create that was lost, and is then held up past its time, is given up at once.
 func TestPauseOfCreatesEndsALostOne(t *testing.T) {
 	t.Parallel()
-	service := newFakeService(lostForGood, fault{commit: never, response: "429", pause: "7200", stays: true})
+	service := newService(t, lostForGood, fault{commit: never, response: "429", pause: "7200", stays: true})
 	if err := try(t.Context(), service.client(t), "issue"); kindOf(err) != "unknown" || service.clock.total() > 2*time.Minute {
 		t.Errorf("%v after %s", err, service.clock.total())
 	}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,11 +15,13 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// What becomes of the effect of a request.
+// When a request takes effect.
 const (
 	now   = time.Duration(0)
 	never = time.Duration(-1)
@@ -31,7 +35,7 @@ type fault struct {
 	// follow, or a body.
 	response string
 	pause    string // of Retry-After
-	stays    bool   // so it goes on
+	stays    bool   // all later requests meet it, too
 	before   func() // runs first
 }
 
@@ -53,378 +57,348 @@ func (f fault) forEver() fault {
 	return f
 }
 
-type fakeCard struct {
-	api.CardListItem
-	CreatedAt string    `json:"created_at"`
-	shown     time.Time // not before
-}
-
-// fakeService is a small account of the service that breaks as it is told.
-type fakeService struct {
-	clock       *fakeClock
-	idempotency string        // "honoured", "ignored" or "conflict"
-	ahead       time.Duration // of the Date, which a gateway writes, before the service's time
-	hides       time.Duration // new cards
-	forgets     bool          // terminated cards
-	oldestFirst bool          // the lists of cards are
-	fee         usd.Amount    // of an issuance, taken from the load
-	books       time.Duration // after it the load is on a new card
-	perPage     int           // of transactions; 0 honours the query
-	repeats     bool          // page 1 of transactions, whichever is asked for
-
-	mu      sync.Mutex
-	wallet  usd.Amount
-	cards   []*fakeCard
-	history []map[string]any
-	faults  []fault
-	stored  map[string]http.HandlerFunc // responses by key
-	late    []lateEffect
-	posts   []string  // keys of changing requests, in order
-	posted  time.Time // the last of them
-	reads   []string  // paths of the others
-	hooks   map[string]http.HandlerFunc
-}
-
-type lateEffect struct {
-	due time.Time
-	key string
-	run func() http.HandlerFunc
-}
-
-func newFakeService(faults ...fault) *fakeService {
-	return &fakeService{
-		clock: newFakeClock(), idempotency: "honoured", wallet: 10_000 * usd.Dollar,
-		faults: faults, stored: map[string]http.HandlerFunc{}, hooks: map[string]http.HandlerFunc{},
+// definition is the fault as the sandbox takes it, for one request.
+func (f fault) definition(method, path string) map[string]any {
+	definition := map[string]any{"method": method, "path": path, "when": "before", "then": f.then()}
+	if f.commit == now {
+		definition["when"] = "after"
 	}
+	if f.commit > 0 {
+		definition["when"], definition["later_seconds"] = "later", int(f.commit.Seconds())
+	}
+	return definition
+}
+
+func (f fault) then() any {
+	switch f.response {
+	case "", "reset": // which the service itself does to the connection
+		return "pass"
+	case "drop", "truncate":
+		return f.response
+	}
+	first, body, _ := strings.Cut(f.response, " ")
+	status := sandboxtest.Must(strconv.Atoi(first))
+	if strings.Contains(body, "{") {
+		return map[string]any{"status": status, "body": json.RawMessage(body)}
+	}
+	if strings.Contains(body, "<") {
+		return map[string]any{"status": status, "body": body}
+	}
+	code := map[int]string{http.StatusConflict: "request_in_progress", http.StatusNotFound: "not_found"}[status]
+	return map[string]any{"status": status, "body": map[string]string{"error": cmp.Or(body, code, "planned"), "message": "as the test wants it"}}
+}
+
+// service is a sandbox on the client's clock, with a list of faults for the changing requests, in
+// their order. Its cards are called card_1, card_2 and so on.
+type service struct {
+	clock   *fakeClock
+	sandbox *sandboxtest.Client // what happens at the service without the client
+	names   *sandboxtest.Names
+	front   http.Handler  // the sandbox behind all that rewrites it
+	ahead   time.Duration // of the Date, which a gateway writes, before the service's time
+
+	turn sync.Mutex // of changing requests, so that each meets its own fault
+
+	mu     sync.Mutex
+	faults []fault
+	posts  []string  // keys of changing requests, in order
+	posted time.Time // the last of them
+	reads  []string  // paths of the others
+	hooks  map[string]http.HandlerFunc
+
+	authorization, settlement string                    // the last ones, by id
+	transaction               string                    // the last one
+	edits                     map[string]map[string]any // of transactions, by their ids
+}
+
+func newService(t *testing.T, faults ...fault) *service {
+	t.Helper()
+	s := &service{
+		clock: newFakeClock(), faults: faults, hooks: map[string]http.HandlerFunc{}, edits: map[string]map[string]any{},
+	}
+	var behind http.Handler
+	box := sandboxtest.Start(t, func(o *sandboxtest.Options) {
+		o.Path, o.Direct, o.Clock, o.InitialBalance = ":memory:", true, s.clock.Now, 1_000_000*usd.Dollar
+		o.Wrap = func(handler http.Handler) http.Handler {
+			behind = handler
+			return handler
+		}
+	})
+	box.Unlimited()
+	s.sandbox, s.names = box.Client, sandboxtest.NewNames(box.Client)
+	s.front = s.names.Handler(behind)
+	s.idempotency("honoured")
+	return s
+}
+
+// idempotency sets what the service does with a key that comes again: "honoured", "ignored" or
+// "conflict".
+func (s *service) idempotency(mode string) {
+	s.sandbox.Quirks(map[string]any{"idempotency": mode})
 }
 
 // newAccount is a service with a card of 100 USD, and what is remembered of that.
-func newAccount(t *testing.T, faults ...fault) (*fakeService, *fakeCard, *reconcile.Record) {
+func newAccount(t *testing.T, faults ...fault) (*service, string, *reconcile.Record) {
 	t.Helper()
-	service := newFakeService(faults...)
-	card := service.add(api.CardListItem{BinID: "bin_1", Balance: start})
-	service.spend(card, api.TransactionSettlement, usd.Dollar, 0) // of before
-	return service, card, service.remembered(t, card)
+	s := newService(t, faults...)
+	card := s.add(api.CardListItem{BinID: "bin_1", Balance: start + 50*usd.Dollar})
+	s.spend(card, api.TransactionAuthorization, 43*usd.Dollar)
+	s.spend(card, api.TransactionSettlement, 43*usd.Dollar) // which may be refunded
+	s.spend(card, api.TransactionAuthorization, 7*usd.Dollar)
+	return s, card, s.remembered(t, card)
 }
 
-func (b *fakeService) client(t *testing.T, options ...func(*api.Config)) *api.Client {
+func (s *service) client(t *testing.T, options ...func(*api.Config)) *api.Client {
 	t.Helper()
-	return newClient(t, b, append([]func(*api.Config){on(b.clock)}, options...)...)
+	return newClient(t, s, append([]func(*api.Config){on(s.clock), s.withKey}, options...)...)
 }
+
+func (s *service) withKey(c *api.Config) { c.APIKey = transport.Secret(s.sandbox.Key) }
 
 // remembered is the record of a card as it is now, a minute later.
-func (b *fakeService) remembered(t *testing.T, card *fakeCard) *reconcile.Record {
+func (s *service) remembered(t *testing.T, card string) *reconcile.Record {
 	t.Helper()
-	seen, _, err := mover(b.client(t)).Cards.ReadSnapshot(t.Context(), card.ID, nil)
+	seen, _, err := mover(s.client(t)).Cards.ReadSnapshot(t.Context(), card, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.later(time.Minute)
+	s.later(time.Minute)
 	return &reconcile.Record{Anchor: seen.Anchor(), Seed: reconcile.Seed{1}, HasKey: true}
 }
 
-func (b *fakeService) later(by time.Duration) {
-	b.clock.mu.Lock()
-	defer b.clock.mu.Unlock()
-	b.clock.now = b.clock.now.Add(by)
+func (s *service) later(by time.Duration) {
+	s.clock.mu.Lock()
+	defer s.clock.mu.Unlock()
+	s.clock.now = s.clock.now.Add(by)
 }
 
-// add puts a card into the account.
-func (b *fakeService) add(card api.CardListItem) *fakeCard {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.insert(card)
+// add puts a card into the account and returns its name. The load is at least 50 USD.
+func (s *service) add(card api.CardListItem) string {
+	load := max(card.Balance, 50*usd.Dollar)
+	body := map[string]any{
+		"bin_id": s.names.IDs(cmp.Or(card.BinID, "bin_1")), "amount": json.Number(load.String()), "label": card.Label.Raw(),
+		"allowed_categories": []string{"advertising"},
+	}
+	if card.SpendingLimit > 0 {
+		body["spending_limit"] = json.Number(card.SpendingLimit.String())
+	}
+	id := s.sandbox.Post("/cards", body).OK(http.StatusCreated).Text("id")
+	name := s.names.Names(id)
+	if card.Balance > 0 && card.Balance < load {
+		s.give(name, card.Balance-load)
+	}
+	if card.Status == api.StatusFrozen {
+		s.sandbox.Freeze(id)
+	}
+	if card.Status == api.StatusTerminated {
+		s.sandbox.Terminate(id)
+	}
+	return name
 }
 
-func (b *fakeService) insert(card api.CardListItem) *fakeCard {
-	card.ID = fmt.Sprintf("card_%d", len(b.cards)+1)
-	card.Status = cmp.Or(card.Status, api.StatusActive)
-	added := &fakeCard{CardListItem: card, CreatedAt: b.clock.Now().UTC().Format(time.RFC3339), shown: b.clock.Now().Add(b.hides)}
-	b.cards = append(b.cards, added)
-	return added
-}
-
-// spend books a transaction on a card.
-func (b *fakeService) spend(card *fakeCard, kind api.TransactionType, amount, fee usd.Amount) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// spend books a transaction on a card. A settlement is of its last authorization, and a refund of
+// its last settlement; what the sandbox does not know is a decline of another type.
+func (s *service) spend(card string, kind api.TransactionType, amount usd.Amount) {
+	id := s.names.IDs(card)
 	switch kind {
 	case api.TransactionAuthorization:
-		card.Balance -= amount
+		s.authorization = s.sandbox.Authorize(id, amount.String(), "7311").Transaction()
+		s.transaction = s.authorization
+	case api.TransactionSettlement:
+		s.settlement = s.sandbox.Settle(s.authorization, amount.String()).Transaction()
+		s.transaction = s.settlement
 	case api.TransactionRefund:
-		card.Balance += amount
+		s.transaction = s.sandbox.Refund(s.settlement, amount.String()).Transaction()
+	default:
+		s.transaction = s.sandbox.Authorize(id, amount.String(), "5411").Transaction() // no advertising
+		if kind != api.TransactionDecline {
+			s.odd("type", kind)
+		}
 	}
-	b.history = append(b.history, map[string]any{
-		"id": fmt.Sprintf("txn_%d", len(b.history)+1), "card_id": card.ID, "type": kind, "amount": amount,
-		"currency": "USD", "fee": fee, "merchant": map[string]string{"name": "m", "mcc": "7311"}, "created_at": b.clock.Now().UTC().Format(time.RFC3339),
-	})
 }
 
 // odd writes a field of the last transaction in another form.
-func (b *fakeService) odd(field string, value any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.history[len(b.history)-1][field] = value
-}
-
-// give puts money on a card as another hand would, or takes it.
-func (b *fakeService) give(card *fakeCard, amount usd.Amount) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	card.Balance += amount
-}
-
-// lag lets the service show a card as it is now for a while.
-func (b *fakeService) lag(card *fakeCard, by time.Duration) {
-	shown, until := *card, b.clock.Now().Add(by)
-	b.hooks["/cards/"+card.ID] = func(w http.ResponseWriter, _ *http.Request) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.clock.Now().Before(until) {
-			write(w, 200, shown)
-			return
-		}
-		write(w, 200, *card)
+func (s *service) odd(field string, value any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.edits) == 0 {
+		s.front = sandboxtest.EditList(s.front, "/transactions", s.edited)
 	}
+	if s.edits[s.transaction] == nil {
+		s.edits[s.transaction] = map[string]any{}
+	}
+	s.edits[s.transaction][field] = value
 }
 
-func (b *fakeService) balances() map[string]usd.Amount {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.commitLate()
-	all := map[string]usd.Amount{}
-	for _, card := range b.cards {
-		all[card.ID] = card.Balance
+func (s *service) edited(all []map[string]any) []map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, transaction := range all {
+		id, _ := transaction["id"].(string)
+		maps.Copy(transaction, s.edits[id])
 	}
 	return all
 }
 
-func (b *fakeService) keys() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.posts)
+// give moves money to a card without the client, or takes it.
+func (s *service) give(card string, amount usd.Amount) {
+	direction := "/fund"
+	if amount < 0 {
+		direction, amount = "/withdraw", -amount
+	}
+	if amount != 0 {
+		s.sandbox.Post("/cards/"+s.names.IDs(card)+direction, map[string]any{"amount": json.Number(amount.String())}).OK(http.StatusOK)
+	}
 }
 
-// commitLate lets effects happen whose time has come.
-func (b *fakeService) commitLate() {
-	b.late = slices.DeleteFunc(b.late, func(effect lateEffect) bool {
-		isDue := !effect.due.After(b.clock.Now())
-		if isDue {
-			b.once(effect.key, effect.run)
+// lag has the service show a card as it is now for a while.
+func (s *service) lag(card string, by time.Duration) {
+	until := s.clock.Now().Add(by)
+	shown := []byte(s.names.Names(s.sandbox.Get("/cards/" + s.names.IDs(card)).Raw))
+	s.front = sandboxtest.Lag(s.front, "/cards/"+card, shown, func() bool { return s.clock.Now().Before(until) })
+}
+
+// fromNowOn edits the cards that are issued from now on, by what has passed since.
+func (s *service) fromNowOn(edit func(card map[string]any, age time.Duration) bool) {
+	before := s.balances()
+	s.front = sandboxtest.EditCards(s.front, func(card map[string]any) bool {
+		name, _ := card["id"].(string)
+		if _, old := before[name]; old {
+			return true
 		}
-		return isDue
+		issued := s.sandbox.Get("/cards/" + s.names.IDs(name))
+		if issued.Status == http.StatusNotFound {
+			return true // a fault's own card
+		}
+		created := sandboxtest.Must(time.Parse(time.RFC3339, issued.Text("created_at")))
+		return edit(card, s.clock.Now().Sub(created))
 	})
 }
 
-// once runs an effect unless its key has been answered and keys are honoured.
-func (b *fakeService) once(key string, run func() http.HandlerFunc) http.HandlerFunc {
-	if reply, ok := b.stored[key]; ok && b.idempotency != "ignored" {
-		return reply
-	}
-	reply := run()
-	if reply == nil {
-		return notFound
-	}
-	b.stored[key] = reply
-	return reply
+// hide shows no new card for a while.
+func (s *service) hide(by time.Duration) {
+	s.fromNowOn(func(_ map[string]any, age time.Duration) bool { return age >= by })
 }
 
-func (b *fakeService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Date", b.clock.Now().UTC().Add(b.ahead).Format(http.TimeFormat))
-	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
-	if r.Method != http.MethodGet {
-		b.change(r, path)(w, r)
-		return
-	}
-	b.mu.Lock()
-	b.commitLate()
-	b.reads = append(b.reads, path)
-	hook := b.hooks[path]
-	b.mu.Unlock()
-	if hook != nil {
-		hook(w, r)
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.get(w, r, path)
+// hideUpTo shows none of the first cards but the very first.
+func (s *service) hideUpTo(last int) {
+	s.front = sandboxtest.EditCards(s.front, func(card map[string]any) bool {
+		name, _ := card["id"].(string)
+		number := sandboxtest.Must(strconv.Atoi(strings.TrimPrefix(name, "card_")))
+		return number == 1 || number > last
+	})
 }
 
-// change processes a changing request as its fault has it, and returns the response.
-func (b *fakeService) change(r *http.Request, path string) http.HandlerFunc {
-	b.mu.Lock()
-	var f fault
-	if len(b.faults) > 0 {
-		f = b.faults[0]
-		if !f.stays {
-			b.faults = b.faults[1:]
+// charge takes a fee from the load of new cards, and books what is left after a while.
+func (s *service) charge(fee usd.Amount, books time.Duration) {
+	s.fromNowOn(func(card map[string]any, age time.Duration) bool {
+		number, _ := card["balance"].(json.Number)
+		balance := sandboxtest.Must(usd.Parse(number.String()))
+		if age < books {
+			balance = fee
+		}
+		card["balance"] = json.Number((balance - fee).String())
+		return true
+	})
+}
+
+// forget shows no terminated card.
+func (s *service) forget() {
+	s.front = sandboxtest.EditCards(s.front, func(card map[string]any) bool { return card["status"] != string(api.StatusTerminated) })
+}
+
+// card returns a card as the service shows it to the client.
+func (s *service) card(name string) (card api.CardSummary) {
+	s.sandbox.Get("/cards/" + s.names.IDs(name)).Into(&card)
+	card.ID, card.BinID = name, s.names.Names(card.BinID)
+	return card
+}
+
+func (s *service) balance(card string) usd.Amount { return s.card(card).Balance }
+
+func (s *service) balances() map[string]usd.Amount {
+	all := map[string]usd.Amount{}
+	for number := 1; ; number++ {
+		page := s.sandbox.Get(fmt.Sprintf("/cards?per_page=100&page=%d", number)).OK(http.StatusOK).Data()
+		for _, card := range page {
+			id, _ := card["id"].(string)
+			balance, _ := card["balance"].(json.Number)
+			all[s.names.Names(id)] = sandboxtest.Must(usd.Parse(balance.String()))
+		}
+		if len(page) < 100 {
+			return all
 		}
 	}
-	key := r.Header.Get("X-Idempotency-Key")
-	b.posts, b.posted = append(b.posts, key), b.clock.Now()
-	b.mu.Unlock()
+}
+
+func (s *service) keys() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.posts)
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		s.dated(s.read).ServeHTTP(w, r)
+		return
+	}
+	f := s.nextFault(r)
 	if f.before != nil {
 		f.before()
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.commitLate()
-	effect := b.effect(r, path)
-	reply := http.HandlerFunc(drop)
-	inFlight := slices.ContainsFunc(b.late, func(e lateEffect) bool { return e.key == key })
-	switch {
-	case b.idempotency == "conflict" && inFlight:
-		f.response = "409"
-	case f.commit == now:
-		reply = b.once(key, effect)
-	case f.commit > 0:
-		b.late = append(b.late, lateEffect{b.clock.Now().Add(f.commit), key, effect})
+	changed := s.dated(func(w http.ResponseWriter, r *http.Request) { s.change(w, r, f) })
+	if f.response == "reset" {
+		changed.ServeHTTP(httptest.NewRecorder(), r)
+		reset(w, r)
+		return
 	}
-	return f.responds(reply)
+	changed.ServeHTTP(w, r)
 }
 
-// responds returns the fault's response, or the service's own.
-func (f fault) responds(own http.HandlerFunc) http.HandlerFunc {
-	if broken, ok := map[string]http.HandlerFunc{"": own, "drop": drop, "reset": reset, "truncate": truncate}[f.response]; ok {
-		return broken
-	}
-	first, body, _ := strings.Cut(f.response, " ")
-	status, err := strconv.Atoi(first)
-	if err != nil {
-		panic(err)
-	}
-	if !strings.ContainsAny(body, "<{") {
-		code := map[int]string{http.StatusConflict: "request_in_progress", http.StatusNotFound: "not_found"}[status]
-		body = fmt.Sprintf(`{"error":%q,"message":"as the test wants it"}`, cmp.Or(body, code, "planned"))
-	}
-	return respond(status, body, "Location", "/elsewhere", "Retry-After", f.pause)
+func (s *service) dated(handler http.HandlerFunc) http.Handler {
+	return sandboxtest.Rewrite(handler, func(_ *http.Request, response *httptest.ResponseRecorder) {
+		response.Header().Set("Date", s.clock.Now().UTC().Add(s.ahead).Format(http.TimeFormat))
+	})
 }
 
-func (b *fakeService) get(w http.ResponseWriter, r *http.Request, path string) {
-	query := r.URL.Query()
-	selects := func(name, value string) bool { return query.Get(name) == "" || query.Get(name) == value }
-	var found []any
-	switch {
-	case path == "/cards":
-		for _, card := range slices.Backward(b.cards) {
-			if b.shows(card) && selects("bin_id", card.BinID) && selects("status", string(card.Status)) {
-				found = append(found, card.CardListItem)
-			}
-		}
-		if b.oldestFirst {
-			slices.Reverse(found)
-		}
-		writePage(w, r, found, 0, true)
-	case path == "/transactions":
-		for _, transaction := range slices.Backward(b.history) {
-			if selects("card_id", fmt.Sprint(transaction["card_id"])) {
-				found = append(found, transaction)
-			}
-		}
-		if b.repeats {
-			r.URL.RawQuery = ""
-		}
-		writePage(w, r, found, b.perPage, false)
-	case path == "/wallet/balance":
-		write(w, 200, map[string]any{"balance": b.wallet, "currency": "USDT"})
-	case b.card(path) == nil:
-		notFound(w, r)
-	case strings.HasSuffix(path, "/details"):
-		write(w, 200, map[string]any{"id": b.card(path).ID, "pan": planted, "cvv": "123", "exp_month": 1, "exp_year": 2031})
-	default:
-		write(w, 200, b.card(path))
+func (s *service) read(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
+	s.mu.Lock()
+	s.reads = append(s.reads, path)
+	hook := s.hooks[path]
+	s.mu.Unlock()
+	if hook == nil {
+		hook = s.front.ServeHTTP
 	}
+	hook(w, r)
 }
 
-func (b *fakeService) shows(card *fakeCard) bool {
-	return !b.clock.Now().Before(card.shown) && !(b.forgets && card.Status == api.StatusTerminated)
+// nextFault counts a changing request, and returns its fault.
+func (s *service) nextFault(r *http.Request) fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.posts = append(s.posts, r.Header.Get(sandboxtest.IdempotencyKey))
+	s.posted = s.clock.Now()
+	if len(s.faults) == 0 {
+		return works
+	}
+	f := s.faults[0]
+	if !f.stays {
+		s.faults = s.faults[1:]
+	}
+	return f
 }
 
-func notFound(w http.ResponseWriter, r *http.Request) {
-	respond(404, `{"error":"not_found","message":"no such card"}`)(w, r)
-}
-
-func (b *fakeService) card(path string) *fakeCard {
-	id := strings.Split(path, "/")[2]
-	for _, card := range b.cards {
-		if card.ID == id && b.shows(card) {
-			return card
-		}
+// change has the sandbox process a request as its fault has it.
+func (s *service) change(w http.ResponseWriter, r *http.Request, f fault) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	if f.response != "" || f.commit != now {
+		path := s.names.IDs(strings.TrimPrefix(r.URL.Path, "/api/v1"))
+		s.sandbox.Fault(f.definition(r.Method, path))
+		defer s.sandbox.Delete("/_sandbox/faults")
+		w.Header().Set("Location", "/elsewhere")
+		w.Header().Set("Retry-After", f.pause)
 	}
-	return nil
-}
-
-// effect returns what a changing request does and answers; nil where there is no card.
-func (b *fakeService) effect(r *http.Request, path string) func() http.HandlerFunc {
-	var body struct {
-		BinID         string      `json:"bin_id"`
-		Label         string      `json:"label"`
-		URL           string      `json:"url"`
-		Amount        usd.Amount  `json:"amount"`
-		SpendingLimit *usd.Amount `json:"spending_limit"`
-	}
-	_ = json.NewDecoder(r.Body).Decode(&body)
-	reply := func(status int, value any) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) { write(w, status, value) }
-	}
-	action := path[strings.LastIndex(path, "/")+1:]
-	return func() http.HandlerFunc {
-		switch {
-		case path == "/webhooks":
-			return reply(201, map[string]any{"id": "wh_1", "url": body.URL, "events": []string{"*"}, "secret": "whsec_x", "created_at": ""})
-		case path == "/cards":
-			limit := 5000 * usd.Dollar
-			if body.SpendingLimit != nil {
-				limit = *body.SpendingLimit
-			}
-			card := b.insert(api.CardListItem{BinID: body.BinID, Label: asLabel(body.Label), Balance: body.Amount - b.fee, SpendingLimit: limit})
-			b.wallet -= body.Amount + usd.Dollar
-			if loaded := card.Balance; b.books > 0 {
-				card.Balance = 0
-				book := func() http.HandlerFunc { card.Balance = loaded; return notFound }
-				b.late = append(b.late, lateEffect{b.clock.Now().Add(b.books), card.ID, book})
-			}
-			return reply(201, *card)
-		}
-		card := b.card(path)
-		switch {
-		case card == nil:
-			return nil
-		case card.Status == api.StatusTerminated:
-			return respond(400, `{"error":"card_terminated","message":"it is terminated"}`)
-		case r.Method == http.MethodDelete:
-			returned := card.Balance
-			b.wallet += returned
-			card.Status, card.Balance = api.StatusTerminated, 0
-			return reply(200, map[string]any{"id": card.ID, "status": card.Status, "returned_to_wallet": returned})
-		case action == "freeze", action == "unfreeze":
-			card.Status = map[string]api.CardStatus{"freeze": api.StatusFrozen, "unfreeze": api.StatusActive}[action]
-			return reply(200, map[string]any{"id": card.ID, "status": card.Status, "balance": card.Balance})
-		case action == "withdraw":
-			body.Amount = -body.Amount
-		}
-		card.Balance += body.Amount
-		b.wallet -= body.Amount
-		return reply(200, map[string]any{"card_id": card.ID, "card_balance": card.Balance, "wallet_balance": b.wallet})
-	}
-}
-
-func write(w http.ResponseWriter, status int, value any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(value)
-}
-
-// writePage writes the page that is asked for, of so many entries where the service
-// has its own idea.
-func writePage(w http.ResponseWriter, r *http.Request, all []any, size int, total bool) {
-	number, _ := strconv.Atoi(r.URL.Query().Get("page"))
-	asked, _ := strconv.Atoi(r.URL.Query().Get("per_page"))
-	size = cmp.Or(size, asked, 25)
-	low := min((max(number, 1)-1)*size, len(all))
-	body := map[string]any{"data": all[low:min(low+size, len(all))], "page": number}
-	if total {
-		body["per_page"], body["total"] = size, len(all)
-	}
-	write(w, 200, body)
+	s.front.ServeHTTP(w, r)
 }

@@ -24,14 +24,16 @@ func TestMoveThatIsAnswered(t *testing.T) {
 	answers := func(commit time.Duration, balance usd.Amount) fault {
 		return fault{commit: commit, response: fmt.Sprintf(`200 {"card_id":"card_1","card_balance":%s,"wallet_balance":1}`, balance)}
 	}
-	late := func(b *fakeService, c *fakeCard) { b.lag(c, 10*time.Second) }
-	unreadable := func(b *fakeService, c *fakeCard) {
-		b.hooks["/cards/"+c.ID] = respond(403, `{"error":"forbidden"}`)
+	late := func(s *service, card string) { s.lag(card, 10*time.Second) }
+	unreadable := func(s *service, card string) {
+		s.hooks["/cards/"+card] = respond(403, `{"error":"forbidden"}`)
 	}
 	emptied := func(spent usd.Amount) spends { // but for what the withdrawal takes
-		return func(b *fakeService, c *fakeCard) {
-			b.spend(c, api.TransactionAuthorization, spent, 0)
-			b.give(c, step-c.Balance)
+		return func(s *service, card string) {
+			if spent > 0 {
+				s.spend(card, api.TransactionAuthorization, spent)
+			}
+			s.give(card, step-s.balance(card))
 		}
 	}
 	for name, test := range map[string]struct {
@@ -52,7 +54,7 @@ func TestMoveThatIsAnswered(t *testing.T) {
 		"refunded meanwhile":               {during: spend(api.TransactionRefund, 7*usd.Dollar), ends: "moved", balance: start + step + 7*usd.Dollar},
 		"spent meanwhile, and unlisted":    {during: come(-7 * usd.Dollar), ends: "stops, not shown -2.00", waited: 30 * time.Second, balance: start - 2*usd.Dollar},
 		"moved twice by the network":       {during: come(step), ends: "moved, excess 5.00", waited: 30 * time.Second, balance: start + 2*step},
-		"all is taken":                     {during: func(b *fakeService, c *fakeCard) { b.give(c, step-c.Balance) }, taken: true, ends: "moved, excess -95.00", waited: 30 * time.Second},
+		"all is taken":                     {during: emptied(0), taken: true, ends: "moved, excess -95.00", waited: 30 * time.Second},
 		"all is taken after spending":      {during: emptied(7 * usd.Dollar), taken: true, ends: "moved, excess -88.00", waited: 30 * time.Second},
 		"the card cannot be read any more": {during: unreadable, ends: "unknown", balance: start + step},
 	} {
@@ -66,7 +68,7 @@ func TestMoveThatIsAnswered(t *testing.T) {
 						test.during(service, card)
 					}
 				}
-				movement := move(card.ID, step, record)
+				movement := move(card, step, record)
 				if test.taken {
 					movement.Delta = -step
 				}
@@ -77,8 +79,9 @@ func TestMoveThatIsAnswered(t *testing.T) {
 				if got := told(moved, err); got != test.ends || len(service.keys()) != 1 || service.clock.total() != test.waited {
 					t.Errorf("%s after %d requests and %s; want %s after one and %s", got, len(service.keys()), service.clock.total(), test.ends, test.waited)
 				}
-				if card.Balance != test.balance || err == nil && moved.CardBalance != card.Balance {
-					t.Errorf("the card holds %s, want %s; %+v", card.Balance, test.balance, moved)
+				holds := service.balance(card)
+				if holds != test.balance || err == nil && moved.CardBalance != holds {
+					t.Errorf("the card holds %s, want %s; %+v", holds, test.balance, moved)
 				}
 				after := moved.Record
 				if recorded == (after.Anchor == nil) {
@@ -87,14 +90,14 @@ func TestMoveThatIsAnswered(t *testing.T) {
 				stopped, isStopped := errors.AsType[*transfer.StoppedError](err)
 				open, isOpen := errors.AsType[*transport.UndecidedError](err)
 				switch {
-				case isStopped && (stopped.Balance != card.Balance || stopped.Answered == nil), isOpen && (open.Key != service.keys()[0] || open.Attempts != 1):
+				case isStopped && (stopped.Balance != holds || stopped.Answered == nil), isOpen && (open.Key != service.keys()[0] || open.Attempts != 1):
 					t.Errorf("%+v", err)
 				case !recorded:
 				case (after.Seed == record.Seed) != (err != nil), (after.Pending != nil) != (err != nil):
 					t.Errorf("remembered %+v of %+v", after, record)
 				case err != nil && (!after.Pending.Answered || after.Anchor.Balance != start || after.Anchor.Last != 0):
 					t.Errorf("remembered %+v", after)
-				case err == nil && moved.Excess == 0 && after.Anchor.Balance != start+step, moved.Excess != 0 && after.Anchor.Balance != card.Balance:
+				case err == nil && moved.Excess == 0 && after.Anchor.Balance != start+step, moved.Excess != 0 && after.Anchor.Balance != holds:
 					t.Errorf("remembered %+v", after)
 				}
 			})
@@ -116,16 +119,15 @@ func TestMoveWaitsForWhatHasJustCome(t *testing.T) {
 		case 40 * time.Second:
 			isListed.Do(func() {
 				service.give(card, -refund)
-				service.spend(card, api.TransactionRefund, refund, 0)
+				service.spend(card, api.TransactionRefund, refund)
 			})
 		}
-		service.mu.Lock()
-		defer service.mu.Unlock()
-		service.get(w, r, "/transactions")
+		service.front.ServeHTTP(w, r)
 	}
-	moved, err := mover(client).Move(t.Context(), move(card.ID, -step, record))
-	if told(moved, err) != "made before" || card.Balance != start-step+refund || len(service.keys()) != 0 {
-		t.Errorf("%+v, %v, and the card holds %s after %d requests", moved, err, card.Balance, len(service.keys()))
+	moved, err := mover(client).Move(t.Context(), move(card, -step, record))
+	holds := service.balance(card)
+	if told(moved, err) != "made before" || holds != start-step+refund || len(service.keys()) != 0 {
+		t.Errorf("%+v, %v, and the card holds %s after %d requests", moved, err, holds, len(service.keys()))
 	}
 }
 
@@ -133,13 +135,13 @@ func TestMoveWaitsForWhatHasJustCome(t *testing.T) {
 func TestMoveWhileTheBalanceMoves(t *testing.T) {
 	t.Parallel()
 	service, card, _ := newAccount(t, lostButApplied)
-	service.hooks["/transactions"] = func(w http.ResponseWriter, _ *http.Request) {
+	service.hooks["/transactions"] = func(w http.ResponseWriter, r *http.Request) {
 		if len(service.keys()) == 1 {
 			service.give(card, usd.Cent)
 		}
-		write(w, 200, map[string]any{"data": []any{}})
+		respond(200, `{"data":[]}`)(w, r)
 	}
-	if _, err := mover(service.client(t)).Move(t.Context(), move(card.ID, step, nil)); kindOf(err) != "unknown" || len(service.keys()) != 1 {
+	if _, err := mover(service.client(t)).Move(t.Context(), move(card, step, nil)); kindOf(err) != "unknown" || len(service.keys()) != 1 {
 		t.Errorf("%v after %d requests", err, len(service.keys()))
 	}
 }
@@ -152,7 +154,7 @@ func TestWalletBalanceOfAnyForm(t *testing.T) {
 		`,"wallet_balance":null`: "<nil>", `,"wallet_balance":"n/a"`: "<nil>", `,"wallet_balance":{"usdt":1}`: "<nil>", ``: "<nil>",
 	} {
 		service, card, _ := newAccount(t, fault{response: `200 {"card_id":"card_1","card_balance":105` + form + `}`})
-		moved, err := mover(service.client(t)).Move(t.Context(), move(card.ID, step, nil))
+		moved, err := mover(service.client(t)).Move(t.Context(), move(card, step, nil))
 		same(t, form, []any{told(moved, err), moved.CardBalance, moved.WalletBalance, service.clock.total()}, "[moved 105.00 "+want+" 0s]")
 	}
 }
@@ -172,12 +174,12 @@ func TestOddTransactionsNeverStopMoney(t *testing.T) {
 		"signed":                  {odd: map[string]any{"amount": -5, "fee": -1}, ends: "[moved false 115.00]"},
 	} {
 		service, card, record := newAccount(t)
-		service.spend(card, api.TransactionAuthorization, step, 0)
+		service.spend(card, api.TransactionAuthorization, step)
 		for field, value := range test.odd {
 			service.odd(field, value)
 		}
-		moved, err := mover(service.client(t)).Move(t.Context(), move(card.ID, 4*step, record))
-		same(t, name, []any{told(moved, err), moved.Ignored != "", card.Balance}, test.ends)
+		moved, err := mover(service.client(t)).Move(t.Context(), move(card, 4*step, record))
+		same(t, name, []any{told(moved, err), moved.Ignored != "", service.balance(card)}, test.ends)
 		if service.clock.total() > 30*time.Second {
 			t.Errorf("%s: waited %s", name, service.clock.total())
 		}
@@ -231,7 +233,7 @@ func TestHonouredKeyIsAskedAgain(t *testing.T) {
 			if test.cut {
 				service.faults[0].before = interrupt
 			}
-			moved, err := mover(client).Move(ctx, move(card.ID, step, nil))
+			moved, err := mover(client).Move(ctx, move(card, step, nil))
 			if got := told(moved, err); got != test.ends {
 				t.Fatalf("%s (%v), want %s", got, err, test.ends)
 			}
@@ -246,7 +248,7 @@ func TestHonouredKeyIsAskedAgain(t *testing.T) {
 				t.Errorf("%v is final, though an attempt was lost", err)
 			}
 			if err == nil {
-				same(t, "a response was lost", []any{moved.How.LostResponse(), card.Balance}, "[true 105.00]")
+				same(t, "a response was lost", []any{moved.How.LostResponse(), service.balance(card)}, "[true 105.00]")
 			}
 		})
 	}
@@ -272,13 +274,13 @@ func TestRefusalThatSpeaksOfTheKey(t *testing.T) {
 			t.Run(refusal+" after "+name, func(t *testing.T) {
 				t.Parallel()
 				service, card, record := newAccount(t, append(slices.Clone(test.faults), undone(refusal).forEver())...)
-				service.idempotency = "ignored"
+				service.idempotency("ignored")
 				if test.killed {
 					service.give(card, step)
-					service.spend(card, api.TransactionAuthorization, step, 0)
+					service.spend(card, api.TransactionAuthorization, step)
 				}
 				client := service.client(t, func(c *api.Config) { c.KeysHonoured = !test.unknown })
-				moved, err := mover(client).Move(t.Context(), move(card.ID, step, record))
+				moved, err := mover(client).Move(t.Context(), move(card, step, record))
 				if got := told(moved, err); got != test.ends || len(service.keys()) != len(test.faults)+1 {
 					t.Fatalf("%s (%v) after %d requests, want %s", got, err, len(service.keys()), test.ends)
 				}
@@ -309,9 +311,9 @@ func TestRefusalWhereSpendingHidesAFund(t *testing.T) {
 		"422 insufficient_funds": "unknown", "422 card_already_frozen": "unknown", "drop": "unknown",
 	} {
 		service, card, record := newAccount(t, undone(response).forEver())
-		service.spend(card, api.TransactionAuthorization, 40*usd.Dollar, 0)
+		service.spend(card, api.TransactionAuthorization, 40*usd.Dollar)
 		service.give(card, 40*usd.Dollar)
-		moved, err := mover(service.client(t, keysHonoured)).Move(t.Context(), move(card.ID, 40*usd.Dollar, record))
+		moved, err := mover(service.client(t, keysHonoured)).Move(t.Context(), move(card, 40*usd.Dollar, record))
 		after, isOpen := moved.Record, want == "unknown"
 		same(t, response, []any{told(moved, err), after.Pending != nil, after.Seed == record.Seed}, fmt.Sprint([]any{want, isOpen, isOpen}))
 		if isOpen && len(after.Anchor.Known) != len(record.Anchor.Known) {
@@ -347,7 +349,7 @@ func TestPreview(t *testing.T) {
 			t.Parallel()
 			service, card, record := newAccount(t)
 			service.give(card, test.come)
-			balance := card.Balance
+			balance := service.balance(card)
 			if test.meanwhile != nil {
 				test.meanwhile(service, card)
 			}
@@ -356,13 +358,13 @@ func TestPreview(t *testing.T) {
 				service.hooks["/transactions"] = respond(403, `{"error":"forbidden"}`)
 			}
 			if test.gone {
-				service.hooks["/cards/"+card.ID] = respond(403, `{"error":"forbidden"}`)
+				service.hooks["/cards/"+card] = respond(403, `{"error":"forbidden"}`)
 			}
 			change := reconcile.Change{
 				Amount: reconcile.Step{From: start, To: start + step}, ToppedUp: reconcile.Step{To: 2 * step},
 				Range: &reconcile.Range{Below: start + 2*step, To: start + 3*step},
 			}
-			decisions, err := mover(service.client(t)).Preview(t.Context(), card.ID, *record, change, balance)
+			decisions, err := mover(service.client(t)).Preview(t.Context(), card, *record, change, balance)
 			var got []any
 			for _, d := range decisions {
 				got = append(got, d.Verdict, d.Reason)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/transfer"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -65,25 +67,35 @@ func told(moved transfer.Transfer, err error) string {
 }
 
 // spends is what becomes of a card meanwhile.
-type spends func(*fakeService, *fakeCard)
+type spends func(*service, string)
 
 func spend(kind api.TransactionType, amount usd.Amount) spends {
-	return func(b *fakeService, c *fakeCard) { b.spend(c, kind, amount, 0) }
+	return func(s *service, card string) { s.spend(card, kind, amount) }
 }
 
-func come(amount usd.Amount) spends { return func(b *fakeService, c *fakeCard) { b.give(c, amount) } }
+func come(amount usd.Amount) spends {
+	return func(s *service, card string) { s.give(card, amount) }
+}
 
 // oddly spends, and lists that in another form.
 func oddly(field string, value any) spends {
-	return func(b *fakeService, c *fakeCard) {
-		b.spend(c, api.TransactionAuthorization, 0, 0)
-		b.odd(field, value)
+	return func(s *service, card string) {
+		s.spend(card, api.TransactionDecline, usd.Cent)
+		s.odd("type", api.TransactionAuthorization)
+		s.odd("amount", 0)
+		s.odd(field, value)
 	}
+}
+
+func reversed(all []map[string]any) []map[string]any {
+	slices.Reverse(all)
+	return all
 }
 
 func TestMoveAcrossFailures(t *testing.T) {
 	t.Parallel()
 	authorize := spend(api.TransactionAuthorization, 7*usd.Dollar)
+	cut := func(s *service, _ string) { s.hooks["/transactions"] = respond(200, `{"data":[]}`) }
 	type row struct {
 		faults      []fault
 		idempotency string
@@ -122,7 +134,7 @@ func TestMoveAcrossFailures(t *testing.T) {
 		"an unknown type":                {faults: []fault{lostButApplied}, meanwhile: spend("chargeback", 7*usd.Dollar), moved: true, posts: 1, ends: "unknown", resolved: "unknown"},
 		"in other money":                 {faults: []fault{lostButApplied}, meanwhile: oddly("currency", "EUR"), moved: true, posts: 1, ends: "unknown", resolved: "unknown"},
 		"an amount of no number":         {faults: []fault{lostButApplied}, meanwhile: oddly("amount", "much"), moved: true, posts: 1, ends: "unknown", resolved: "unknown"},
-		"the history was cut":            {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, _ *fakeCard) { b.history = nil }, moved: true, posts: 1, ends: "unknown", resolved: "unknown"},
+		"the history was cut":            {faults: []fault{lostButApplied}, meanwhile: cut, moved: true, posts: 1, ends: "unknown", resolved: "unknown"},
 		"somebody else took a little":    {faults: []fault{lostForGood}, meanwhile: come(-3 * usd.Cent), spent: 3 * usd.Cent, posts: 1, ends: "unknown", resolved: "unknown"},
 		"interrupted, answered":          {faults: []fault{works}, interrupted: true, moved: true, posts: 1, ends: "moved"},
 		"interrupted after a purchase":   {faults: []fault{works}, interrupted: true, meanwhile: authorize, spent: 7 * usd.Dollar, moved: true, posts: 1, ends: "moved"},
@@ -153,7 +165,8 @@ func TestMoveAcrossFailures(t *testing.T) {
 					ctx, interrupt := context.WithCancel(t.Context())
 					defer interrupt()
 					service, card, record := newAccount(t)
-					service.idempotency, service.faults = mode, slices.Clone(test.faults)
+					service.idempotency(mode)
+					service.faults = slices.Clone(test.faults)
 					service.faults[0].before = func() {
 						if test.interrupted {
 							interrupt()
@@ -164,21 +177,21 @@ func TestMoveAcrossFailures(t *testing.T) {
 						}
 					}
 					client := service.client(t)
-					moved, err := mover(client).Move(ctx, move(card.ID, delta, record))
+					moved, err := mover(client).Move(ctx, move(card, delta, record))
 
 					want := start - test.spent
 					if test.moved {
 						want += delta
 					}
-					same(t, "on the card", service.balances()[card.ID], want.String())
-					key := record.Key(card.ID, reconcile.Movement{Delta: delta})
+					same(t, "on the card", service.balance(card), want.String())
+					key := record.Key(card, reconcile.Movement{Delta: delta})
 					if keys := service.keys(); !slices.Equal(keys, slices.Repeat([]string{key}, test.posts)) {
 						t.Errorf("requests with keys %q, want %d with %s", keys, test.posts, key)
 					}
 					if got := told(moved, err); got != test.ends {
 						t.Fatalf("%s (%v), want %s", got, err, test.ends)
 					}
-					after := kept(card.ID, moved.Record)
+					after := kept(card, moved.Record)
 					isRenewed, pending := after.Seed != record.Seed, after.Pending
 					switch test.ends {
 					case "unknown":
@@ -189,7 +202,7 @@ func TestMoveAcrossFailures(t *testing.T) {
 						if sent := service.posted; pending.SentAt.Before(sent.Truncate(time.Second)) || pending.SentAt.After(sent.Add(time.Second)) {
 							t.Errorf("sent at %s, and the last request was made at %s", pending.SentAt, sent)
 						}
-						resolved, err := mover(service.client(t)).Resolve(t.Context(), card.ID, *after)
+						resolved, err := mover(service.client(t)).Resolve(t.Context(), card, *after)
 						if kindOf(err) != test.resolved || resolved.How == api.AlreadySo || (resolved.Record.Pending == nil) != (err == nil) {
 							t.Errorf("resolved as %+v, %v; want %q", resolved, err, test.resolved)
 						}
@@ -199,7 +212,7 @@ func TestMoveAcrossFailures(t *testing.T) {
 						same(t, "final, with a new token", []any{ok && refused.IsFinal(), isRenewed, service.clock.total() == 0}, fmt.Sprint([]any{isAtOnce, isAtOnce, isAtOnce}))
 						same(t, "remembered", []any{pending == nil, after.Anchor.Balance}, "[true 100.00]")
 					default:
-						same(t, "on the card and in the wallet", []any{moved.CardBalance, moved.WalletBalance}, fmt.Sprintf("[%s %s]", want, service.wallet))
+						same(t, "on the card and in the wallet", []any{moved.CardBalance, moved.WalletBalance}, fmt.Sprintf("[%s %s]", want, service.sandbox.Wallet()))
 						same(t, "remembered", []any{isRenewed, pending == nil, after.Anchor.Balance, after.Anchor.Last}, fmt.Sprintf("[true true %s %s]", start+delta, delta))
 					}
 				})
@@ -218,15 +231,15 @@ func TestMoveAfterA2xxThatCannotBeRead(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, booked after %s, keys honoured %t", response, books, honoured), func(t *testing.T) {
 					t.Parallel()
 					service, card, record := newAccount(t, fault{commit: books, response: response})
-					service.idempotency = "ignored"
+					service.idempotency("ignored")
 					client := service.client(t, func(c *api.Config) { c.KeysHonoured = honoured })
-					first, err := mover(client).Move(t.Context(), move(card.ID, step, record))
-					after := kept(card.ID, first.Record)
+					first, err := mover(client).Move(t.Context(), move(card, step, record))
+					after := kept(card, first.Record)
 					if got := told(first, err); got != "stops, not shown" || after.Pending == nil || !after.Pending.Answered {
 						t.Fatalf("%s, %v, remembered %+v", got, err, after)
 					}
 					service.later(2 * time.Minute)
-					second, err := mover(service.client(t, func(c *api.Config) { c.KeysHonoured = honoured })).Move(t.Context(), move(card.ID, step, after))
+					second, err := mover(service.client(t, func(c *api.Config) { c.KeysHonoured = honoured })).Move(t.Context(), move(card, step, after))
 					want := "made before"
 					if books == never {
 						want = "unknown"
@@ -249,19 +262,19 @@ func TestPendingMovement(t *testing.T) {
 	open := *record
 	open.Pending = &reconcile.Pending{Delta: step, SentAt: service.clock.Now().Add(-10 * time.Second)}
 	client := service.client(t)
-	if nothing, err := mover(client).Move(t.Context(), move(card.ID, 0, nil)); err == nil || client.HasWritten() {
+	if nothing, err := mover(client).Move(t.Context(), move(card, 0, nil)); err == nil || client.HasWritten() {
 		t.Errorf("nothing is moved as %+v", nothing)
 	}
-	other, err := mover(client).Move(t.Context(), move(card.ID, 2*step, &open))
+	other, err := mover(client).Move(t.Context(), move(card, 2*step, &open))
 	same(t, "beside it", []any{told(other, err), other.Record.Pending != nil, len(service.keys())}, "[refused true 0]")
-	resolved, err := mover(client).Resolve(t.Context(), card.ID, open)
+	resolved, err := mover(client).Resolve(t.Context(), card, open)
 	after := resolved.Record
 	same(t, "resolved", []any{told(resolved, err), after.Pending != nil, after.Seed == open.Seed, service.clock.total()}, "[moved false true 20s]")
 	ahead := open // by a clock that was put right since
 	ahead.Pending = &reconcile.Pending{Delta: step, SentAt: service.clock.Now().Add(24 * time.Hour)}
-	resolved, err = mover(client).Resolve(t.Context(), card.ID, ahead)
+	resolved, err = mover(client).Resolve(t.Context(), card, ahead)
 	same(t, "resolved, and sent tomorrow", []any{told(resolved, err), service.clock.total()}, "[moved 50s]")
-	refused, err := mover(client).Move(t.Context(), move(card.ID, step, &open))
+	refused, err := mover(client).Move(t.Context(), move(card, step, &open))
 	after = refused.Record
 	same(t, "refused", []any{told(refused, err), after.Pending != nil, after.Seed == open.Seed, len(service.keys())}, "[refused false true 2]")
 	for _, test := range []struct {
@@ -275,7 +288,7 @@ func TestPendingMovement(t *testing.T) {
 		if _, isOut := outageOf(try(t.Context(), client, "bins")); !isOut { // which keeps nobody from finding out
 			t.Error("there is no outage")
 		}
-		soon, err := mover(client).Move(t.Context(), move(card.ID, step, record))
+		soon, err := mover(client).Move(t.Context(), move(card, step, record))
 		after = soon.Record
 		same(t, "soon after it", []any{told(soon, err), service.clock.total(), after.Pending == nil, after.Seed == record.Seed}, test.ends)
 	}
@@ -293,21 +306,25 @@ func TestPairsOfFailures(t *testing.T) {
 	for first, one := range kinds {
 		for second, two := range kinds {
 			for _, mode := range []string{"honoured", "ignored"} {
-				service, card, record := newAccount(t, one, two)
-				service.idempotency = mode
-				result, err := mover(service.client(t, func(c *api.Config) { c.KeysHonoured = mode == "honoured" })).Move(t.Context(), move(card.ID, step, record))
-				moved := service.balances()[card.ID] - start
-				if moved != 0 && moved != step {
-					t.Errorf("%s, then %s, keys %s: %s moved", first, second, mode, moved)
-				}
-				refused, isRefused := errors.AsType[*transport.Error](err)
-				mayBe := slices.ContainsFunc([]fault{one, two}[:min(2, len(service.keys()))], func(f fault) bool { return f.commit > 0 || f.response == "drop" })
-				switch {
-				case err == nil && moved != step, isRefused && moved != 0, result.Record.Pending == nil && kindOf(err) == "unknown":
-					t.Errorf("%s, then %s, keys %s: %s moved, %v", first, second, mode, moved, err)
-				case isRefused && refused.IsFinal() && mayBe:
-					t.Errorf("%s, then %s, keys %s: final, and the first may be on its way: %v", first, second, mode, err)
-				}
+				t.Run(fmt.Sprintf("%s, then %s, keys %s", first, second, mode), func(t *testing.T) {
+					t.Parallel()
+					service, card, record := newAccount(t, one, two)
+					service.idempotency(mode)
+					client := service.client(t, func(c *api.Config) { c.KeysHonoured = mode == "honoured" })
+					result, err := mover(client).Move(t.Context(), move(card, step, record))
+					moved := service.balance(card) - start
+					if moved != 0 && moved != step {
+						t.Errorf("%s moved", moved)
+					}
+					refused, isRefused := errors.AsType[*transport.Error](err)
+					mayBe := slices.ContainsFunc([]fault{one, two}[:min(2, len(service.keys()))], func(f fault) bool { return f.commit > 0 || f.response == "drop" })
+					switch {
+					case err == nil && moved != step, isRefused && moved != 0, result.Record.Pending == nil && kindOf(err) == "unknown":
+						t.Errorf("%s moved, %v", moved, err)
+					case isRefused && refused.IsFinal() && mayBe:
+						t.Errorf("final, and the first may be on its way: %v", err)
+					}
+				})
 			}
 		}
 	}
@@ -315,14 +332,14 @@ func TestPairsOfFailures(t *testing.T) {
 
 func TestMovementsOnOneCardWaitForEachOther(t *testing.T) {
 	t.Parallel()
-	service := newFakeService()
+	service := newService(t)
 	card, other := service.add(api.CardListItem{Balance: start}), service.add(api.CardListItem{Balance: start})
 	var onCard, most atomic.Int32
 	entered := make(chan struct{})
 	client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Method != http.MethodPost:
-		case strings.Contains(r.URL.Path, other.ID):
+		case strings.Contains(r.URL.Path, other):
 			close(entered)
 		default:
 			most.Store(max(most.Load(), onCard.Add(1)))
@@ -330,11 +347,11 @@ func TestMovementsOnOneCardWaitForEachOther(t *testing.T) {
 			<-entered // the other card is not held up
 		}
 		service.ServeHTTP(w, r)
-	}))
+	}), service.withKey)
 	var wg sync.WaitGroup
-	begin := func(card *fakeCard, delta usd.Amount) {
+	begin := func(card string, delta usd.Amount) {
 		wg.Go(func() {
-			if _, err := mover(client).Move(t.Context(), move(card.ID, delta, nil)); err != nil {
+			if _, err := mover(client).Move(t.Context(), move(card, delta, nil)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -345,8 +362,8 @@ func TestMovementsOnOneCardWaitForEachOther(t *testing.T) {
 	}
 	begin(other, step)
 	wg.Wait()
-	if most.Load() != 1 || service.balances()[card.ID] != start {
-		t.Errorf("%d at once, %s on the card", most.Load(), service.balances()[card.ID])
+	if most.Load() != 1 || service.balance(card) != start {
+		t.Errorf("%d at once, %s on the card", most.Load(), service.balance(card))
 	}
 }
 
@@ -356,49 +373,51 @@ func TestMovementsOnOneCardWaitForEachOther(t *testing.T) {
 func TestMoveByWhatWasRead(t *testing.T) {
 	t.Parallel()
 	const forty = 40 * usd.Dollar
-	type before func(*testing.T, *fakeService, *fakeCard, *reconcile.Record)
+	type before func(*testing.T, *service, string, *reconcile.Record)
 	events := func(all ...spends) before {
-		return func(_ *testing.T, b *fakeService, c *fakeCard, _ *reconcile.Record) {
+		return func(_ *testing.T, s *service, card string, _ *reconcile.Record) {
 			for _, happen := range all {
-				happen(b, c)
+				happen(s, card)
 			}
 		}
 	}
 	killed := func(more ...spends) before { // after the service made it
-		return func(t *testing.T, b *fakeService, c *fakeCard, r *reconcile.Record) {
+		return func(t *testing.T, s *service, card string, r *reconcile.Record) {
 			t.Helper()
-			if _, err := mover(b.client(t, keysHonoured)).Move(t.Context(), move(c.ID, forty, r)); err != nil {
+			if _, err := mover(s.client(t, keysHonoured)).Move(t.Context(), move(card, forty, r)); err != nil {
 				t.Fatal(err)
 			}
-			b.later(time.Minute)
-			events(more...)(t, b, c, r)
+			s.later(time.Minute)
+			events(more...)(t, s, card, r)
 		}
 	}
 	pending := func(more ...spends) before {
-		return func(t *testing.T, b *fakeService, c *fakeCard, r *reconcile.Record) {
+		return func(t *testing.T, s *service, card string, r *reconcile.Record) {
 			t.Helper()
-			b.faults = []fault{lostForGood}
-			open, err := mover(b.client(t, onlyOneTry)).Move(t.Context(), move(c.ID, forty, r))
+			s.faults = []fault{lostForGood}
+			open, err := mover(s.client(t, onlyOneTry)).Move(t.Context(), move(card, forty, r))
 			if kindOf(err) != "unknown" {
 				t.Fatal(open, err)
 			}
 			*r = open.Record
-			events(more...)(t, b, c, r)
+			events(more...)(t, s, card, r)
 		}
 	}
 	hidden := func(path string, status int) spends {
-		return func(b *fakeService, _ *fakeCard) {
-			b.hooks[path] = respond(status, `{"error":"forbidden","message":"no"}`)
+		return func(s *service, _ string) {
+			s.hooks[path] = respond(status, `{"error":"forbidden","message":"no"}`)
 		}
 	}
 	buy := spend(api.TransactionAuthorization, usd.Dollar)
 	oldestFirst := func(perPage int) spends {
-		return func(b *fakeService, _ *fakeCard) {
-			slices.Reverse(b.history)
-			b.perPage, b.idempotency = perPage, "ignored"
+		return func(s *service, _ string) {
+			s.idempotency("ignored")
+			s.front = sandboxtest.EditList(s.front, "/transactions", reversed)
+			s.front = sandboxtest.Query(s.front, "/transactions", "per_page", strconv.Itoa(perPage))
 		}
 	}
-	undone := func(_ *testing.T, b *fakeService, c *fakeCard, r *reconcile.Record) {
+	firstPageAlways := func(s *service, _ string) { s.front = sandboxtest.Query(s.front, "/transactions", "page", "") }
+	undone := func(_ *testing.T, _ *service, _ string, r *reconcile.Record) {
 		r.Anchor.Balance, r.Anchor.Last = start+forty, forty // and 40 USD were taken back
 	}
 	const either, honoured, unknown = "either", "honoured", "unknown"
@@ -419,32 +438,32 @@ func TestMoveByWhatWasRead(t *testing.T) {
 		"as much by another hand":           {keys: either, before: events(come(forty)), ends: "made before", waited: 30 * time.Second},
 		"an older fund and another hand's":  {keys: either, before: undone, ends: "stops, behind the last -40.00", waited: 30 * time.Second, again: "moved"},
 		"made or not":                       {keys: unknown, before: events(come(forty), spend(api.TransactionAuthorization, forty)), ends: "stops, looks either", waited: 30 * time.Second, again: "moved"},
-		"made, in money that nobody counts": {keys: unknown, before: killed(spend(api.TransactionDecline, 0), func(b *fakeService, _ *fakeCard) { b.odd("currency", "KWD") }), ends: "made before", waited: 30 * time.Second},
+		"made, in money that nobody counts": {keys: unknown, before: killed(spend(api.TransactionDecline, usd.Cent), func(s *service, _ string) { s.odd("currency", "KWD") }), ends: "made before", waited: 30 * time.Second},
 		"an unknown type":                   {keys: either, before: events(spend("chargeback", usd.Dollar)), ends: "stops, unreadable", again: "moved"},
 		"no list":                           {keys: either, before: events(hidden("/transactions", 400)), ends: "stops, unreadable", again: "moved"},
 		"the newest without a date":         {keys: unknown, before: events(oddly("created_at", "today")), ends: "moved", posts: 1},
-		"a lost record":                     {keys: either, before: func(_ *testing.T, _ *fakeService, _ *fakeCard, r *reconcile.Record) { *r = reconcile.Record{} }, ends: "stops, unreadable", again: "moved"},
+		"a lost record":                     {keys: either, before: func(_ *testing.T, _ *service, _ string, r *reconcile.Record) { *r = reconcile.Record{} }, ends: "stops, unreadable", again: "moved"},
 		"less by another hand":              {keys: either, before: events(come(19 * usd.Dollar)), ends: "moved, left over 19.00", posts: 1, waited: 30 * time.Second},
 		"made, less a fee":                  {keys: either, before: events(come(20 * usd.Dollar)), ends: "stops, left over 20.00", waited: 30 * time.Second, again: "moved"},
 		"more by another hand":              {keys: either, before: events(come(50 * usd.Dollar)), ends: "stops, left over 50.00", waited: 30 * time.Second, again: "moved"},
 		"taken by another hand":             {keys: either, before: events(come(-30 * usd.Dollar)), ends: "moved, left over -30.00", posts: 1, waited: 30 * time.Second},
 		"a top-up that is not due":          {keys: either, before: events(come(10 * usd.Dollar)), within: &reconcile.Range{Below: 110 * usd.Dollar, To: 150 * usd.Dollar}, ends: "stops, not due 10.00"},
-		"just moved, and shown late": {keys: either, before: func(_ *testing.T, b *fakeService, c *fakeCard, r *reconcile.Record) {
-			b.lag(c, 10*time.Second)
-			b.give(c, step)
-			r.Anchor.Balance, r.Anchor.Last, r.Anchor.At = start+step, step, b.clock.Now()
+		"just moved, and shown late": {keys: either, before: func(_ *testing.T, s *service, card string, r *reconcile.Record) {
+			s.lag(card, 10*time.Second)
+			s.give(card, step)
+			r.Anchor.Balance, r.Anchor.Last, r.Anchor.At = start+step, step, s.clock.Now()
 		}, ends: "moved", posts: 1, waited: 10 * time.Second},
 		"behind its own":            {keys: unknown, own: true, ends: "moved", posts: 1, again: "moved"},
 		"behind its own, made":      {keys: unknown, own: true, before: events(come(forty)), ends: "made before", waited: 30 * time.Second, again: "moved"},
 		"behind its own, left over": {keys: unknown, own: true, before: events(come(50 * usd.Dollar)), ends: "stops, left over 50.00", waited: 30 * time.Second, again: "moved"},
-		"behind its own, refused":   {keys: unknown, own: true, before: events(func(b *fakeService, _ *fakeCard) { b.faults = []fault{refusal} }), ends: "refused", posts: 1, again: "moved"},
+		"behind its own, refused":   {keys: unknown, own: true, before: events(func(s *service, _ string) { s.faults = []fault{refusal} }), ends: "refused", posts: 1, again: "moved"},
 		"pending, honoured":         {keys: honoured, before: pending(), ends: "moved", posts: 1},
 		"pending, not made":         {keys: unknown, before: pending(), ends: "moved", posts: 1},
 		"pending, made":             {keys: unknown, before: pending(come(forty)), ends: "made before"},
 		"pending, too much":         {keys: unknown, before: pending(come(50 * usd.Dollar)), ends: "unknown", waited: 15 * time.Second},
 		"not to be read":            {keys: either, before: events(hidden("/cards/card_1", 403)), ends: "refused"},
 		"all listed oldest first, and again": {
-			keys: unknown, before: killed(buy, spend(api.TransactionAuthorization, forty), oldestFirst(25), func(b *fakeService, _ *fakeCard) { b.repeats = true }),
+			keys: unknown, before: killed(buy, spend(api.TransactionAuthorization, forty), oldestFirst(25), firstPageAlways),
 			ends: "stops, looks either -1.00", waited: 30 * time.Second, again: "moved",
 		},
 		"all listed oldest first": {
@@ -452,7 +471,7 @@ func TestMoveByWhatWasRead(t *testing.T) {
 			ends: "stops, looks either -1.00", waited: 30 * time.Second, again: "moved",
 		},
 		"listed oldest first": {
-			keys: unknown, before: killed(buy, buy, spend(api.TransactionAuthorization, forty), oldestFirst(3)),
+			keys: unknown, before: killed(buy, buy, spend(api.TransactionAuthorization, forty), oldestFirst(5)),
 			ends: "stops, unreadable -2.00", again: "moved",
 		},
 		"one listed late": {
@@ -473,7 +492,7 @@ func TestMoveByWhatWasRead(t *testing.T) {
 				service, card, record := newAccount(t)
 				client := service.client(t, func(c *api.Config) { c.KeysHonoured = keys == honoured })
 				if test.own {
-					if own, err := mover(client).Move(t.Context(), move(card.ID, 60*usd.Dollar, nil)); err != nil || own.Record.Anchor != nil {
+					if own, err := mover(client).Move(t.Context(), move(card, 60*usd.Dollar, nil)); err != nil || own.Record.Anchor != nil {
 						t.Fatal(own, err)
 					}
 				}
@@ -481,8 +500,8 @@ func TestMoveByWhatWasRead(t *testing.T) {
 					test.before(t, service, card, record)
 				}
 				service.posts = nil
-				waited, held := service.clock.total(), card.Balance
-				movement := move(card.ID, forty, kept(card.ID, *record))
+				waited, held := service.clock.total(), service.balance(card)
+				movement := move(card, forty, kept(card, *record))
 				if movement.Range = test.within; test.within != nil {
 					movement.Purpose = reconcile.ForTopUp
 				}
@@ -497,27 +516,29 @@ func TestMoveByWhatWasRead(t *testing.T) {
 				if test.ends[:5] == "moved" {
 					came = forty
 				}
-				if card.Balance != held+came {
-					t.Errorf("the card holds %s, want %s and %s", card.Balance, held, came)
+				holds := service.balance(card)
+				if holds != held+came {
+					t.Errorf("the card holds %s, want %s and %s", holds, held, came)
 				}
 				after := moved.Record
 				if kind := kindOf(err); test.posts == 0 && (kind == "unknown" || test.ends == "refused") {
-					if after.Text(card.ID) != record.Text(card.ID) {
+					if after.Text(card) != record.Text(card) {
 						t.Errorf("remembered %+v of %+v", after, record)
 					}
-				} else if after.Seed == record.Seed || after.Anchor.Balance != card.Balance && test.ends != "refused" || after.Pending != nil {
+				} else if after.Seed == record.Seed || after.Anchor.Balance != holds && test.ends != "refused" || after.Pending != nil {
 					t.Errorf("remembered %+v of %+v", after, record)
 				}
-				if err == nil && moved.CardBalance != card.Balance {
-					t.Errorf("%+v, and the card holds %s", moved, card.Balance)
+				if err == nil && moved.CardBalance != holds {
+					t.Errorf("%+v, and the card holds %s", moved, holds)
 				}
 				if err == nil && after.TopUps != record.TopUps && after.TopUps.Sum != max(0, moved.LeftOver) {
 					t.Errorf("counts %+v among what top-ups may have added", after.TopUps)
 				}
 				if test.again != "" {
-					movement.Record, held = kept(card.ID, after), card.Balance
-					if again, err := mover(client).Move(t.Context(), movement); told(again, err) != test.again || card.Balance != held+forty {
-						t.Errorf("again: %+v, %v, and the card holds %s", again, err, card.Balance)
+					movement.Record = kept(card, after)
+					again, err := mover(client).Move(t.Context(), movement)
+					if told(again, err) != test.again || service.balance(card) != holds+forty {
+						t.Errorf("again: %+v, %v, and the card holds %s", again, err, service.balance(card))
 					}
 				}
 			})
@@ -534,9 +555,9 @@ func TestOwnExcessIsKnown(t *testing.T) {
 		service.give(card, step) // as by a network that repeats
 	}
 	client := service.client(t)
-	own, err := mover(client).Move(t.Context(), move(card.ID, step, nil))
-	next, failed := mover(client).Move(t.Context(), move(card.ID, 8*step, record))
-	same(t, "two movements", []any{told(own, err), told(next, failed), card.Balance}, fmt.Sprintf("[moved, excess 5.00 moved %s]", start+10*step))
+	own, err := mover(client).Move(t.Context(), move(card, step, nil))
+	next, failed := mover(client).Move(t.Context(), move(card, 8*step, record))
+	same(t, "two movements", []any{told(own, err), told(next, failed), service.balance(card)}, fmt.Sprintf("[moved, excess 5.00 moved %s]", start+10*step))
 }
 
 // What takes back a movement that was waited for is no reading from before that.
@@ -546,8 +567,8 @@ func TestMovementAfterAnAwaitedOne(t *testing.T) {
 	client, anchor := service.client(t), *record.Anchor
 	anchor.Balance, anchor.Last, anchor.At = start+step, step, service.clock.Now()
 	service.give(card, step)
-	_, err := mover(client).Await(t.Context(), card.ID, &anchor)
-	moved, failed := mover(client).Move(t.Context(), move(card.ID, -step, nil))
+	_, err := mover(client).Await(t.Context(), card, &anchor)
+	moved, failed := mover(client).Move(t.Context(), move(card, -step, nil))
 	same(t, "moved", []any{err, told(moved, failed), moved.CardBalance, service.clock.total()}, fmt.Sprintf("[<nil> moved %s 0s]", start))
 }
 
@@ -555,12 +576,12 @@ func TestMovementAfterAnAwaitedOne(t *testing.T) {
 func TestFullPageMayNotBeTheLast(t *testing.T) {
 	t.Parallel()
 	for transactions, more := range map[int]bool{24: false, 25: true} {
-		service := newFakeService()
+		service := newService(t)
 		card := service.add(api.CardListItem{Balance: start})
 		for range transactions {
-			service.spend(card, api.TransactionDecline, usd.Cent, 0)
+			service.spend(card, api.TransactionDecline, usd.Cent)
 		}
-		if s, _, err := mover(service.client(t)).Cards.ReadSnapshot(t.Context(), card.ID, nil); err != nil || s.More != more {
+		if s, _, err := mover(service.client(t)).Cards.ReadSnapshot(t.Context(), card, nil); err != nil || s.More != more {
 			t.Errorf("%d transactions: %+v, %v", transactions, s, err)
 		}
 	}
@@ -569,7 +590,7 @@ func TestFullPageMayNotBeTheLast(t *testing.T) {
 // A history of which each page takes minutes is read for the operation's time, and then unclear.
 func TestSlowHistoryIsUnclear(t *testing.T) {
 	t.Parallel()
-	service, pages := newFakeService(), 0
+	service, pages := newService(t), 0
 	card := service.add(api.CardListItem{Balance: start})
 	service.hooks["/transactions"] = func(w http.ResponseWriter, _ *http.Request) {
 		pages++
@@ -577,7 +598,7 @@ func TestSlowHistoryIsUnclear(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"data":[{"id":"txn_%d","type":"decline","amount":1,"created_at":"2026-03-01T12:00:00Z"}]}`, pages)
 	}
 	anchor := &reconcile.Anchor{At: service.clock.Now().Add(-time.Hour)}
-	if s, _, err := mover(service.client(t)).Cards.ReadSnapshot(t.Context(), card.ID, anchor); err != nil || s.Unclear == "" || pages > 8 {
+	if s, _, err := mover(service.client(t)).Cards.ReadSnapshot(t.Context(), card, anchor); err != nil || s.Unclear == "" || pages > 8 {
 		t.Errorf("%q after %d pages, %v", s.Unclear, pages, err)
 	}
 }
@@ -591,20 +612,20 @@ func TestCallsOfAMovement(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d, pages of %d", test.purchases, test.perPage), func(t *testing.T) {
 			t.Parallel()
-			service := newFakeService()
-			service.perPage = test.perPage
+			service := newService(t)
+			service.front = sandboxtest.Query(service.front, "/transactions", "per_page", strconv.Itoa(test.perPage))
 			card := service.add(api.CardListItem{Balance: 10 * start})
 			buy := func(times int) {
 				for range times { // two transactions each
-					service.spend(card, api.TransactionAuthorization, usd.Cent, 0)
-					service.spend(card, api.TransactionSettlement, usd.Cent, 0)
+					service.spend(card, api.TransactionAuthorization, usd.Cent)
+					service.spend(card, api.TransactionSettlement, usd.Cent)
 				}
 			}
 			buy(150)
 			record := service.remembered(t, card)
 			buy(test.purchases)
 			service.reads = nil
-			moved, err := mover(service.client(t)).Move(t.Context(), move(card.ID, step, record))
+			moved, err := mover(service.client(t)).Move(t.Context(), move(card, step, record))
 			ends, posts := "moved", 1
 			want := append(slices.Repeat([]string{"/transactions"}, test.pages), "/cards/card_1")
 			if test.pages == 200 {

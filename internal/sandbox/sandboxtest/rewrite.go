@@ -1,0 +1,314 @@
+package sandboxtest
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// The handlers of this file stand between a client and a sandbox and show what the sandbox
+// says in another way: a replica that lags, cards that are not shown yet, lists in other pages
+// or another order. They keep nothing of cards and money; that is the sandbox's.
+
+// Rewrite returns a handler that changes what another one responds. A response that is cut off
+// stays cut off.
+func Rewrite(next http.Handler, change func(*http.Request, *httptest.ResponseRecorder)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		response := httptest.NewRecorder()
+		defer func() {
+			aborted := recover()
+			if aborted != nil && response.Body.Len() == 0 {
+				panic(aborted)
+			}
+			if aborted == nil {
+				change(r, response)
+				response.Header().Set("Content-Length", strconv.Itoa(response.Body.Len()))
+			}
+			maps.Copy(w.Header(), response.Header())
+			if response.Code == http.StatusNoContent {
+				w.Header().Del("Content-Length")
+			}
+			w.WriteHeader(response.Code)
+			_, _ = w.Write(response.Body.Bytes())
+			if aborted != nil {
+				_ = http.NewResponseController(w).Flush()
+				panic(aborted)
+			}
+		}()
+		next.ServeHTTP(response, r)
+	})
+}
+
+// Lag returns a handler that shows a path as it was, for as long as that is said.
+func Lag(next http.Handler, path string, shown []byte, lags func() bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, path) && lags() {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(shown)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// EditCards returns a handler that changes each card of a response, and hides those for which
+// edit returns false: they are in no list, and a request for one ends with 404.
+func EditCards(next http.Handler, edit func(card map[string]any) bool) http.Handler {
+	edited := Rewrite(next, func(_ *http.Request, response *httptest.ResponseRecorder) {
+		card := object(response.Body.Bytes())
+		if card["balance"] == nil {
+			return
+		}
+		edit(card)
+		response.Body.Reset()
+		_ = json.NewEncoder(response.Body).Encode(card)
+	})
+	list := List[map[string]any]{Entries: func(r *http.Request) []map[string]any {
+		return slices.DeleteFunc(allPages(next, r), func(card map[string]any) bool { return !edit(card) })
+	}}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, path, _ := strings.Cut(r.URL.Path, "/api/v1")
+		if path == "/cards" && r.Method == http.MethodGet {
+			list.ServeHTTP(w, r)
+			return
+		}
+		if id, found := strings.CutPrefix(path, "/cards/"); found {
+			id, _, _ = strings.Cut(id, "/")
+			card := ask(next, r, "/cards/"+id, r.URL.RawQuery)
+			if card["id"] != nil && !edit(card) {
+				notFound(w)
+				return
+			}
+		}
+		edited.ServeHTTP(w, r)
+	})
+}
+
+// EditList returns a handler that changes the whole list at a path, of which no total is shown.
+func EditList(next http.Handler, path string, edit func(all []map[string]any) []map[string]any) http.Handler {
+	list := List[map[string]any]{NoTotal: true, Entries: func(r *http.Request) []map[string]any { return edit(allPages(next, r)) }}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, path) {
+			list.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// OldestFirst returns a handler that lists cards in the opposite order.
+func OldestFirst(next http.Handler) http.Handler {
+	list := List[map[string]any]{Entries: func(r *http.Request) []map[string]any {
+		all := allPages(next, r)
+		slices.Reverse(all)
+		return all
+	}}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/cards") {
+			list.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Query returns a handler that sets a parameter of the requests to a path, and takes it away
+// where the value is empty.
+func Query(next http.Handler, path, name, value string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, path) {
+			r = r.Clone(r.Context())
+			query := r.URL.Query()
+			query.Set(name, value)
+			if value == "" {
+				query.Del(name)
+			}
+			r.URL.RawQuery = query.Encode()
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// List serves entries in pages, as the API does unless its fields say otherwise.
+type List[T any] struct {
+	Entries func(*http.Request) []T // of all pages
+
+	PerPage int      // entries of a page, in place of what is asked for
+	NoTotal bool     // the response has neither per_page nor total
+	Total   string   // JSON in place of the number of entries; PAGE is that of the page
+	OnePage bool     // page 1 is shown, whichever is asked for
+	Short   []string // pages that lack their first three entries
+	Refused string   // a page that is answered with 404
+}
+
+func (l *List[T]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	page := cmp.Or(r.URL.Query().Get("page"), "1")
+	if page == l.Refused {
+		notFound(w)
+		return
+	}
+	entries := l.Entries(r)
+	asked, _ := strconv.Atoi(r.URL.Query().Get("per_page"))
+	size := cmp.Or(l.PerPage, asked, 25)
+	number, _ := strconv.Atoi(page)
+	if l.OnePage {
+		number = 1
+	}
+	begin := min((max(number, 1)-1)*size, len(entries))
+	shown := entries[begin:min(begin+size, len(entries))]
+	if slices.Contains(l.Short, page) {
+		shown = shown[3:]
+	}
+	data := []byte("[]")
+	if len(shown) > 0 {
+		data = Must(json.Marshal(shown))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"data":%s,"page":%d`, data, number)
+	if !l.NoTotal {
+		total := strings.ReplaceAll(cmp.Or(l.Total, strconv.Itoa(len(entries))), "PAGE", strconv.Itoa(len(shown)))
+		_, _ = io.WriteString(w, `,"per_page":`+strconv.Itoa(size)+`,"total":`+total) //nolint:gosec // a test wrote it
+	}
+	_, _ = io.WriteString(w, "}")
+}
+
+// allPages returns the entries of the list that a request asks for, of all its pages.
+func allPages(next http.Handler, r *http.Request) []map[string]any {
+	var all []map[string]any
+	query := r.URL.Query()
+	query.Set("per_page", "100")
+	for page := 1; ; page++ {
+		query.Set("page", strconv.Itoa(page))
+		_, path, _ := strings.Cut(r.URL.Path, "/api/v1")
+		data, _ := ask(next, r, path, query.Encode())["data"].([]any)
+		for _, entry := range data {
+			fields, _ := entry.(map[string]any)
+			all = append(all, fields)
+		}
+		if len(data) < 100 {
+			return all
+		}
+	}
+}
+
+// ask makes a request with the key of another one.
+func ask(next http.Handler, r *http.Request, path, query string) map[string]any {
+	other := r.Clone(r.Context())
+	other.Method, other.Body, other.ContentLength = http.MethodGet, http.NoBody, 0
+	other.URL.Path, other.URL.RawQuery = "/api/v1"+path, query
+	response := httptest.NewRecorder()
+	next.ServeHTTP(response, other)
+	return object(response.Body.Bytes())
+}
+
+func notFound(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = io.WriteString(w, `{"error":"not_found","message":"no such card"}`)
+}
+
+// Names calls the cards of a sandbox card_1, card_2 and so on by their order of issue, and two
+// BINs bin_1 and bin_2, so that tables of tests can name them.
+type Names struct {
+	sandbox *Client
+	toBIN   *strings.Replacer
+	fromBIN *strings.Replacer
+
+	mu  sync.Mutex
+	ids []string // of the cards, in their order of issue
+}
+
+// NewNames returns the names of a sandbox's cards.
+func NewNames(sandbox *Client) *Names {
+	return &Names{
+		sandbox: sandbox,
+		toBIN:   strings.NewReplacer("bin_1", BIN, "bin_2", "bin_ads_visa_eu"),
+		fromBIN: strings.NewReplacer(BIN, "bin_1", "bin_ads_visa_eu", "bin_2"),
+	}
+}
+
+var (
+	cardID   = regexp.MustCompile(`card_[0-9a-z]{24}`)
+	cardName = regexp.MustCompile(`card_\d{1,6}\b`)
+)
+
+// IDs returns a text with ids in place of names.
+func (n *Names) IDs(text string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return cardName.ReplaceAllStringFunc(n.toBIN.Replace(text), func(name string) string {
+		number := Must(strconv.Atoi(strings.TrimPrefix(name, "card_")))
+		if number > len(n.ids) {
+			n.learn()
+		}
+		if number == 0 || number > len(n.ids) {
+			return name
+		}
+		return n.ids[number-1]
+	})
+}
+
+// Names returns a text with names in place of ids.
+func (n *Names) Names(text string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return cardID.ReplaceAllStringFunc(n.fromBIN.Replace(text), func(id string) string {
+		if !slices.Contains(n.ids, id) {
+			n.learn()
+		}
+		if i := slices.Index(n.ids, id); i >= 0 {
+			return fmt.Sprintf("card_%d", i+1)
+		}
+		return id
+	})
+}
+
+// learn reads the ids of the cards that have come since.
+func (n *Names) learn() {
+	var added []string
+	for page := 1; ; page++ {
+		cards := n.sandbox.Get(fmt.Sprintf("/cards?per_page=20&page=%d", page)).OK(http.StatusOK).Data()
+		for _, card := range cards {
+			id, _ := card["id"].(string)
+			if len(n.ids) > 0 && id == n.ids[len(n.ids)-1] {
+				slices.Reverse(added)
+				n.ids = append(n.ids, added...)
+				return
+			}
+			added = append(added, id)
+		}
+		if len(cards) < 20 {
+			slices.Reverse(added)
+			n.ids = append(n.ids, added...)
+			return
+		}
+	}
+}
+
+// Handler returns a handler that takes names and shows names.
+func (n *Names) Handler(next http.Handler) http.Handler {
+	renamed := Rewrite(next, func(_ *http.Request, response *httptest.ResponseRecorder) {
+		response.Body = bytes.NewBufferString(n.Names(response.Body.String()))
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		text := n.IDs(string(body))
+		r = r.Clone(r.Context())
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+		r.URL.Path, r.URL.RawQuery = n.IDs(r.URL.Path), n.IDs(r.URL.RawQuery)
+		renamed.ServeHTTP(w, r)
+	})
+}
