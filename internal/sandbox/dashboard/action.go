@@ -17,26 +17,28 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// action is what a button does: one call of the API or of /_sandbox.
+// action is the call of the API or of /_sandbox that a button makes.
 type action struct {
 	name  string // the value of the button
 	route string // of the call
-	// texts and numbers are the names of the call's fields, with spaces between them. The form
-	// has them, or the page's path. Those that the route's path names are its parameters.
+	// texts and numbers are the names of the call's fields, separated by spaces. Their values are in
+	// the form or in the page's path. The names that the route contains are its path parameters.
 	texts, numbers string
-	// body is for a call with other fields than texts and numbers can say.
+	// body returns the fields that texts and numbers cannot express.
 	body func(form) map[string]any
-	// done says what was done, in which $name is a field of the response, and report does where
-	// that takes more. With neither the page shows the response itself, once, by view.response.
+	// done is the notice after the call; $name in it stands for a field of the response. report
+	// returns the notice where a text is not enough. With neither, the page shows the response
+	// itself, once, by view.response.
 	done   string
 	report func(wire.Response) notice
-	// row names the field that is the id of the row to come back to.
+	// row is the name of the field with the id of the row to return to.
 	row string
 }
 
-// operation is the call that a form asks for.
+// operation returns the call that a form makes.
 func (a *action) operation(f form) server.Operation {
-	o, fields := server.Operation{Route: a.route, Path: map[string]string{}}, map[string]any{}
+	o := server.Operation{Route: a.route, Path: map[string]string{}}
+	fields := map[string]any{}
 	if a.body != nil {
 		fields = a.body(f)
 	}
@@ -48,7 +50,8 @@ func (a *action) operation(f form) server.Operation {
 		}
 	}
 	for name := range strings.FieldsSeq(a.numbers) {
-		if number := f.number(name); number != nil {
+		number := f.number(name)
+		if number != nil {
 			fields[name] = number
 		}
 	}
@@ -56,7 +59,7 @@ func (a *action) operation(f form) server.Operation {
 	return o
 }
 
-// form is what was filled in on a page.
+// form is a form of a page, as filled in.
 type form struct{ request *http.Request }
 
 // text returns a field without the spaces around it, or a parameter of the page's path.
@@ -64,28 +67,29 @@ func (f form) text(name string) string {
 	return cmp.Or(f.request.PathValue(name), strings.TrimSpace(f.request.PostForm.Get(name)))
 }
 
-// number returns a field for the body of a call, nil when it is empty. What is no
-// number stays a text, which the call refuses in its own words.
+// number returns a field for the body of a call, or nil if it is empty. A text that is not a number
+// stays a text, so that the call refuses it with its own message.
 func (f form) number(name string) any {
 	text := f.text(name)
-	switch {
-	case text == "":
+	if text == "" {
 		return nil
-	case (text[0] == '-' || '0' <= text[0] && text[0] <= '9') && json.Valid([]byte(text)):
+	}
+	startsAsNumber := text[0] == '-' || '0' <= text[0] && text[0] <= '9'
+	if startsAsNumber && json.Valid([]byte(text)) {
 		return json.RawMessage(text)
 	}
 	return text
 }
 
-// notice says what a form has done. Bad is what nobody hopes for, such as a decline.
+// notice is the outcome of a form in words.
 type notice struct {
 	Text string
-	Bad  bool
+	Bad  bool // for outcomes such as a decline
 }
 
-// posted is a form that was sent, for the page that its sender is led to.
+// posted is a form that was sent, with its outcome for the next page.
 type posted struct {
-	path     string // of that page, with its query
+	path     string // of the next page, with its query
 	expires  time.Time
 	action   string
 	values   url.Values
@@ -94,7 +98,8 @@ type posted struct {
 	response wire.Response
 }
 
-// post does what a form of a page asks for.
+// post makes the call of a form and redirects to the page that shows the outcome. If a user sends the
+// same form again, by a second click, by reloading or by going back, the outcome is that of the first time.
 func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 	id, found := d.sessions.account(cookie(r))
 	if !found {
@@ -111,49 +116,59 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 	}
 	a := &p.actions[i]
 	sent := &posted{path: r.URL.RequestURI(), action: a.name, values: r.PostForm}
-	o, repeated := a.operation(form{r}), false
+	o := a.operation(form{r})
+	repeated := false
 	if o.Reads() {
 		sent.response, sent.refused = d.do(r.Context(), id, o)
 	} else {
-		sent.response, sent.refused, repeated = d.sessions.once(cookie(r), r.URL.Path+"?"+r.PostForm.Encode(), func() (wire.Response, *wire.Error) {
-			return d.do(context.WithoutCancel(r.Context()), id, o) // a second click gives the first one up
-		})
+		var first *sentForm
+		first, repeated = d.sessions.form(cookie(r), r.URL.Path+"?"+r.PostForm.Encode())
+		// Browsers cancel the first request at a second click. The call goes on nevertheless.
+		ctx := context.WithoutCancel(r.Context())
+		first.once.Do(func() { first.response, first.refused = d.do(ctx, id, o) })
+		sent.response = first.response
+		sent.refused = first.refused
 	}
 	if sent.refused == nil {
 		sent.notice = a.notice(sent.response, repeated)
 	}
-	d.sessions.leave(cookie(r), sent, repeated)
-	there := url.URL{Path: r.URL.Path, RawQuery: r.URL.RawQuery}
+	d.sessions.keep(cookie(r), sent, repeated)
+	target := url.URL{Path: r.URL.Path, RawQuery: r.URL.RawQuery}
 	if a.row != "" {
-		there.Fragment = form{r}.text(a.row)
+		target.Fragment = form{r}.text(a.row)
 	}
-	http.Redirect(w, r, there.String(), http.StatusSeeOther)
+	http.Redirect(w, r, target.String(), http.StatusSeeOther)
 }
 
-// notice says what the action has done, unless the page shows the response itself.
+// notice describes the outcome, unless the page shows the response itself.
 func (a *action) notice(res wire.Response, repeated bool) notice {
-	switch {
-	case repeated && (a.done != "" || a.report != nil):
+	if a.done == "" && a.report == nil {
+		return notice{}
+	}
+	if repeated {
 		return notice{Text: "This form was already submitted. Nothing was done again."}
-	case a.report != nil:
+	}
+	if a.report != nil {
 		return a.report(res)
 	}
+	// If the response is a list, there are no fields, and the text has no $name.
 	var fields map[string]json.RawMessage
-	_ = json.Unmarshal(res.Body, &fields) // our own; a list has none
+	_ = json.Unmarshal(res.Body, &fields)
 	return notice{Text: os.Expand(a.done, func(name string) string { return string(fields[name]) })}
 }
 
 func (d *Dashboard) do(ctx context.Context, accountID int64, o server.Operation) (wire.Response, *wire.Error) {
-	var by account.Account
+	var user account.Account
 	refused := d.Server.Read(ctx, func(tx *store.Tx) error {
 		var err error
-		if by, err = account.ByID(tx, accountID); err == nil && by.ID == 0 {
-			return wire.Invalid("the account no longer exists after a reset; nothing was done")
-		}
+		user, err = account.ByID(tx, accountID)
 		return err
 	})
 	if refused != nil {
 		return wire.Response{}, refused
 	}
-	return d.Server.Do(ctx, by, o)
+	if user.ID == 0 {
+		return wire.Response{}, wire.Invalid("the account no longer exists after a reset; nothing was done")
+	}
+	return d.Server.Do(ctx, user, o)
 }

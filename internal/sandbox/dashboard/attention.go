@@ -14,7 +14,7 @@ import (
 // maxAttention is how many cards and endpoints the list shows.
 const maxAttention = 6
 
-// attention is what somebody should look at.
+// attention lists what the user should look at.
 type attention struct {
 	Failing  []*webhook.Delivery // the newest of each endpoint
 	Cards    []*cardAttention

@@ -51,8 +51,8 @@ func readFigures(v *view, c *card.Card) (*cardFigures, error) {
 	return &cardFigures{Card: c, Spent: spent, Used: used, IsLow: low}, nil
 }
 
-// The choices of the cards' filter besides a status. Without a choice, terminated cards
-// are hidden.
+// Besides the statuses, the filter of cards has these choices. Without a choice, it hides terminated
+// cards.
 const (
 	lowBalance = "low_balance"
 	everyCard  = "all"
@@ -98,7 +98,10 @@ func readCards(v *view) (any, error) {
 }
 
 func cardActions() []action {
-	const one, control = server.API + "/cards/{card_id}", "POST " + server.Control
+	const (
+		one     = server.API + "/cards/{card_id}"
+		control = "POST " + server.Control
+	)
 	return append([]action{
 		{name: "details", route: "GET " + one + "/details", texts: "card_id"},
 		{name: "freeze", route: "POST " + one + "/freeze", texts: "card_id", done: "The card is frozen."},
@@ -112,7 +115,7 @@ func cardActions() []action {
 	}, followUps()...)
 }
 
-// merchant is who takes a purchase.
+// merchant returns the fields of the merchant of a purchase.
 func merchant(f form) map[string]any {
 	return map[string]any{"merchant": map[string]string{"name": f.text("merchant"), "mcc": f.text("mcc")}}
 }
@@ -123,12 +126,12 @@ type cardData struct {
 
 	Held     usd.Amount
 	Time     timeline
-	Details  *cardDetails // only in response to the button that asks for them
+	Details  *cardDetails // only in the response to the button
 	Timeline []*activity.Record
 	Runs     []*requestlog.Run
 }
 
-// Title tells cards apart.
+// Title returns a title that tells cards apart.
 func (d *cardData) Title() string { return cmp.Or(d.Label, "Card") + " ••" + d.Last4 }
 
 type cardDetails struct {
@@ -176,9 +179,9 @@ func readCard(v *view) (any, error) {
 type followUpForm struct {
 	Frame         *frame
 	Record        *activity.Record
-	ID            string // of what is followed up
+	ID            string // of the authorization or settlement
 	Action, Words string
-	Refused       bool // this very form was sent and refused
+	Refused       bool // whether this form was sent and refused
 	Amount        string
 }
 
@@ -187,7 +190,15 @@ func newFollowUp(f *frame, r *activity.Record, action, words string) *followUpFo
 	if action == "refund" {
 		id = r.Settlement
 	}
-	form := &followUpForm{f, r, id, action, words, f.Value(action, "transaction_id", "") == id, r.Left().String()}
+	form := &followUpForm{
+		Frame:   f,
+		Record:  r,
+		ID:      id,
+		Action:  action,
+		Words:   words,
+		Refused: f.Value(action, "transaction_id", "") == id,
+		Amount:  r.Left().String(),
+	}
 	if form.Refused {
 		form.Amount = f.Value(action, "amount", form.Amount)
 	}
@@ -201,17 +212,20 @@ func reportBought(res wire.Response) notice {
 		} `json:"transaction"`
 		DeclineReason *string `json:"decline_reason"`
 	}
-	_ = json.Unmarshal(res.Body, &bought) // our own
+	err := json.Unmarshal(res.Body, &bought)
+	if err != nil {
+		return notice{Text: "The response could not be read.", Bad: true}
+	}
 	if bought.DeclineReason != nil {
 		return notice{Text: fmt.Sprintf("Declined: %s.", words(*bought.DeclineReason)), Bad: true}
 	}
 	return notice{Text: fmt.Sprintf("Authorized: %s USD is held until the merchant settles.", bought.Transaction.Amount)}
 }
 
-// notInName matches what the name of a resource cannot have.
+// notInName matches characters that names of resources do not have here.
 var notInName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// Name is what the card may be called in a configuration.
+// Name returns a name for the card's resource in a configuration.
 func (d *cardData) Name() string {
 	name := strings.Trim(notInName.ReplaceAllString(strings.ToLower(d.Label), "_"), "_")
 	if name == "" || name[0] <= '9' {
@@ -220,7 +234,7 @@ func (d *cardData) Name() string {
 	return name
 }
 
-// Config is the card as a configuration declares it.
+// Config returns a configuration that declares the card.
 func (d *cardData) Config() string {
 	attributes := [][2]string{
 		{"bin_id", quote(d.BINID)},
@@ -271,7 +285,8 @@ func metadata(all map[string]json.RawMessage) string {
 	return "{ " + strings.Join(pairs, ", ") + " }"
 }
 
-// quote writes a text as HCL does: as JSON, but for two escapes, and in which templates begin with ${ and %{.
+// quote returns a string literal of HCL. It differs from JSON in two escapes, and in that ${ and %{
+// start templates.
 func quote(text string) string {
 	inHCL := strings.NewReplacer(`\\`, `\\`, `\b`, `\u0008`, `\f`, `\u000c`, "\x7f", `\u007f`, "${", "$${", "%{", "%%{")
 	return inHCL.Replace(strings.TrimSpace(string(wire.Encode(text))))

@@ -1,8 +1,8 @@
-// Package dashboard is the sandbox's web page: what an account looks like, and
-// what the outside world may do to it. It reads with the functions of the nouns,
-// and changes nothing but by the calls of the API and of /_sandbox.
+// Package dashboard serves the sandbox's web pages: the state of an account, and forms that play the
+// outside world. It reads with the functions of the nouns, and changes data only by calls of the API
+// and of /_sandbox.
 //
-// A further page is a row of pages, what reads it, and a file of templates.
+// To add a page, add a row to pages, a function that reads its data, and a template.
 package dashboard
 
 import (
@@ -26,24 +26,23 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// Options says what the dashboard is of.
+// Options are the settings of a dashboard.
 type Options struct {
 	Server  *server.Server
 	First   int64            // the account that Link logs in to
 	Next    http.Handler     // of the API and the control calls
-	Address string           // where both are served, as in http://127.0.0.1:8420
-	Names   []string         // of the machine, beside localhost and its addresses
-	Now     func() time.Time // the clock on the wall
+	Address string           // where both are served, such as http://127.0.0.1:8420
+	Names   []string         // host names of the machine, besides localhost
+	Now     func() time.Time // the real clock, not the sandbox's
 }
 
-// Dashboard serves the web page, and leaves every other path to the next handler.
+// Dashboard serves the web pages and passes every other path to the next handler.
 type Dashboard struct {
 	Options
 
 	address     *url.URL
 	sessions    *sessions
-	link        string // a token
-	useLink     func(token string) bool
+	link        *loginLink
 	pages       []*page
 	templates   *template.Template
 	crossOrigin *http.CrossOriginProtection
@@ -52,18 +51,21 @@ type Dashboard struct {
 	close       func()
 }
 
-// New returns a dashboard without sessions. It fails over a bad address or template.
+// New returns a dashboard without sessions. It fails if the address or a template is invalid.
 func New(o Options) (*Dashboard, error) {
 	address, err := url.Parse(o.Address)
 	if err != nil {
 		return nil, err
 	}
 	d := &Dashboard{
-		Options: o, address: address,
-		crossOrigin: http.NewCrossOriginProtection(), sessions: &sessions{now: o.Now, all: map[string]*session{}},
-		pages: pages(), closing: make(chan struct{}),
+		Options:     o,
+		address:     address,
+		sessions:    &sessions{now: o.Now, all: map[string]*session{}},
+		link:        newLoginLink(o.Now()),
+		pages:       pages(),
+		crossOrigin: http.NewCrossOriginProtection(),
+		closing:     make(chan struct{}),
 	}
-	d.link, d.useLink = newLink(o.Now)
 	d.close = sync.OnceFunc(func() { close(d.closing) })
 	templates, err := template.New("").Funcs(functions()).ParseFS(files, "templates/*.html")
 	if err != nil {
@@ -86,51 +88,52 @@ func New(o Options) (*Dashboard, error) {
 	return d, nil
 }
 
-// Link is an address that logs in to the file's first account, once and soon.
+// Link returns an address that logs in to the file's first account. It works once, within 15 minutes.
 func (d *Dashboard) Link() string {
-	return d.address.JoinPath("login").String() + "?token=" + d.link
+	return d.address.JoinPath("login").String() + "?token=" + d.link.token
 }
 
-// ServeHTTP checks that a request comes from where it should before any page sees it.
+// ServeHTTP refuses requests for other host names and forms of other sites before any page sees them.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		reason := recover()
-		if reason == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too
+		if reason == http.ErrAbortHandler { //nolint:errorlint // net/http compares it the same way
 			panic(reason)
 		}
-		if reason != nil { // the server would log it with its value
+		if reason != nil {
+			// The server would log the panic with its value, which may be a secret.
 			d.Server.Logger.Error("a page panicked", "error", crash.New(reason))
 			http.Error(w, "The page could not be shown; the server's log says why.", http.StatusInternalServerError)
 		}
 	}()
-	if !isPage(r.URL) || r.Header.Get("Authorization") != "" { // which browsers do not send, but clients that lost a path's prefix
+	// Browsers send no Authorization header. An API client whose base URL lacks the prefix does, and
+	// gets an API error.
+	if !isPage(r.URL) || r.Header.Get("Authorization") != "" {
 		d.Next.ServeHTTP(w, r)
 		return
 	}
-	for _, header := range [][2]string{
-		{"Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
-			"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
-		{"X-Content-Type-Options", "nosniff"},
-		{"X-Frame-Options", "DENY"},
-		{"Referrer-Policy", "same-origin"}, // no-referrer would take the Origin away from forms
-		{"Cross-Origin-Resource-Policy", "same-origin"},
-		{"Cache-Control", "no-store"},
-	} {
-		w.Header().Set(header[0], header[1])
-	}
-	switch {
-	case !d.isKnown(r.Host):
+	headers := w.Header()
+	headers.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "+
+		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	headers.Set("X-Content-Type-Options", "nosniff")
+	headers.Set("X-Frame-Options", "DENY")
+	headers.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers send forms without an Origin
+	headers.Set("Cross-Origin-Resource-Policy", "same-origin")
+	headers.Set("Cache-Control", "no-store")
+	if !d.isKnown(r.Host) {
 		http.Error(w, "The dashboard is not served under this name. Open "+d.address.String(), http.StatusForbidden)
-	case d.crossOrigin.Check(r) != nil:
-		http.Error(w, "This form was sent from another site. Nothing was done.", http.StatusForbidden)
-	default:
-		d.mux.ServeHTTP(w, r)
+		return
 	}
+	if d.crossOrigin.Check(r) != nil {
+		http.Error(w, "This form was sent from another site. Nothing was done.", http.StatusForbidden)
+		return
+	}
+	d.mux.ServeHTTP(w, r)
 }
 
-// isPage tells whether a path is neither of the API nor of the control calls.
+// isPage reports whether a path belongs neither to the API nor to the control calls.
 func isPage(u *url.URL) bool {
-	p := u.Path // decoded, as redirects and the API's own routes take it
+	p := u.Path // decoded, like the paths that redirects and the API's routes match
 	for _, tree := range []string{"/api", server.Control} {
 		if p == tree || strings.HasPrefix(p, tree+"/") {
 			return false
@@ -140,64 +143,75 @@ func isPage(u *url.URL) bool {
 	return strings.HasPrefix(p, "/") && (p == clean || p == clean+"/" && clean != "/")
 }
 
-// isKnown tells whether a Host header names this server by an address or a name of
-// its own. Any other name may be an attacker's, who has it resolve to this address.
+// isKnown reports whether a Host header has an IP address or one of the server's own names. Any other
+// name may belong to an attacker who makes it resolve to this address.
 func (d *Dashboard) isKnown(host string) bool {
 	name := host
-	if bare, _, err := net.SplitHostPort(host); err == nil {
+	bare, _, err := net.SplitHostPort(host)
+	if err == nil {
 		name = bare
 	}
-	_, err := netip.ParseAddr(strings.Trim(name, "[]"))
-	return err == nil || slices.ContainsFunc(append([]string{"localhost"}, d.Names...), func(own string) bool { return own != "" && strings.EqualFold(own, name) })
+	_, err = netip.ParseAddr(strings.Trim(name, "[]"))
+	if err == nil || strings.EqualFold(name, "localhost") {
+		return true
+	}
+	return slices.ContainsFunc(d.Names, func(own string) bool { return own != "" && strings.EqualFold(own, name) })
 }
 
 const (
-	// liveHeader marks the request of a page that is shown already.
+	// liveHeader marks the request of a page that updates itself.
 	liveHeader = "X-Dashboard-Live"
-	// refreshInterval is how often a page is brought up to date because of the time alone.
+	// refreshInterval is how often a page updates itself even if no data changes.
 	refreshInterval = 10 * time.Second
-	// watchInterval is how soon a page hears of a change.
+	// watchInterval is how often the server looks for changes.
 	watchInterval = 250 * time.Millisecond
 )
 
-// liveVersion changes when a page may have changed: with the file, and with the time.
+// liveVersion changes whenever a page may have changed: with the file, and with the time.
 func liveVersion(file string, now time.Time) string {
 	return fmt.Sprintf("%s.%d", file, now.UnixMilli()/refreshInterval.Milliseconds())
 }
 
-// liveState is what a page that is shown needs to know to be up to date.
+// liveState is the event by which a page learns that it is out of date.
 type liveState struct {
 	Version string `json:"version"`
 	Now     string `json:"now"`
 }
 
-// live tells a page of each change, as server-sent events, while the session lasts.
+// live sends a server-sent event for each change, while the session lasts. It ignores errors of
+// deadlines, which only connections in tests do not support, and errors of writing to a closed page.
 func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Time{}) // where there is a connection
+	_ = connection.SetReadDeadline(time.Time{})
 	w.Header().Set("Content-Type", "text/event-stream")
 	send := func(event string) error {
-		_ = connection.SetWriteDeadline(time.Now().Add(refreshInterval)) // as above
-		if _, err := fmt.Fprint(w, event, "\n\n"); err != nil {
+		_ = connection.SetWriteDeadline(time.Now().Add(refreshInterval))
+		_, err := fmt.Fprint(w, event, "\n\n")
+		if err != nil {
 			return err
 		}
 		return connection.Flush()
 	}
 	tick := time.Tick(watchInterval)
-	for last := ""; ; {
-		if _, found := d.sessions.account(cookie(r)); !found {
-			_ = send("event: ended\ndata:") // nobody to tell when the page was closed
+	last := ""
+	for {
+		_, found := d.sessions.account(cookie(r))
+		if !found {
+			_ = send("event: ended\ndata:")
 			return
 		}
-		version, now, err := d.Server.Version(r.Context())
-		if err != nil {
-			return // the browser asks again
+		version, now, refused := d.Server.Version(r.Context())
+		if refused != nil {
+			return // the browser connects again
 		}
 		state := liveState{Version: liveVersion(version, now), Now: wire.Timestamp(now)}
-		if state.Version != last && send("data: "+string(wire.Encode(state))) != nil {
-			return
+		if state.Version != last {
+			err := send("data: " + string(wire.Encode(state)))
+			if err != nil {
+				return
+			}
+			last = state.Version
 		}
-		last = state.Version
 		select {
 		case <-tick:
 		case <-r.Context().Done():
@@ -208,32 +222,39 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Close ends what pages listen to, for which a server that shuts down would wait.
+// Close ends the event streams of open pages. A server that shuts down would wait for them.
 func (d *Dashboard) Close() { d.close() }
 
-// files are the templates, and what pages load beside themselves.
+// files are the templates, and the style sheets, scripts and images that pages load.
 //
 //go:embed templates assets
 var files embed.FS
 
-// assetPath returns where a file of assets is served: it changes with the content, so that
-// browsers keep it for good.
+// assetPath returns the path of a file of assets. The path has a hash of the content, so that browsers
+// may keep the file forever.
 func assetPath(file string) (string, error) {
 	content, err := files.ReadFile("assets/" + file)
-	hash := sha256.Sum256(content)
-	return "/assets/" + hex.EncodeToString(hash[:8]) + "." + file, err
+	if err != nil {
+		return "", err
+	}
+	return hashedPath(file, content), nil
 }
 
-// serveAsset serves a file under the name that assetPath gives it, and under no other.
+func hashedPath(file string, content []byte) string {
+	hash := sha256.Sum256(content)
+	return "/assets/" + hex.EncodeToString(hash[:8]) + "." + file
+}
+
+// serveAsset serves a file under the path that assetPath returns, and under no other.
 func serveAsset(w http.ResponseWriter, r *http.Request) {
 	_, file, _ := strings.Cut(r.PathValue("name"), ".")
 	content, err := files.ReadFile("assets/" + file)
-	if is, _ := assetPath(file); err != nil || is != r.URL.Path { // both read the same file
+	if err != nil || hashedPath(file, content) != r.URL.Path {
 		http.NotFound(w, r)
 		return
 	}
-	kinds := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
-	w.Header().Set("Content-Type", kinds[path.Ext(file)])
+	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+	w.Header().Set("Content-Type", types[path.Ext(file)])
 	w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
-	_, _ = w.Write(content) //nolint:gosec // one of our files; there is nobody to tell when the reader went away
+	_, _ = w.Write(content) //nolint:gosec // the content is one of our own files, and the client may have gone away
 }

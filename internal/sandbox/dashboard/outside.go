@@ -55,7 +55,7 @@ type challengeList struct {
 	Settled []*activity.Record
 }
 
-// pendingChallenge is one that waits for its cardholder.
+// pendingChallenge is a challenge that waits for the cardholder.
 type pendingChallenge struct {
 	*activity.Record
 
@@ -64,8 +64,12 @@ type pendingChallenge struct {
 }
 
 func readChallenges(v *view) (any, error) {
-	l := v.list(search("q", "Card: label, last four digits or ID"), pick("status", threeds.Pending, threeds.Approved, threeds.Failed, threeds.Expired))
-	records, more, err := activity.OfChallenges(v.Tx, v.Account.ID, activity.ChallengeFilter{CardText: l.text("q"), Status: l.text("status")}, l.page)
+	l := v.list(
+		search("q", "Card: label, last four digits or ID"),
+		pick("status", threeds.Pending, threeds.Approved, threeds.Failed, threeds.Expired),
+	)
+	filter := activity.ChallengeFilter{CardText: l.text("q"), Status: l.text("status")}
+	records, more, err := activity.OfChallenges(v.Tx, v.Account.ID, filter, l.page)
 	l.shows(len(records), more)
 	list := new(challengeList)
 	for _, r := range records {
@@ -96,7 +100,11 @@ type webhookLists struct {
 func readWebhooks(v *view) (any, error) {
 	endpoint := pick("endpoint")
 	lists := &webhookLists{EndpointsList: v.listOf("endpoints")}
-	l := v.list(pick("state", string(webhook.Pending), string(webhook.Retrying), string(webhook.Delivered), string(webhook.Failed)), endpoint, search("about", "Subject ID"))
+	l := v.list(
+		pick("state", string(webhook.Pending), string(webhook.Retrying), string(webhook.Delivered), string(webhook.Failed)),
+		endpoint,
+		search("about", "Subject ID"),
+	)
 	var (
 		more bool
 		err  error
@@ -112,7 +120,8 @@ func readWebhooks(v *view) (any, error) {
 		endpoint.Texts[e.ID] = fmt.Sprint(e.URL, " ", e.ID)
 	}
 	filter := webhook.Filter{Endpoint: endpoint.Chosen, State: webhook.DeliveryState(l.text("state"))}
-	if about := l.text("about"); about != "" {
+	about := l.text("about")
+	if about != "" {
 		filter.Subjects = []string{about}
 	}
 	lists.Deliveries, more, err = webhook.Newest(v.Tx, v.Account.ID, filter, l.page)
@@ -120,16 +129,16 @@ func readWebhooks(v *view) (any, error) {
 	return lists, err
 }
 
-// delivery is a delivery with its payload, and a signature that is to be checked.
+// delivery is a delivery with its payload, and a signature to check.
 type delivery struct {
 	webhook.Sent
 
-	Readable string // the payload
-	Claimed  string // the signature; empty: none is to be checked
+	Readable string // the indented payload
+	Claimed  string // the signature to check; empty if there is none
 	Genuine  bool
 }
 
-// Title tells deliveries apart.
+// Title returns a title that tells deliveries apart.
 func (d *delivery) Title() string { return d.Type + " " + d.ID }
 
 func readDelivery(v *view) (any, error) {

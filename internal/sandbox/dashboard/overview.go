@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,23 +23,23 @@ type overview struct {
 	card.Counts
 
 	Start     *gettingStarted   // instead of figures, while there is no card
-	Runs      []*requestlog.Run // that asked for a change
-	LastPlan  *requestlog.Run   // the newest run that only read; nil: there is none
+	Runs      []*requestlog.Run // the newest runs with changes
+	LastPlan  *requestlog.Run   // the newest run without changes; nil if there is none
 	Attention *attention
 	Time      timeline
 	Spending  []*transaction.Spending // of this month, the largest first
-	Spent     usd.Amount              // this month, with all cards
+	Spent     usd.Amount              // this month, by all cards
 	Limits    []limitUse
 	Newest    []*activity.Record
 }
 
-// gettingStarted is what a first card needs.
+// gettingStarted is what a user needs to issue a first card.
 type gettingStarted struct {
 	Address string `json:"-"`
-	Key     string `json:"api_key"` // only in response to the button that asks for it
+	Key     string `json:"api_key"` // only in the response to the button
 }
 
-// limitUse is a limit of the account's key, and how much of it is used.
+// limitUse is a limit of the account's key and the part that is used.
 type limitUse struct {
 	Name        string
 	Used, Limit int64
@@ -119,13 +118,13 @@ func readLimits(v *view) ([]limitUse, error) {
 	}, nil
 }
 
-// timeline is what the purchases of each day came to, as charts of one scale each.
+// timeline has the sums of each day's purchases, as charts with one scale each.
 type timeline struct {
 	Days   []*timelineDay
-	Dates  []string // of the axis
+	Dates  []string // at the axis
 	Plots  []*plot
 	Spans  []span
-	CardID string           // empty: of all cards
+	CardID string           // empty for all cards
 	Sums   transaction.Sums // of all days
 }
 
@@ -133,97 +132,118 @@ type timelineDay struct {
 	transaction.Day
 
 	Date       string
-	Balance    usd.Amount // of a card, in the end
+	Balance    usd.Amount // of the card, at the end of the day
 	HasBalance bool
 }
 
-// plot is a chart of bars that stand on each other, or a line, 100 units high.
+// plot is a chart with stacked bars or a line. It is 100 units high.
 type plot struct {
 	Class, Title, Max, Half string
 	Width                   int64
 	Columns                 []column
-	Line                    string // its points
+	Line                    string // the points of the line; empty for bars
 }
 
 // column is a day of a plot.
 type column struct {
-	X, Y1, H1, Y2, H2 int64 // of the bar at the bottom, and of the one upon it
-	Day               *timelineDay
+	X      int64
+	Y1, H1 int64 // of the bottom bar
+	Y2, H2 int64 // of the bar on top of it
+	Day    *timelineDay
 }
 
 const columnWidth = 10
 
 // span is a number of days that can be chosen.
 type span struct {
-	Days  int64
-	Query string
-	Is    bool
+	Days   int64
+	Query  string
+	Chosen bool
 }
 
-// timeline reads the days that the query asks for, of a card or, with nil, of the account.
-func (v *view) timeline(c *card.Card) (t timeline, err error) {
+// timeline reads the days that the query asks for. With nil, it covers all cards of the account.
+func (v *view) timeline(c *card.Card) (timeline, error) {
+	var t timeline
 	spans := []int64{7, 30, 90}
 	n, _ := strconv.ParseInt(v.Query.Get("days"), 10, 64)
 	if !slices.Contains(spans, n) {
 		n = 30
 	}
 	for _, days := range spans {
-		t.Spans = append(t.Spans, span{days, with(v.Query, "days", strconv.FormatInt(days, 10)), days == n})
+		query := with(v.Query, "days", strconv.FormatInt(days, 10))
+		t.Spans = append(t.Spans, span{Days: days, Query: query, Chosen: days == n})
 	}
-	first, cardID := store.Day(v.Tx.Now())-n+1, int64(0)
+	first := store.Day(v.Tx.Now()) - n + 1
+	cardID := int64(0)
 	var balances []*ledger.DailyBalance
 	if c != nil {
-		cardID, t.CardID = c.ID, c.PublicID
+		cardID = c.ID
+		t.CardID = c.PublicID
+		var err error
 		balances, err = ledger.DailyBalances(v.Tx, c.LedgerAccountID, first)
+		if err != nil {
+			return t, err
+		}
 	}
-	days, failed := transaction.Days(v.Tx, v.Account.ID, cardID, first)
+	days, err := transaction.Days(v.Tx, v.Account.ID, cardID, first)
+	if err != nil {
+		return t, err
+	}
 	t.fill(first, n, days, balances)
-	money := func(n int64) string { return grouped(usd.Amount(n).String()) }
-	t.plot("money", "Settled and held, USD", money, func(d *timelineDay) (int64, int64) { return int64(d.Settled), int64(d.Held) })
+	t.plot("money", "Settled and held, USD", inUSD, func(d *timelineDay) (int64, int64) { return int64(d.Settled), int64(d.Held) })
 	if t.Sums.Declines > 0 {
-		t.plot("declines", "Declines", func(n int64) string { return fmt.Sprint(n) }, func(d *timelineDay) (int64, int64) { return d.Declines, 0 })
+		count := func(n int64) string { return strconv.FormatInt(n, 10) }
+		t.plot("declines", "Declines", count, func(d *timelineDay) (int64, int64) { return d.Declines, 0 })
 	}
 	if len(balances) > 0 {
-		t.plot("balance", "Balance, USD", money, func(d *timelineDay) (int64, int64) { return int64(d.Balance), 0 }).line()
+		p := t.plot("balance", "Balance, USD", inUSD, func(d *timelineDay) (int64, int64) { return int64(d.Balance), 0 })
+		p.drawLine()
 	}
-	return t, errors.Join(err, failed)
+	return t, nil
 }
 
-// fill has a day for each of n from a first one on, whether or not anything happened.
+func inUSD(cents int64) string { return grouped(usd.Amount(cents).String()) }
+
+// fill adds n days from the first one on, including those on which nothing happened.
 func (t *timeline) fill(first, n int64, days []*transaction.Day, balances []*ledger.DailyBalance) {
+	var balance usd.Amount
+	hasBalance := false
 	for day := first; day < first+n; day++ {
 		d := &timelineDay{Date: time.UnixMilli(day * (24 * time.Hour).Milliseconds()).UTC().Format(time.DateOnly)}
 		if len(days) > 0 && days[0].Day == day {
-			d.Day, days = *days[0], days[1:]
+			d.Day = *days[0]
+			days = days[1:]
 		}
 		for len(balances) > 0 && balances[0].Day <= day {
-			d.Balance, d.HasBalance, balances = balances[0].Balance, true, balances[1:]
+			balance = balances[0].Balance
+			hasBalance = true
+			balances = balances[1:]
 		}
-		if i := len(t.Days); i > 0 && !d.HasBalance {
-			d.Balance, d.HasBalance = t.Days[i-1].Balance, t.Days[i-1].HasBalance
-		}
-		t.Sums.Held, t.Sums.Settled, t.Sums.Refunded = t.Sums.Held+d.Held, t.Sums.Settled+d.Settled, t.Sums.Refunded+d.Refunded
+		d.Balance = balance
+		d.HasBalance = hasBalance
+		t.Sums.Held += d.Held
+		t.Sums.Settled += d.Settled
+		t.Sums.Refunded += d.Refunded
 		t.Sums.Declines += d.Declines
 		t.Days = append(t.Days, d)
 	}
 	t.Dates = []string{t.Days[0].Date, t.Days[(n-1)/2].Date, t.Days[n-1].Date}
 }
 
-// plot draws two values of each day, one upon the other, below the next round number.
-func (t *timeline) plot(class, title string, write func(int64) string, values func(*timelineDay) (below, above int64)) *plot {
-	most, scale := int64(1), int64(1)
+// plot adds a chart of two values per day, one on top of the other. Its scale ends at a round number.
+func (t *timeline) plot(class, title string, format func(int64) string, values func(*timelineDay) (below, above int64)) *plot {
+	most := int64(1)
 	for _, d := range t.Days {
 		below, above := values(d)
 		most = max(most, below+above)
 	}
-	for i := 0; scale < most; i++ {
-		scale = scale * []int64{4, 5, 4}[i%3] / 2 // 2, 5, 10, 20 …
-	}
-	p := &plot{Class: class, Title: title, Max: write(scale), Width: int64(len(t.Days)) * columnWidth}
+	scale := roundUp(most)
+	p := &plot{Class: class, Title: title, Max: format(scale), Width: int64(len(t.Days)) * columnWidth}
 	if scale > 1 {
-		p.Half = write(scale / 2)
+		p.Half = format(scale / 2)
 	}
-	height := func(value int64) int64 { return max(min(value, 1), value*100/scale) } // seen as soon as there is any
+	// Every value above zero is at least one unit high, so that it is visible.
+	height := func(value int64) int64 { return max(min(value, 1), value*100/scale) }
 	for i, d := range t.Days {
 		below, above := values(d)
 		c := column{X: int64(i) * columnWidth, H1: height(below), H2: height(above), Day: d}
@@ -235,8 +255,19 @@ func (t *timeline) plot(class, title string, write func(int64) string, values fu
 	return p
 }
 
-// line has the plot drawn as one, or as a point, from the first day that has a balance on.
-func (p *plot) line() {
+// roundUp returns the smallest of 1, 2, 5, 10, 20, 50, … that is not less than a value.
+func roundUp(value int64) int64 {
+	for power := int64(1); ; power *= 10 {
+		for _, digit := range []int64{1, 2, 5} {
+			if digit*power >= value {
+				return digit * power
+			}
+		}
+	}
+}
+
+// drawLine draws the plot as a line, or as a point, from the first day with a balance on.
+func (p *plot) drawLine() {
 	var points []string
 	for _, c := range p.Columns {
 		if c.Day.HasBalance {
@@ -249,9 +280,10 @@ func (p *plot) line() {
 	p.Line = strings.Join(points, " ")
 }
 
-// Reads says in words what a day came to.
-func (d *timelineDay) Reads() string {
-	text := fmt.Sprintf("%s: %s settled, %s refunded, %s held, %d declined", d.Date, grouped(d.Settled.String()), grouped(d.Refunded.String()), grouped(d.Held.String()), d.Declines)
+// Text describes a day in words.
+func (d *timelineDay) Text() string {
+	text := fmt.Sprintf("%s: %s settled, %s refunded, %s held, %d declined", d.Date,
+		grouped(d.Settled.String()), grouped(d.Refunded.String()), grouped(d.Held.String()), d.Declines)
 	if d.HasBalance {
 		text += ", balance " + grouped(d.Balance.String())
 	}

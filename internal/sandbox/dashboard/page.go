@@ -21,18 +21,18 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// page is what can be seen at a path, and done there.
+// page is one of the dashboard's pages, with its actions.
 type page struct {
-	Path  string // as an http.ServeMux takes it
+	Path  string // a pattern of http.ServeMux
 	Title string
-	In    string // the path of the page in the navigation that it belongs to; empty: it is there itself
+	In    string // the path of its page in the navigation; empty if it is in the navigation itself
 
 	html    string                   // the file of its template
-	read    func(*view) (any, error) // returns the template's Data
-	actions []action                 // by forms with method="post" and a button with name="action"
+	read    func(*view) (any, error) // returns the Data of the template
+	actions []action                 // of forms with method="post" and a button with name="action"
 }
 
-// view is what a page is read with: one snapshot for one account.
+// view gives a page access to one snapshot of the data, for one account.
 type view struct {
 	Tx      *store.Tx
 	Server  *server.Server
@@ -41,20 +41,23 @@ type view struct {
 	Query   url.Values
 	request *http.Request
 	posted  *posted
-	listed  *list // what the page shows; nil: no list
-	refused error // what is wrong with the filter, which the page shows once more; nil: nothing
+	listed  *list // the list that the page shows; nil if it has none
+	refused error // why the filter is invalid; the page shows the filter again
 }
 
-// response decodes what an action returned for the page to show, and tells whether it did.
+// response decodes the response of an action that the page shows. It reports whether there is one.
 func (v *view) response(action string, into any) bool {
-	return v.posted != nil && v.posted.action == action && v.posted.refused == nil && json.Unmarshal(v.posted.response.Body, into) == nil
+	if v.posted == nil || v.posted.action != action || v.posted.refused != nil {
+		return false
+	}
+	return json.Unmarshal(v.posted.response.Body, into) == nil
 }
 
 func (d *Dashboard) sendToLogin(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/login?"+url.Values{"next": {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
 }
 
-// get reads a page and writes it, for who is logged in.
+// get shows a page to the signed-in user.
 func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 	accountID, found := d.sessions.account(cookie(r))
 	if !found {
@@ -65,23 +68,17 @@ func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 	if r.Header.Get(liveHeader) == "" {
 		sent = d.sessions.take(cookie(r), r.URL.RequestURI())
 	}
-	f, refused := d.read(r, p, accountID, sent, func(f *frame, v *view) (err error) {
-		f.Data, err = p.read(v)
-		f.List = v.listed
-		if refused, ok := errors.AsType[*wire.Error](v.refused); ok {
-			f.Problem = sentence(refused.Message)
-		}
-		return err
-	})
-	switch {
-	case refused != nil:
+	f, refused := d.read(r, p, accountID, sent)
+	if refused != nil {
 		d.showError(w, r, refused)
 		return
-	case f == nil:
+	}
+	if f == nil {
 		d.sendToLogin(w, r)
 		return
 	}
-	if titled, ok := f.Data.(interface{ Title() string }); ok {
+	titled, ok := f.Data.(interface{ Title() string })
+	if ok {
 		f.Title = titled.Title()
 	}
 	status := http.StatusOK
@@ -90,88 +87,115 @@ func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 	}
 	if sent != nil {
 		f.Notice = sent.notice
-		if sent.refused != nil {
-			f.Problem, status = sentence(sent.refused.Message), sent.refused.Status
-		}
+	}
+	if sent != nil && sent.refused != nil {
+		f.Problem = sentence(sent.refused.Message)
+		status = sent.refused.Status
 	}
 	d.render(w, p.html, status, f)
 }
 
-// read calls use with what a page is made from, in one snapshot. It returns no frame
-// when the account is gone since a reset, by which the session ends.
-func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted, use func(*frame, *view) error) (f *frame, refused *wire.Error) {
-	f = &frame{Title: p.Title, Page: p, Pages: d.pages, ID: rand.Text(), Query: r.URL.Query(), posted: sent}
-	// Before the page is read, so that the page is at least as new.
+// read reads a page and its frame in one snapshot. If the account no longer exists after a reset, it
+// ends the session and returns nil.
+func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted) (*frame, *wire.Error) {
+	// The version is read before the page, so that the page is at least as new as its version says.
 	version, _, refused := d.Server.Version(r.Context())
 	if refused != nil {
 		return nil, refused
 	}
-	refused = d.Server.Read(r.Context(), func(tx *store.Tx) (err error) {
-		if f.Account, err = account.ByID(tx, accountID); err != nil || f.Account.ID == 0 {
+	f := &frame{Title: p.Title, Page: p, Pages: d.pages, ID: rand.Text(), Query: r.URL.Query(), posted: sent}
+	refused = d.Server.Read(r.Context(), func(tx *store.Tx) error {
+		err := d.readFrame(tx, f, accountID, version)
+		if err != nil || f.Account.ID == 0 || p.read == nil {
 			return err
 		}
-		f.Now = tx.Now()
-		f.Version = liveVersion(version, f.Now)
-		if f.Unusual, err = unusual(tx, f.Now.Sub(d.sessions.now())); err != nil {
-			return err
+		v := &view{
+			Tx:      tx,
+			Server:  d.Server,
+			Account: f.Account,
+			Address: d.address.JoinPath(server.API).String(),
+			Query:   f.Query,
+			request: r,
+			posted:  sent,
 		}
-		if f.Waiting, err = waiting(tx, accountID); err != nil {
-			return err
+		f.Data, err = p.read(v)
+		f.List = v.listed
+		invalidFilter, ok := errors.AsType[*wire.Error](v.refused)
+		if ok {
+			f.Problem = sentence(invalidFilter.Message)
 		}
-		return use(f, &view{
-			Tx: tx, Server: d.Server, Account: f.Account, Address: d.address.JoinPath(server.API).String(), Query: f.Query, request: r, posted: sent,
-		})
+		return err
 	})
-	if refused == nil && f.Account.ID == 0 {
+	if refused != nil {
+		return nil, refused
+	}
+	if f.Account.ID == 0 {
 		d.sessions.end(cookie(r))
 		return nil, nil
 	}
-	return f, refused
+	return f, nil
 }
 
-// pages are all pages, in the order of the navigation.
+// readFrame reads what all pages show. It leaves the account empty if it no longer exists.
+func (d *Dashboard) readFrame(tx *store.Tx, f *frame, accountID int64, version string) error {
+	found, err := account.ByID(tx, accountID)
+	if err != nil || found.ID == 0 {
+		return err
+	}
+	f.Account = found
+	f.Now = tx.Now()
+	f.Version = liveVersion(version, f.Now)
+	f.Unusual, err = unusual(tx, f.Now.Sub(d.sessions.now()))
+	if err != nil {
+		return err
+	}
+	f.Waiting, err = waiting(tx, accountID)
+	return err
+}
+
+// pages returns all pages, in the order of the navigation.
 func pages() []*page {
 	showKey := action{name: "show-key", route: "GET " + server.Control + "/api-key"}
 	forget := action{name: "forget", route: "DELETE " + server.Control + "/requests", done: "The request log is cleared."}
 	audit := action{name: "audit", route: "GET " + server.Control + "/ledger"}
-	resend, follow := []action{redeliver()}, followUps()
 	return []*page{
 		{Path: "/{$}", Title: "Overview", html: "overview.html", read: readOverview, actions: []action{showKey}},
 		{Path: "/cards", Title: "Cards", html: "cards.html", read: readCards},
 		{Path: "/cards/{card_id}", Title: "Card", In: "/cards", html: "card.html", read: readCard, actions: cardActions()},
 		{Path: "/transactions", Title: "Transactions", html: "transactions.html", read: readTransactions},
-		{Path: "/transactions/{id}", Title: "Transaction", In: "/transactions", html: "transaction.html", read: readTransaction, actions: follow},
+		{Path: "/transactions/{id}", Title: "Transaction", In: "/transactions", html: "transaction.html", read: readTransaction, actions: followUps()},
 		{Path: "/requests", Title: "Requests", html: "requests.html", read: readRequests, actions: []action{forget}},
 		{Path: "/runs/{run}", Title: "Run", In: "/requests", html: "run.html", read: readRun},
 		{Path: "/3ds", Title: "3D Secure", html: "challenges.html", read: readChallenges, actions: challengeActions()},
 		{Path: "/deposits", Title: "Deposits", html: "deposits.html", read: readDeposits, actions: depositActions()},
 		{Path: "/webhooks", Title: "Webhooks", html: "webhooks.html", read: readWebhooks, actions: webhookActions()},
-		{Path: "/webhooks/{delivery_id}", Title: "Delivery", In: "/webhooks", html: "delivery.html", read: readDelivery, actions: resend},
+		{Path: "/webhooks/{delivery_id}", Title: "Delivery", In: "/webhooks", html: "delivery.html", read: readDelivery, actions: []action{redeliver()}},
 		{Path: "/ledger", Title: "Ledger", html: "ledger.html", read: readLedger, actions: []action{audit}},
 		{Path: "/world", Title: "World", html: "world.html", read: readWorld, actions: worldActions()},
 	}
 }
 
-// unusual says what is not as usual in the world, by how far its clock is ahead.
-func unusual(tx *store.Tx, ahead time.Duration) (found []string, err error) {
+// unusual lists the faults and changed settings, and how far the clock is ahead.
+func unusual(tx *store.Tx, ahead time.Duration) ([]string, error) {
 	b, err := readBehaviors(tx)
 	if err != nil {
 		return nil, err
 	}
+	var found []string
 	found = append(found, counted(len(b.Faults), "fault", "faults")...)
 	found = append(found, counted(changed(b.Quirks...), "quirk", "quirks")...)
 	found = append(found, counted(changed(b.Limits...), "limit", "limits")...)
 	const day = 24 * time.Hour
-	switch ahead = ahead.Round(time.Minute); {
-	case ahead >= 2*day:
+	ahead = ahead.Round(time.Minute)
+	if ahead >= 2*day {
 		found = append(found, fmt.Sprintf("clock +%d days", ahead/day))
-	case ahead > 0:
+	} else if ahead > 0 {
 		found = append(found, "clock +"+strings.TrimSuffix(ahead.String(), "0s"))
 	}
 	return found, nil
 }
 
-// waiting is what waits for somebody, by the paths of the pages that show it.
+// waiting counts what waits for the user, by the paths of the pages that show it.
 func waiting(tx *store.Tx, accountID int64) (map[string]int64, error) {
 	pending, err := threeds.CountPending(tx, accountID)
 	if err != nil {
@@ -184,27 +208,27 @@ func waiting(tx *store.Tx, accountID int64) (map[string]int64, error) {
 // frame is what every template gets.
 type frame struct {
 	Title   string
-	Page    *page // nil: nobody is logged in
+	Page    *page // nil if no user is signed in
 	Pages   []*page
 	Account account.Account
 	Now     time.Time        // the service's
 	Unusual []string         // about the world
 	Waiting map[string]int64 // by the paths of pages
 	Version string
-	ID      string // which no other page has, nor the same one at another time
+	ID      string // unique to this response
 	Query   url.Values
 	Notice  notice // of the last form
 	Problem string // why the last form was refused
 	Data    any
-	List    *list // nil: the page shows none
+	List    *list // nil if the page has none
 
 	posted *posted
 }
 
-// IsIn tells whether the frame is that of a page in the navigation, or below it.
+// IsIn reports whether the frame shows a page of the navigation, or one below it.
 func (f *frame) IsIn(p *page) bool { return f.Page.Path == p.Path || f.Page.In == p.Path }
 
-// Value is what a field of an action's form shows: what was refused, else a first choice.
+// Value returns the content of a form field: the refused input, or else the default.
 func (f *frame) Value(action, field, first string) string {
 	if f.posted != nil && f.posted.action == action && f.posted.refused != nil {
 		return f.posted.values.Get(field)
@@ -215,16 +239,18 @@ func (f *frame) Value(action, field, first string) string {
 // render writes a page as a whole. A template that fails is a bug.
 func (d *Dashboard) render(w http.ResponseWriter, name string, status int, f *frame) {
 	var b bytes.Buffer
-	if err := d.templates.ExecuteTemplate(&b, name, f); err != nil {
+	err := d.templates.ExecuteTemplate(&b, name, f)
+	if err != nil {
 		panic(err)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, shown(b.String())) // nobody to tell when the reader went away
+	// An error means that the client has gone away.
+	_, _ = io.WriteString(w, withoutControls(b.String()))
 }
 
-// shown keeps what turns the direction of writing, and what cannot be seen, out of a page.
-func shown(page string) string {
+// withoutControls replaces characters that are invisible or change the direction of the text.
+func withoutControls(page string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) && !unicode.IsSpace(r) {
 			return unicode.ReplacementChar
@@ -233,23 +259,26 @@ func shown(page string) string {
 	}, page)
 }
 
-// showError says what went wrong, below the navigation for who is logged in.
+// showError shows an error, below the navigation if a user is signed in.
 func (d *Dashboard) showError(w http.ResponseWriter, r *http.Request, e *wire.Error) {
 	f := &frame{}
-	if id, found := d.sessions.account(cookie(r)); found {
-		if around, refused := d.read(r, &page{}, id, nil, func(*frame, *view) error { return nil }); refused == nil && around != nil {
-			f = around
+	id, found := d.sessions.account(cookie(r))
+	if found {
+		signedIn, refused := d.read(r, &page{}, id, nil)
+		if refused == nil && signedIn != nil {
+			f = signedIn
 		}
 	}
-	f.Title, f.Data = http.StatusText(e.Status), sentence(e.Message)
+	f.Title = http.StatusText(e.Status)
+	f.Data = sentence(e.Message)
 	d.render(w, "error", e.Status, f)
 }
 
 func (d *Dashboard) notFound(w http.ResponseWriter, r *http.Request) {
-	d.showError(w, r, wire.NewError(http.StatusNotFound, wire.CodeNotFound, "there is no such page"))
+	d.showError(w, r, wire.NewError(http.StatusNotFound, wire.CodeNotFound, "this page does not exist"))
 }
 
-// sentence makes one of a message of the service.
+// sentence turns a message of the service into a sentence.
 func sentence(message string) string {
 	return strings.ToUpper(message[:1]) + message[1:] + "."
 }

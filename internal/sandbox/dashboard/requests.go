@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"path"
@@ -13,20 +11,21 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// requestList has the runs or, with a filter, requests one after the other.
+// requestList has the runs or, with a filter, single requests.
 type requestList struct {
 	Runs  []*requestlog.Run
 	Calls []*requestlog.Entry
 }
 
-// took writes how long something has taken.
+// took formats a duration.
 func took(d time.Duration) string {
-	switch {
-	case d >= time.Minute:
+	if d >= time.Minute {
 		return d.Round(time.Second).String()
-	case d >= time.Second:
+	}
+	if d >= time.Second {
 		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d >= 10*time.Millisecond:
+	}
+	if d >= 10*time.Millisecond {
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	}
 	return fmt.Sprintf("%d.%d ms", d.Milliseconds(), d.Microseconds()/100%10)
@@ -34,8 +33,11 @@ func took(d time.Duration) string {
 
 func readRequests(v *view) (any, error) {
 	data := new(requestList)
-	l := v.list(search("run", "Run"),
-		pick("outcome", "succeeded", "refused", "failed", "lost", "fault"), pick("method", http.MethodGet, http.MethodPost, http.MethodDelete))
+	l := v.list(
+		search("run", "Run"),
+		pick("outcome", "succeeded", "refused", "failed", "lost", "fault"),
+		pick("method", http.MethodGet, http.MethodPost, http.MethodDelete),
+	)
 	filter := requestlog.Filter{Run: l.text("run"), Method: l.text("method"), Outcome: l.text("outcome")}
 	var (
 		more bool
@@ -50,7 +52,7 @@ func readRequests(v *view) (any, error) {
 	return data, err
 }
 
-// runData is a run: what it came to, card by card, and its story.
+// runData is a run with its effect on each card and its requests.
 type runData struct {
 	*requestlog.Run
 
@@ -61,35 +63,48 @@ type runData struct {
 
 // cardChange is what a run did with a card, or with one that it failed to issue.
 type cardChange struct {
-	*requestlog.Entry // the first one that changed it, else that asked for it
+	*requestlog.Entry // the first request that changed the card or tried to
 
-	Done    []string // in words
+	Done    []string // the verbs of what was done
 	Before  requestlog.Standing
 	After   requestlog.Standing
-	Wallet  usd.Amount // what came into the wallet; below zero, it left the wallet
-	Fees    usd.Amount // of that
-	Refused []string   // the service's messages
-	Lost    bool
+	Wallet  usd.Amount // what the wallet gained; negative if it paid
+	Fees    usd.Amount // contained in Wallet
+	Refused []string   // the messages of refused requests
+	Lost    bool       // whether a response was lost
 }
 
 // storyLine is a request in the order of time.
 type storyLine struct {
 	*requestlog.Entry
 
-	Since   time.Duration // the run began
-	Waited  time.Duration // without a request before it; 0: hardly
-	AtLimit bool          // the wait is one for a limit
-	Try     int           // of one call
+	Since   time.Duration // since the start of the run
+	Waited  time.Duration // since the previous request; 0 if it was short
+	AtLimit bool          // whether the client waited because of a rate limit
+	Try     int           // the number of the attempt
 }
 
-// Title tells runs apart.
+// Title returns a title that tells runs apart.
 func (r *runData) Title() string { return r.Kind() + " " + r.Key() }
 
-// verb is what a call asks for, by the end of its path.
+// verb returns what a call does, judging by the end of its path.
 func verb(e *requestlog.Entry) string {
-	return cmp.Or(map[string]string{
-		"cards": "issued", "fund": "funded", "withdraw": "withdrawn", "freeze": "frozen", "unfreeze": "unfrozen", "webhooks": "registered",
-	}[path.Base(e.Path)], "terminated")
+	switch path.Base(e.Path) {
+	case "cards":
+		return "issued"
+	case "fund":
+		return "funded"
+	case "withdraw":
+		return "withdrawn"
+	case "freeze":
+		return "frozen"
+	case "unfreeze":
+		return "unfrozen"
+	case "webhooks":
+		return "registered"
+	default:
+		return "terminated"
+	}
 }
 
 func readRun(v *view) (any, error) {
@@ -99,35 +114,48 @@ func readRun(v *view) (any, error) {
 	}
 	data := &runData{Run: found, CardsList: v.listOf("cards")}
 	changes, err := requestlog.ChangesOf(v.Tx, found.ID)
-	all, part := byCard(changes), data.CardsList.page
-	begin := min(part.Offset(), int64(len(all)))
-	data.Cards = all[begin:min(begin+part.Size, int64(len(all)))]
-	data.CardsList.showsOf(len(data.Cards), int64(len(all)))
+	if err != nil {
+		return nil, err
+	}
+	all := byCard(changes)
+	total := int64(len(all))
+	first := min(data.CardsList.page.Offset(), total)
+	last := min(first+data.CardsList.page.Size, total)
+	data.Cards = all[first:last]
+	data.CardsList.showsOf(len(data.Cards), total)
+
 	l := v.list()
-	l.Backward, l.Forward, l.page.Size = "Earlier", "Later", 200
-	entries, more, failed := requestlog.OfRun(v.Tx, found.ID, l.page)
+	l.Backward = "Earlier"
+	l.Forward = "Later"
+	l.page.Size = 200
+	entries, more, err := requestlog.OfRun(v.Tx, found.ID, l.page)
 	l.shows(len(entries), more)
 	data.Story = story(found, entries)
-	return data, errors.Join(err, failed)
+	return data, err
 }
 
-// byCard sums requests up by the cards that they are about, in the order of the first ones.
-func byCard(entries []*requestlog.Entry) (all []*cardChange) {
+// byCard sums up the requests of each card, in the order of their first requests.
+func byCard(entries []*requestlog.Entry) []*cardChange {
+	var all []*cardChange
 	cards := map[string]*cardChange{}
 	for _, e := range entries {
-		done, c := verb(e), cards[e.CardID]
-		switch {
-		case e.CardID == "" && done != "issued":
+		done := verb(e)
+		if e.CardID == "" && done != "issued" {
 			continue // it concerns no card
-		case c == nil || e.CardID == "":
-			c = &cardChange{Entry: e}
-			cards[e.CardID], all = c, append(all, c)
 		}
-		if changed := e.EntryID != 0 || e.StatusChangeID != 0; changed {
-			if len(c.Done) == 0 {
-				c.Before = e.Before
-			}
-			c.Done, c.After = append(c.Done, done), e.After
+		c := cards[e.CardID]
+		if c == nil || e.CardID == "" { // a card that could not be issued has no id
+			c = &cardChange{Entry: e}
+			cards[e.CardID] = c
+			all = append(all, c)
+		}
+		changed := e.EntryID != 0 || e.StatusChangeID != 0
+		if changed && len(c.Done) == 0 {
+			c.Before = e.Before
+		}
+		if changed {
+			c.Done = append(c.Done, done)
+			c.After = e.After
 		} else if e.Message != "" {
 			c.Refused = append(c.Refused, e.Message)
 		}
@@ -136,26 +164,33 @@ func byCard(entries []*requestlog.Entry) (all []*cardChange) {
 		c.Lost = c.Lost || e.Lost
 	}
 	for _, c := range all {
-		c.Done, c.Refused = slices.Compact(c.Done), slices.Compact(c.Refused)
+		c.Done = slices.Compact(c.Done)
+		c.Refused = slices.Compact(c.Refused)
 	}
 	return all
 }
 
-// story tells what lies between requests.
-func story(r *requestlog.Run, entries []*requestlog.Entry) (lines []storyLine) {
-	const noticed = time.Second
-	tries, busy, limited := map[string]int{}, r.Begun.Time, false
+// story counts the attempts of each call and finds long pauses between requests.
+func story(r *requestlog.Run, entries []*requestlog.Entry) []storyLine {
+	const longPause = time.Second
+	var lines []storyLine
+	tries := map[string]int{}
+	lastEnd := r.Begun.Time
+	limited := false
 	for _, e := range entries {
 		call := e.Method + e.Path + e.IdempotencyKey
-		if e.Changes() { // reading again is no repetition
+		if e.Changes() { // a repeated read is not another attempt
 			tries[call]++
 		}
 		line := storyLine{Entry: e, Since: e.Time.Sub(r.Begun.Time), Try: tries[call]}
-		if wait := e.Time.Sub(busy); wait >= noticed {
-			line.Waited, line.AtLimit = wait, limited
+		pause := e.Time.Sub(lastEnd)
+		if pause >= longPause {
+			line.Waited = pause
+			line.AtLimit = limited
 		}
-		busy, limited = e.Time.Add(e.Duration), e.Status == http.StatusTooManyRequests
 		lines = append(lines, line)
+		lastEnd = e.Time.Add(e.Duration)
+		limited = e.Status == http.StatusTooManyRequests
 	}
 	return lines
 }

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,26 +19,26 @@ import (
 )
 
 const (
-	// sessionTime is how long somebody stays logged in.
+	// sessionTime is how long a user stays logged in.
 	sessionTime = 12 * time.Hour
-	// leftTime is how long the response to a form, which may be a card's number,
-	// waits for its page.
-	leftTime = time.Minute
-	// linkTime is how long the link logs in.
+	// pendingTime is how long the response to a form, which may be a card number, waits for the page
+	// that shows it.
+	pendingTime = time.Minute
+	// linkTime is how long the login link works.
 	linkTime = 15 * time.Minute
-	// maxForms is how many forms are known to have been sent from a session.
+	// maxForms is how many of its forms a session remembers.
 	maxForms = 32
 )
 
-// session is somebody who is logged in.
+// session is that of one signed-in user.
 type session struct {
 	accountID int64
 	expires   time.Time
-	left      *posted // for the page that follows
+	pending   *posted // the form whose outcome the next page shows
 	forms     []*sentForm
 }
 
-// sentForm is a form that was sent, and what came of it.
+// sentForm is a form that was sent, and its outcome.
 type sentForm struct {
 	hash     [sha256.Size]byte
 	once     sync.Once
@@ -47,7 +46,7 @@ type sentForm struct {
 	refused  *wire.Error
 }
 
-// sessions are kept in memory, by their cookies: the end of the process logs everybody out.
+// sessions are kept in memory, by their cookies. When the process ends, all users are logged out.
 type sessions struct {
 	now func() time.Time
 
@@ -55,91 +54,119 @@ type sessions struct {
 	all map[string]*session
 }
 
-// begin logs in to an account and returns the cookie's value.
-func (s *sessions) begin(accountID int64) string {
+// start logs in to an account and returns the value of the cookie.
+func (s *sessions) start(accountID int64) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, value := s.now(), rand.Text()
+	now := s.now()
+	value := rand.Text()
 	maps.DeleteFunc(s.all, func(_ string, one *session) bool { return !one.expires.After(now) })
 	s.all[value] = &session{accountID: accountID, expires: now.Add(sessionTime)}
 	return value
 }
 
-// with calls f with the session of a cookie, unless it has ended.
-func (s *sessions) with(value string, f func(*session)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if one := s.all[value]; one != nil && one.expires.After(s.now()) {
-		f(one)
+// find returns the session of a cookie, or nil if it has expired. The caller holds the lock.
+func (s *sessions) find(value string) *session {
+	one := s.all[value]
+	if one == nil || !one.expires.After(s.now()) {
+		return nil
 	}
+	return one
 }
 
 // account returns the account that a cookie is logged in to.
-func (s *sessions) account(value string) (id int64, found bool) {
-	s.with(value, func(one *session) { id, found = one.accountID, true })
-	return id, found
+func (s *sessions) account(value string) (int64, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.find(value)
+	if one == nil {
+		return 0, false
+	}
+	return one.accountID, true
 }
 
 func (s *sessions) end(value string) {
-	s.with(value, func(one *session) { *one = session{} }) // as if expired
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, value)
 }
 
-// once does what a form asks for. Whoever sends the same form again, by a second
-// click, a reload or the way back, gets the outcome of the first time.
-func (s *sessions) once(value, fields string, do func() (wire.Response, *wire.Error)) (res wire.Response, refused *wire.Error, repeated bool) {
-	sent := &sentForm{hash: sha256.Sum256([]byte(fields))}
-	s.with(value, func(one *session) {
-		if i := slices.IndexFunc(one.forms, func(f *sentForm) bool { return f.hash == sent.hash }); i >= 0 {
-			sent, repeated = one.forms[i], true
-			return
+// form returns the earlier form with the same fields, or remembers a new one. It reports whether
+// the form is repeated.
+func (s *sessions) form(value, fields string) (*sentForm, bool) {
+	hash := sha256.Sum256([]byte(fields))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.find(value)
+	if one == nil {
+		return &sentForm{hash: hash}, false
+	}
+	for _, form := range one.forms {
+		if form.hash == hash {
+			return form, true
 		}
-		one.forms = append(one.forms, sent)
-		one.forms = one.forms[max(0, len(one.forms)-maxForms):]
-	})
-	sent.once.Do(func() { sent.response, sent.refused = do() })
-	return sent.response, sent.refused, repeated
+	}
+	form := &sentForm{hash: hash}
+	one.forms = append(one.forms, form)
+	one.forms = one.forms[max(0, len(one.forms)-maxForms):]
+	return form, false
 }
 
-// leave keeps what a form has done for the page that follows, the first time before others.
-func (s *sessions) leave(value string, sent *posted, repeated bool) {
-	sent.expires = s.now().Add(leftTime)
-	s.with(value, func(one *session) {
-		if !repeated || one.left == nil {
-			one.left = sent
-		}
-	})
+// keep keeps the outcome of a form for the next page. An outcome that is kept already takes
+// precedence over that of a repeated form.
+func (s *sessions) keep(value string, sent *posted, repeated bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.find(value)
+	if one == nil || (repeated && one.pending != nil) {
+		return
+	}
+	sent.expires = s.now().Add(pendingTime)
+	one.pending = sent
 }
 
-// take returns what was left for a page, once; nil when there is nothing.
-func (s *sessions) take(value, path string) (sent *posted) {
-	s.with(value, func(one *session) {
-		if one.left == nil || one.left.path != path {
-			return
-		}
-		if one.left.expires.After(s.now()) {
-			sent = one.left
-		}
-		one.left = nil
-	})
+// take returns the outcome that was kept for a page, and forgets it. It returns nil if there is none.
+func (s *sessions) take(value, path string) *posted {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.find(value)
+	if one == nil || one.pending == nil || one.pending.path != path {
+		return nil
+	}
+	sent := one.pending
+	one.pending = nil
+	if !sent.expires.After(s.now()) {
+		return nil
+	}
 	return sent
 }
 
-// newLink returns what logs in without a key, and what tells whether a token is that and still
-// good, for the last time.
-func newLink(now func() time.Time) (token string, use func(string) bool) {
-	token = rand.Text()
-	expires, used := now().Add(linkTime), false
-	var mu sync.Mutex
-	return token, func(sent string) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		good := subtle.ConstantTimeCompare([]byte(sent), []byte(token)) == 1 && !used && now().Before(expires)
-		used = used || good
-		return good
-	}
+// loginLink logs in once, without a key.
+type loginLink struct {
+	token   string
+	expires time.Time
+
+	mu   sync.Mutex
+	used bool
 }
 
-// cookieName tells servers on other ports of a host apart, which share cookies.
+func newLoginLink(now time.Time) *loginLink {
+	return &loginLink{token: rand.Text(), expires: now.Add(linkTime)}
+}
+
+// use reports whether a token is that of the link and still works. From then on it does not.
+func (l *loginLink) use(token string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	same := subtle.ConstantTimeCompare([]byte(token), []byte(l.token)) == 1
+	if !same || l.used || !now.Before(l.expires) {
+		return false
+	}
+	l.used = true
+	return true
+}
+
+// cookieName contains the port, because servers on several ports of a host share cookies.
 func cookieName(r *http.Request) string {
 	_, port, _ := net.SplitHostPort(r.Host)
 	return "vcard_dashboard_" + port
@@ -153,7 +180,7 @@ func cookie(r *http.Request) string {
 	return c.Value
 }
 
-// setCookie has the browser keep a value; an empty one ends it.
+// setCookie makes the browser keep a value. An empty value deletes the cookie.
 func setCookie(w http.ResponseWriter, r *http.Request, value string) {
 	age := int(sessionTime / time.Second)
 	if value == "" {
@@ -164,46 +191,52 @@ func setCookie(w http.ResponseWriter, r *http.Request, value string) {
 	})
 }
 
-// maxForm is how many bytes a form may have.
+// maxForm is the maximum size of a form in bytes.
 const maxForm = 64 << 10
 
-// showLogin asks for a key, or takes the link, which no program that looks ahead uses up.
+// showLogin asks for a key, or accepts the login link. A request that only prefetches the page does
+// not use the link up.
 func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 	_, loggedIn := d.sessions.account(cookie(r))
 	token := r.URL.Query().Get("token")
-	looksAhead := r.Header.Get("Sec-Purpose") + r.Header.Get("Purpose") + r.Header.Get("X-Purpose") // of browsers before anybody has opened the page
-	switch {
-	case token == "" && loggedIn:
+	prefetch := r.Method != http.MethodGet ||
+		r.Header.Get("Sec-Purpose") != "" || r.Header.Get("Purpose") != "" || r.Header.Get("X-Purpose") != ""
+	if token == "" && loggedIn {
 		http.Redirect(w, r, "/", http.StatusSeeOther)
-	case token == "" || r.Method != http.MethodGet || looksAhead != "":
-		d.askForKey(w, r, http.StatusOK, "")
-	case !d.useLink(token):
-		d.askForKey(w, r, http.StatusForbidden, "This link has expired or was already used. Log in with the API key.")
-	default:
-		d.begin(w, r, d.First)
-		// Not a redirect: browsers keep a strict cookie from one that another site began.
-		w.Header().Set("Refresh", "0; url=/")
-		d.render(w, "welcome", http.StatusOK, &frame{Title: "Welcome"})
+		return
 	}
+	if token == "" || prefetch {
+		d.askForKey(w, r, http.StatusOK, "")
+		return
+	}
+	if !d.link.use(token, d.Now()) {
+		d.askForKey(w, r, http.StatusForbidden, "This link has expired or was already used. Log in with the API key.")
+		return
+	}
+	d.startSession(w, r, d.First)
+	// If another site led here, browsers do not send a strict cookie after a redirect. So the page
+	// refreshes itself instead.
+	w.Header().Set("Refresh", "0; url=/")
+	d.render(w, "welcome", http.StatusOK, &frame{Title: "Welcome"})
 }
 
-// begin logs in to an account, and out of the one before.
-func (d *Dashboard) begin(w http.ResponseWriter, r *http.Request, accountID int64) {
+// startSession logs in to an account, and out of the previous one.
+func (d *Dashboard) startSession(w http.ResponseWriter, r *http.Request, accountID int64) {
 	d.sessions.end(cookie(r))
-	setCookie(w, r, d.sessions.begin(accountID))
+	setCookie(w, r, d.sessions.start(accountID))
 }
 
 func (d *Dashboard) askForKey(w http.ResponseWriter, r *http.Request, status int, problem string) {
 	d.render(w, "login", status, &frame{Title: "Log in", Problem: problem, Query: url.Values{"next": {nextPath(r)}}})
 }
 
-// nextPath is where to go after the log-in: a path of this server.
+// nextPath returns the page to show after the login: a path of this server.
 func nextPath(r *http.Request) string {
 	next, err := url.Parse(cmp.Or(r.PostForm.Get("next"), r.URL.Query().Get("next")))
 	if err != nil || !isPage(next) || strings.Contains(next.Path, `\`) {
 		return "/"
 	}
-	// Whatever else there is, such as a host, is left out.
+	// The host and all other parts are left out.
 	return (&url.URL{Path: next.Path, RawQuery: next.RawQuery}).RequestURI()
 }
 
@@ -211,20 +244,23 @@ func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
 	if !d.parseForm(w, r) {
 		return
 	}
-	var by account.Account
-	refused := d.Server.Read(r.Context(), func(tx *store.Tx) (err error) {
-		by, err = account.ByKey(tx, strings.TrimSpace(r.PostForm.Get("key")))
+	key := strings.TrimSpace(r.PostForm.Get("key"))
+	var user account.Account
+	refused := d.Server.Read(r.Context(), func(tx *store.Tx) error {
+		var err error
+		user, err = account.ByKey(tx, key)
 		return err
 	})
-	switch {
-	case refused != nil:
+	if refused != nil {
 		d.showError(w, r, refused)
-	case by.ID == 0:
-		d.askForKey(w, r, http.StatusForbidden, "No account has this API key. The server prints the key as VCARD_API_KEY when it starts.")
-	default:
-		d.begin(w, r, by.ID)
-		http.Redirect(w, r, nextPath(r), http.StatusSeeOther)
+		return
 	}
+	if user.ID == 0 {
+		d.askForKey(w, r, http.StatusForbidden, "No account has this API key. The server prints the key as VCARD_API_KEY when it starts.")
+		return
+	}
+	d.startSession(w, r, user.ID)
+	http.Redirect(w, r, nextPath(r), http.StatusSeeOther)
 }
 
 func (d *Dashboard) logOut(w http.ResponseWriter, r *http.Request) {
@@ -233,10 +269,11 @@ func (d *Dashboard) logOut(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 
-// parseForm reads the form of a request, and tells the sender when it cannot.
+// parseForm reads the form of a request. If that fails, it shows an error and returns false.
 func (d *Dashboard) parseForm(w http.ResponseWriter, r *http.Request) bool {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
+	err := r.ParseForm()
+	if err != nil {
 		d.showError(w, r, wire.Invalid("the form could not be read"))
 		return false
 	}

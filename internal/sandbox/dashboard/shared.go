@@ -17,7 +17,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// functions are those of the templates, most of which make what a shared template takes.
+// functions are the functions of the templates. Most of them return the argument of a shared template.
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"ago":      newMoment,
@@ -28,27 +28,34 @@ func functions() template.FuncMap {
 		"in":       func(f *frame, it any) part { return part{f, it} },
 		"label":    label,
 		"list":     func(values ...string) []string { return values },
-		"selection": func(f *frame, action, name, first string, values []string) *choices { // a field of an action's form
+		// selection is a field of an action's form.
+		"selection": func(f *frame, action, name, first string, values []string) *choices {
 			return &choices{Name: name, Chosen: f.Value(action, name, first), Values: values}
 		},
 		"clock":   clock,
 		"count":   func(n any) string { return grouped(fmt.Sprint(n)) },
-		"copy":    func(what string, text any) copyable { return copyable{what, fmt.Sprint(text)} },
+		"copy":    func(title string, text any) copyable { return copyable{title, fmt.Sprint(text)} },
 		"follow":  newFollowUp,
 		"paid":    func(a usd.Amount) string { return signed(-a) }, // from the wallet's point of view
 		"signed":  signed,
 		"subject": subject,
 		"took":    took,
 		"usd":     func(a usd.Amount) string { return grouped(a.String()) },
-		"month":   func(m string) string { t, _ := time.Parse("2006-01", m); return t.Format("January") }, // of our own making
+		"month":   monthName,
 		"words":   words,
 	}
 }
 
-// clock writes a time of the service for people. It is UTC, which pages say once.
+// monthName returns the name of a month such as 2026-03, which the store has written.
+func monthName(month string) string {
+	t, _ := time.Parse("2006-01", month)
+	return t.Format("January")
+}
+
+// clock formats a time for readers. It is UTC, as each page says once.
 func clock(t time.Time) string { return t.UTC().Format(time.DateTime) }
 
-// exact is newMoment with milliseconds.
+// exact returns a moment whose clock shows milliseconds.
 func exact(f *frame, when interface{ UTC() time.Time }) moment {
 	m := newMoment(f, when)
 	m.Clock = when.UTC().Format("2006-01-02 15:04:05.000")
@@ -58,31 +65,32 @@ func exact(f *frame, when interface{ UTC() time.Time }) moment {
 // moment is a time as it is shown: itself, and how long ago it was.
 type moment struct{ Ago, Clock, Machine string }
 
-// newMoment takes a time, or one of the file.
+// newMoment accepts a time.Time or a time of the store.
 func newMoment(f *frame, when interface{ UTC() time.Time }) moment {
 	t := when.UTC()
 	m := moment{Clock: clock(t), Machine: t.Format(time.RFC3339)}
 	ago := f.Now.Sub(t)
-	in := func(unit time.Duration, name string) string {
-		if ago < 0 {
-			return fmt.Sprintf("in %d %s", (-ago+unit/2)/unit, name)
-		}
-		return fmt.Sprintf("%d %s ago", ago/unit, name)
-	}
 	const day = 24 * time.Hour
 	switch {
 	case ago.Abs() < 10*time.Second:
 		m.Ago = "now"
 	case ago.Abs() < time.Minute:
-		m.Ago = in(time.Second, "s")
+		m.Ago = agoIn(ago, time.Second, "s")
 	case ago.Abs() < time.Hour:
-		m.Ago = in(time.Minute, "min")
+		m.Ago = agoIn(ago, time.Minute, "min")
 	case ago.Abs() < day:
-		m.Ago = in(time.Hour, "h")
+		m.Ago = agoIn(ago, time.Hour, "h")
 	case ago.Abs() < 31*day:
-		m.Ago = in(day, "d")
+		m.Ago = agoIn(ago, day, "d")
 	}
 	return m
+}
+
+func agoIn(ago, unit time.Duration, name string) string {
+	if ago < 0 {
+		return fmt.Sprintf("in %d %s", (-ago+unit/2)/unit, name)
+	}
+	return fmt.Sprintf("%d %s ago", ago/unit, name)
 }
 
 // grouped writes a number in groups of three digits.
@@ -97,12 +105,12 @@ func grouped(number string) string {
 	return whole
 }
 
-// counted says how many of something there are; nothing when there is none.
+// counted returns a count such as "2 faults", or nothing if there are none.
 func counted(n int, one, many string) []string {
-	switch {
-	case n <= 0:
+	if n <= 0 {
 		return nil
-	case n == 1:
+	}
+	if n == 1 {
 		return []string{"1 " + one}
 	}
 	return []string{grouped(fmt.Sprint(n)) + " " + many}
@@ -116,13 +124,24 @@ func signed(a usd.Amount) string {
 	return grouped(a.String())
 }
 
-// subject is the path of the page of what an event is about.
+// subject returns the path of the page that shows the subject of an event.
 func subject(id string) string {
 	kind, _, _ := strings.Cut(id, "_")
-	return map[string]string{"card": "/cards/" + id, "txn": "/transactions/" + id, "3ds": "/3ds#" + id, "dep": "/deposits#" + id}[kind]
+	switch kind {
+	case "card":
+		return "/cards/" + id
+	case "txn":
+		return "/transactions/" + id
+	case "3ds":
+		return "/3ds#" + id
+	case "dep":
+		return "/deposits#" + id
+	default:
+		return ""
+	}
 }
 
-// words makes a name of the API readable: card_frozen is "card frozen".
+// words makes a name of the API readable: card_frozen becomes "card frozen".
 func words(name any) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' {
@@ -132,76 +151,78 @@ func words(name any) string {
 	}, fmt.Sprint(name))
 }
 
-// label is words as the name of a field.
+// label returns the words with a capital letter, as the label of a field.
 func label(name string) string {
 	text := words(name)
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// bar is a part of a whole as a picture. The figures stand beside it.
+// bar shows a part of a whole. The figures are next to it.
 type bar struct {
 	Percent int64
-	Full    bool // the whole, or more
+	Full    bool // whether the part is the whole or more
 }
 
-// newBar takes amounts or other integers.
+// newBar accepts amounts and other integers.
 func newBar(part, whole any) bar {
-	p, w := reflect.ValueOf(part).Int(), reflect.ValueOf(whole).Int()
+	p := reflect.ValueOf(part).Int()
+	w := reflect.ValueOf(whole).Int()
 	if w <= 0 || p <= 0 {
 		return bar{}
 	}
 	return bar{Percent: max(1, min(100, p*100/w)), Full: p >= w}
 }
 
-// part is what a template shows that needs the frame too.
+// part is the argument of a template that needs the frame too.
 type part struct {
 	Frame *frame
 	It    any
 }
 
 // copyable is a text with a button that copies it.
-type copyable struct{ What, Text string }
+type copyable struct{ Title, Text string }
 
-// choices is a field, of a filter or of a form, that may have a few values.
+// choices is a field of a filter or a form.
 type choices struct {
 	Name, Label, Type string
-	Any               string // what choosing none of them is called; empty: one is chosen
+	Any               string // the text for choosing no value; empty if a value is required
 	Chosen            string
 	Values            []string
-	Texts             map[string]string // of values that do not speak for themselves
+	Texts             map[string]string // the texts of values that need one
 }
 
-// list is what a list has beside its rows: a filter and a page.
+// list is a filter and a position in a list. The rows are in the Data of the page.
 type list struct {
 	Fields      []*choices // of the filter
 	First, Last int64      // the rows that are shown
 	Total       int64      // 0: unknown
-	Newer       string     // a query, as is the next; empty: there is none
-	Older       string
-	// What going on is called.
-	Backward, Forward string
+	Newer       string     // the query of the page before; empty if there is none
+	Older       string     // the query of the page after; empty if there is none
+	Backward    string     // the text of the link to Newer
+	Forward     string     // the text of the link to Older
 
 	query url.Values
-	param string // that has the number of the page
+	param string // the query parameter with the number of the page
 	page  wire.Page
 }
 
-// pageSize is how many rows a page shows.
+// pageSize is the number of rows on a page.
 const pageSize = 50
 
-// firstPage is as many rows as a part of a page shows.
+// firstPage returns the first page of a list with this number of rows.
 func firstPage(rows int64) wire.Page { return wire.Page{Number: 1, Size: rows} }
 
-// list reads the filter and the page that a query asks for, the first one by default.
+// list reads the filter and the number of the page from the query. The default is the first page.
 func (v *view) list(fields ...*choices) *list {
 	v.listed = v.listOf("page", fields...)
 	return v.listed
 }
 
-// listOf is list for a page with several of them, whose numbers have other names.
+// listOf is like list, for a page with several lists, each with its own parameter.
 func (v *view) listOf(param string, fields ...*choices) *list {
 	l := &list{Fields: fields, Backward: "Newer", Forward: "Older", query: v.Query, param: param, page: firstPage(pageSize)}
-	if number, err := strconv.Atoi(v.Query.Get(param)); err == nil && number > 0 && number < math.MaxInt32 {
+	number, err := strconv.Atoi(v.Query.Get(param))
+	if err == nil && number > 0 && number < math.MaxInt32 {
 		l.page.Number = int64(number)
 	}
 	for _, f := range fields {
@@ -210,24 +231,29 @@ func (v *view) listOf(param string, fields ...*choices) *list {
 	return l
 }
 
-// The fields of filters.
+// search returns a field for a text in a filter.
 func search(name, label string) *choices { return &choices{Name: name, Label: label, Type: "search"} }
-func day(name, label string) *choices    { return &choices{Name: name, Label: label, Type: "date"} }
+
+// day returns a field for a date in a filter.
+func day(name, label string) *choices { return &choices{Name: name, Label: label, Type: "date"} }
+
+// pick returns a field of a filter with a choice of values.
 func pick(name string, values ...string) *choices {
 	return &choices{Name: name, Label: label(name), Any: "any", Values: values}
 }
 
-// text is what a field of the filter has.
+// text returns the value of a field of the filter.
 func (l *list) text(name string) string { return strings.TrimSpace(l.query.Get(name)) }
 
-// Filtered tells whether it is not simply the newest rows that are shown.
+// Filtered reports whether the list shows anything else than the newest rows.
 func (l *list) Filtered() bool {
 	return l.page.Number > 1 || slices.ContainsFunc(l.Fields, func(f *choices) bool { return f.Chosen != "" })
 }
 
-// shows says how many rows were found, and whether there are more.
+// shows records the number of rows on the page, and whether there are more pages.
 func (l *list) shows(rows int, more bool) {
-	l.First, l.Last = l.page.Offset()+1, l.page.Offset()+int64(rows)
+	l.First = l.page.Offset() + 1
+	l.Last = l.page.Offset() + int64(rows)
 	if l.page.Number > 1 {
 		l.Newer = with(l.query, l.param, fmt.Sprint(l.page.Number-1))
 	}
@@ -236,24 +262,25 @@ func (l *list) shows(rows int, more bool) {
 	}
 }
 
-// showsOf is shows where the number of all rows is known.
+// showsOf is like shows, for a list whose total number of rows is known.
 func (l *list) showsOf(rows int, total int64) {
 	l.Total = total
 	l.shows(rows, l.page.Offset()+int64(rows) < total)
 }
 
-// with is a query with another value.
+// with returns a query with one value changed.
 func with(query url.Values, name, value string) string {
 	next := maps.Clone(query)
 	next.Set(name, value)
 	return "?" + next.Encode()
 }
 
-// days reads from and to, of which an empty one is open.
+// days returns the period between the fields from and to. An empty field leaves its end open.
 func (l *list) days() (from, to time.Time, err error) {
 	days := url.Values{}
 	for _, name := range []string{"from", "to"} {
-		if day := l.query.Get(name); day != "" {
+		day := l.query.Get(name)
+		if day != "" {
 			days.Set(name, day)
 		}
 	}

@@ -13,19 +13,26 @@ import (
 
 type transactionList struct {
 	Records []*activity.Record
-	Sums    transaction.Sums // of all that the filter picks
+	Sums    transaction.Sums // of all transactions that match the filter
 }
 
 func readTransactions(v *view) (any, error) {
-	l := v.list(search("q", "Card, merchant or reason"), pick("state", string(transaction.Authorized), string(transaction.Settled), string(transaction.Refunded), string(transaction.Declined)),
-		day("from", "From (UTC)"), day("to", "To, inclusive"))
+	l := v.list(
+		search("q", "Card, merchant or reason"),
+		pick("state", string(transaction.Authorized), string(transaction.Settled), string(transaction.Refunded), string(transaction.Declined)),
+		day("from", "From (UTC)"),
+		day("to", "To, inclusive"),
+	)
 	filter := transaction.Filter{Text: l.text("q"), State: transaction.State(l.text("state")), Purchases: true}
 	data := new(transactionList)
-	if filter.From, filter.To, v.refused = l.days(); v.refused != nil {
-		return data, nil //nolint:nilerr // the page tells of it
-	}
 	var err error
-	if data.Sums, err = transaction.Sum(v.Tx, v.Account.ID, filter); err != nil {
+	filter.From, filter.To, err = l.days()
+	if err != nil {
+		v.refused = err
+		return data, nil //nolint:nilerr // the page shows it
+	}
+	data.Sums, err = transaction.Sum(v.Tx, v.Account.ID, filter)
+	if err != nil {
 		return nil, err
 	}
 	data.Records, err = activity.OfPurchases(v.Tx, v.Account.ID, filter, l.page)
@@ -33,7 +40,7 @@ func readTransactions(v *view) (any, error) {
 	return data, err
 }
 
-// followUps are what a merchant does with an earlier transaction.
+// followUps are the actions of a merchant on an earlier transaction.
 func followUps() []action {
 	const control = "POST " + server.Control
 	return []action{
@@ -42,24 +49,24 @@ func followUps() []action {
 	}
 }
 
-// purchase is a purchase with all that came of it.
+// purchase is a purchase with all that followed from it.
 type purchase struct {
 	*activity.Record
 
 	Chain      []step
-	Sum        step // of the chain
+	Sum        step // the sum of the chain
 	Entries    []*ledger.Entry
 	Deliveries []*webhook.Delivery
 }
 
-// step is a transaction of a purchase, with what it did to the owner's money and the hold.
+// step is a transaction of a purchase, with its effect on the owner's money and on the hold.
 type step struct {
 	*transaction.Transaction
 
 	Balance, Hold usd.Amount
 }
 
-// Title tells purchases apart.
+// Title returns a title that tells purchases apart.
 func (p *purchase) Title() string { return p.Merchant + " " + p.Amount.String() }
 
 func readTransaction(v *view) (any, error) {
@@ -70,24 +77,28 @@ func readTransaction(v *view) (any, error) {
 	p := new(purchase)
 	var ids []string
 	for _, t := range chain {
-		p.Chain, ids = append(p.Chain, step{Transaction: t}), append(ids, t.ID)
+		p.Chain = append(p.Chain, step{Transaction: t})
+		ids = append(ids, t.ID)
 	}
 	records, err := activity.OfPurchases(v.Tx, v.Account.ID, transaction.Filter{ID: ids[0]}, firstPage(pageSize))
 	if err != nil {
 		return nil, err
 	}
 	p.Record = records[0]
-	if p.Entries, _, err = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Transactions: ids}, firstPage(pageSize)); err != nil {
+	p.Entries, _, err = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Transactions: ids}, firstPage(pageSize))
+	if err != nil {
 		return nil, err
 	}
 	for _, e := range p.Entries {
-		of := &p.Chain[slices.Index(ids, e.TransactionID)]
+		step := &p.Chain[slices.Index(ids, e.TransactionID)]
 		for _, posting := range e.Postings {
 			switch posting.Kind {
 			case ledger.Card, ledger.Wallet:
-				of.Balance, p.Sum.Balance = of.Balance+posting.Amount, p.Sum.Balance+posting.Amount
+				step.Balance += posting.Amount
+				p.Sum.Balance += posting.Amount
 			case ledger.Holds:
-				of.Hold, p.Sum.Hold = of.Hold+posting.Amount, p.Sum.Hold+posting.Amount
+				step.Hold += posting.Amount
+				p.Sum.Hold += posting.Amount
 			}
 		}
 	}
@@ -97,30 +108,33 @@ func readTransaction(v *view) (any, error) {
 
 type ledgerData struct {
 	Accounts []*ledger.Line
-	Audit    *ledger.Report // only in response to the press that asks for it
+	Audit    *ledger.Report // only in the response to the button
 	Journal  []*ledger.Entry
 }
 
-// Sum is what all accounts come to, which is nothing.
-func (d *ledgerData) Sum() (sum usd.Amount) {
+// Sum returns the sum of all accounts. It is zero in a correct ledger.
+func (d *ledgerData) Sum() usd.Amount {
+	var sum usd.Amount
 	for _, line := range d.Accounts {
 		sum += line.Balance
 	}
 	return sum
 }
 
-// Unmoved tells whether the journal has nothing but the balance that the account began with.
+// Unmoved reports whether the journal has nothing but the opening balance.
 func (d *ledgerData) Unmoved() bool {
 	return !slices.ContainsFunc(d.Journal, func(e *ledger.Entry) bool { return e.Kind != ledger.OpeningBalance })
 }
 
 func readLedger(v *view) (any, error) {
 	data := new(ledgerData)
-	if report := new(ledger.Report); v.response("audit", report) {
+	report := new(ledger.Report)
+	if v.response("audit", report) {
 		data.Audit = report
 	}
 	var err error
-	if data.Accounts, err = ledger.Summary(v.Tx, v.Account.ID); err != nil {
+	data.Accounts, err = ledger.Summary(v.Tx, v.Account.ID)
+	if err != nil {
 		return nil, err
 	}
 	l := v.list(pick("kind", ledger.EntryKinds()...), search("entry", "Entry"))

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
@@ -15,8 +14,10 @@ import (
 
 func worldActions() []action {
 	const (
-		limits, quirks   = "PUT " + server.Control + "/limits", "PUT " + server.Control + "/quirks"
-		faults, accounts = server.Control + "/faults", server.Control + "/accounts"
+		limits   = "PUT " + server.Control + "/limits"
+		quirks   = "PUT " + server.Control + "/quirks"
+		faults   = server.Control + "/faults"
+		accounts = server.Control + "/accounts"
 	)
 	return []action{
 		{name: "advance", route: "POST " + server.Control + "/clock", texts: "advance", done: "The clock is advanced."},
@@ -26,7 +27,10 @@ func worldActions() []action {
 		{name: "restore-quirks", route: quirks, done: "The default quirks are restored."},
 		{name: "add-fault", route: "POST " + faults, texts: "method path when", numbers: "times delay_ms later_seconds", body: faultResponse, done: "The fault is added."},
 		{name: "preset", route: "POST " + faults, body: func(f form) map[string]any { return presets()[f.text("preset")] }, done: "The fault is added."},
-		{name: "simulate", route: "POST " + server.Control + "/simulate", numbers: "days purchases_per_day declines seed", body: merchantNames, done: "Simulated $purchases purchases on $cards cards; $declined were declined. The clock is advanced."},
+		{
+			name: "simulate", route: "POST " + server.Control + "/simulate", numbers: "days purchases_per_day declines seed", body: merchantNames,
+			done: "Simulated $purchases purchases on $cards cards; $declined were declined. The clock is advanced.",
+		},
 		{name: "remove-fault", route: "DELETE " + faults + "/{id}", texts: "id", done: "The fault is removed."},
 		{name: "remove-faults", route: "DELETE " + faults, done: "All faults are removed."},
 		{name: "create-account", route: "POST " + accounts, texts: "state", numbers: "initial_balance"},
@@ -37,10 +41,10 @@ func worldActions() []action {
 type world struct {
 	behaviors
 
-	Created  *createdAccount // only in response to the press that created it
+	Created  *createdAccount // only in the response to the button
 	States   []string
 	Presets  map[string]map[string]any
-	Accounts []*account.Account // for the first one alone
+	Accounts []*account.Account // only the first account sees them
 }
 
 type createdAccount struct {
@@ -50,11 +54,13 @@ type createdAccount struct {
 
 func readWorld(v *view) (any, error) {
 	w := &world{States: account.States(), Presets: presets()}
-	if created := new(createdAccount); v.response("create-account", created) {
+	created := new(createdAccount)
+	if v.response("create-account", created) {
 		w.Created = created
 	}
 	var err error
-	if w.behaviors, err = readBehaviors(v.Tx); err != nil || !v.Account.First() {
+	w.behaviors, err = readBehaviors(v.Tx)
+	if err != nil || !v.Account.First() {
 		return w, err
 	}
 	l := v.list()
@@ -64,14 +70,15 @@ func readWorld(v *view) (any, error) {
 	return w, err
 }
 
-// faultResponse is what a fault responds with, if anything.
+// faultResponse returns the fields that say how a fault responds.
 func faultResponse(f form) map[string]any {
 	then := f.text("then")
 	if then != "status" {
 		return map[string]any{"then": then}
 	}
 	response := map[string]any{"status": f.number("status")}
-	if body := f.text("body"); json.Valid([]byte(body)) {
+	body := f.text("body")
+	if json.Valid([]byte(body)) {
 		response["body"] = json.RawMessage(body)
 	} else if body != "" {
 		response["body"] = body
@@ -79,47 +86,50 @@ func faultResponse(f form) map[string]any {
 	return map[string]any{"then": response}
 }
 
-// presets are faults that clients meet, by what they are called.
+// presets returns common faults by their names.
 func presets() map[string]map[string]any {
 	return map[string]map[string]any{
-		"committed, answer lost": {"method": "POST", "path": behavior.Any, "when": "after", "then": "drop"},
-		"maintenance":            {"method": "*", "path": behavior.Any, "times": 0, "then": map[string]any{"status": 503}},
+		"committed, response lost": {"method": "POST", "path": behavior.Any, "when": "after", "then": "drop"},
+		"maintenance":              {"method": "*", "path": behavior.Any, "times": 0, "then": map[string]any{"status": 503}},
 		"rate limited": {"method": "*", "path": behavior.Any, "times": 3, "then": map[string]any{
-			"status": 429, "body": map[string]string{"error": wire.CodeRateLimited, "message": "the API key has used up a limit"},
+			"status": 429, "body": map[string]string{"error": wire.CodeRateLimited, "message": "the API key has reached a rate limit"},
 		}},
 	}
 }
 
-// merchantNames are the names between commas.
+// merchantNames splits the names at commas.
 func merchantNames(f form) map[string]any {
 	var names []string
 	for name := range strings.SplitSeq(f.text("merchants"), ",") {
-		if name = strings.TrimSpace(name); name != "" {
+		name = strings.TrimSpace(name)
+		if name != "" {
 			names = append(names, name)
 		}
 	}
-	return map[string]any{"merchants": names} // null counts as absent
+	return map[string]any{"merchants": names} // nil becomes null, which counts as absent
 }
 
 // setting is a limit or a quirk of the file in a form.
 type setting struct {
 	behavior.Setting
 
-	Usual  string
-	Action string // of the form
+	Usual  string // the value by default
+	Action string // the action of the form
 }
 
-// settings returns the changed ones first.
-func settings(action string, now, usual []behavior.Setting) (all []*setting) {
-	for i, s := range now {
-		all = append(all, &setting{s, usual[i].Value(), action})
+// settings returns the settings of a form, the changed ones first.
+func settings(action string, current, usual []behavior.Setting) []*setting {
+	var all []*setting
+	for i, s := range current {
+		all = append(all, &setting{Setting: s, Usual: usual[i].Value(), Action: action})
 	}
 	slices.SortStableFunc(all, func(a, b *setting) int { return changed(b) - changed(a) })
 	return all
 }
 
-// changed is how many settings are not as usual.
-func changed(settings ...*setting) (n int) {
+// changed counts the settings that differ from their defaults.
+func changed(settings ...*setting) int {
+	n := 0
 	for _, s := range settings {
 		if s.Value() != s.Usual {
 			n++
@@ -128,25 +138,36 @@ func changed(settings ...*setting) (n int) {
 	return n
 }
 
-// behaviors are how the service behaves.
+// behaviors are the settings and faults that determine how the service behaves.
 type behaviors struct {
 	Limits []*setting
 	Quirks []*setting
 	Faults []behavior.Fault
 }
 
-func readBehaviors(tx *store.Tx) (b behaviors, err error) {
+func readBehaviors(tx *store.Tx) (behaviors, error) {
 	limits, err := behavior.ReadLimits(tx)
-	quirks, failed := behavior.ReadQuirks(tx)
-	documented, usual := behavior.DocumentedLimits(), behavior.DefaultQuirks()
-	b.Limits = settings("set-limits", limits.Settings(), documented.Settings())
-	b.Quirks = settings("set-quirks", quirkSettings(&quirks), quirkSettings(&usual))
-	var unread error
-	b.Faults, unread = behavior.Faults(tx)
-	return b, errors.Join(err, failed, unread)
+	if err != nil {
+		return behaviors{}, err
+	}
+	quirks, err := behavior.ReadQuirks(tx)
+	if err != nil {
+		return behaviors{}, err
+	}
+	faults, err := behavior.Faults(tx)
+	if err != nil {
+		return behaviors{}, err
+	}
+	usualLimits := behavior.DocumentedLimits()
+	usualQuirks := behavior.DefaultQuirks()
+	return behaviors{
+		Limits: settings("set-limits", limits.Settings(), usualLimits.Settings()),
+		Quirks: settings("set-quirks", quirkSettings(&quirks), quirkSettings(&usualQuirks)),
+		Faults: faults,
+	}, nil
 }
 
-// walletFields are the fields of the form that make up one quirk.
+// walletFields are the two fields of the form that set one quirk.
 func walletFields() [2]string { return [2]string{"wallet_field_1", "wallet_field_2"} }
 
 func quirkSettings(q *behavior.Quirks) []behavior.Setting {
@@ -157,7 +178,7 @@ func quirkSettings(q *behavior.Quirks) []behavior.Setting {
 	return all
 }
 
-// settingFields are the fields of a form of settings.
+// settingFields returns the fields of a form of settings.
 func settingFields(f form) map[string]any {
 	fields := map[string]any{}
 	for name := range f.request.PostForm {

@@ -99,7 +99,7 @@ func TestFaults(t *testing.T) {
 		s.Get("/bins").Refused(http.StatusTooManyRequests, "rate_limited", "")
 	}
 	s.Get("/bins").OK(200)
-	preset("committed, answer lost")
+	preset("committed, response lost")
 	s.Get("/bins").OK(200)
 	lost := s.Unrepeated().Send(t.Context(), http.MethodPost, "/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`)
 	sandboxtest.Equal(t, "an answer came", lost.Err == nil, false)
