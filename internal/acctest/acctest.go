@@ -31,11 +31,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 	"github.com/hashicorp/terraform-plugin-testing/echoprovider"
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
-	"github.com/hashicorp/terraform-plugin-testing/plancheck"
-	"github.com/hashicorp/terraform-plugin-testing/statecheck"
-	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 	"github.com/hashicorp/terraform-plugin-testing/tfversion"
 
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
@@ -84,8 +80,8 @@ func InMemory(t testing.TB, options ...contract.Option) func(*sandboxtest.Option
 	}
 }
 
-// Provider is the provider block for this service, to begin a configuration with.
-func (s *Service) Provider() string {
+// ProviderConfig returns the provider block for this service, to begin a configuration with.
+func (s *Service) ProviderConfig() string {
 	return fmt.Sprintf("provider \"vcard\" {\n  base_url = %q\n  api_key  = %q\n}\n", s.URL, s.Key)
 }
 
@@ -231,42 +227,41 @@ var cli = sync.OnceValue(func() commandLine {
 	return c
 })
 
-// Life is a test of a noun, step by step, in this process.
-func Life(t testing.TB, steps ...resource.TestStep) resource.TestCase {
+// FactoriesWithEcho adds the provider "echo" to Factories. Its resource shows what an ephemeral resource returned.
+func FactoriesWithEcho(t testing.TB) map[string]func() (tfprotov6.ProviderServer, error) {
 	t.Helper()
-	return resource.TestCase{ProtoV6ProviderFactories: Factories(t), Steps: steps}
+	factories := Factories(t)
+	factories["echo"] = echoprovider.NewProviderServer()
+	return factories
 }
 
-// Fails is a step that is refused in these words, one after the other.
-func Fails(config string, words ...string) resource.TestStep {
-	return resource.TestStep{Config: config, ExpectError: Saying(words...)}
+// SkipBelow skips a TestCase on a CLI older than one of Terraform and one of OpenTofu, whose versions
+// have numbers of their own; "" if it does not have the feature in any version.
+func SkipBelow(terraform, tofu string) []tfversion.TerraformVersionCheck {
+	return []tfversion.TerraformVersionCheck{skipBelow{terraform, tofu}}
 }
 
-// Before checks what a plan shows.
-func Before(checks ...plancheck.PlanCheck) resource.ConfigPlanChecks {
-	return resource.ConfigPlanChecks{PreApply: checks}
+type skipBelow struct{ terraform, tofu string }
+
+func (s skipBelow) CheckTerraformVersion(_ context.Context, _ tfversion.CheckTerraformVersionRequest, resp *tfversion.CheckTerraformVersionResponse) {
+	if !Has(s.terraform, s.tofu) {
+		resp.Skip = cli().name + " does not have this; the protocol tests cover it"
+	}
 }
 
-// Is checks an attribute of the state.
-func Is(address, field string, value knownvalue.Check) statecheck.StateCheck {
-	return statecheck.ExpectKnownValue(address, tfjsonpath.New(field), value)
+// Error matches an error of the CLI with this title and then these values, wherever the CLI broke the lines. The
+// character … in a title stands for any text.
+func Error(title string, values ...string) *regexp.Regexp { return titled("Error: "+title, values) }
+
+func titled(title string, values []string) *regexp.Regexp {
+	var parts []string
+	for _, text := range append(strings.Split(title, "…"), values...) {
+		parts = append(parts, strings.Join(strings.Fields(regexp.QuoteMeta(text)), `\s+`))
+	}
+	return regexp.MustCompile(strings.Join(parts, `[\s\S]*`))
 }
 
-// Form checks that a whole text has this form.
-func Form(pattern string) knownvalue.Check {
-	return knownvalue.StringRegexp(regexp.MustCompile("^" + pattern + "$"))
-}
-
-// LifeSince is Life for a CLI of this version of Terraform or later. Ephemeral values go into the provider "echo".
-func LifeSince(t testing.TB, least *version.Version, steps ...resource.TestStep) resource.TestCase {
-	t.Helper()
-	life := Life(t, steps...)
-	life.ProtoV6ProviderFactories["echo"] = echoprovider.NewProviderServer()
-	life.TerraformVersionChecks = []tfversion.TerraformVersionCheck{tfversion.SkipBelow(least)}
-	return life
-}
-
-// Exactly checks a number to its last decimal.
+// Exactly expects a number, to its last decimal.
 func Exactly(decimal string) knownvalue.Check {
 	const precision = 512 // as Terraform's own
 	number, _, err := big.ParseFloat(decimal, 10, precision, big.ToNearestEven)
@@ -274,16 +269,6 @@ func Exactly(decimal string) knownvalue.Check {
 		panic(err)
 	}
 	return knownvalue.NumberExact(number)
-}
-
-// Saying matches errors in which these words come one after the other, wherever the
-// CLI broke the lines.
-func Saying(words ...string) *regexp.Regexp {
-	parts := make([]string, len(words))
-	for i, word := range words {
-		parts[i] = strings.Join(strings.Fields(regexp.QuoteMeta(word)), `\s+`)
-	}
-	return regexp.MustCompile(strings.Join(parts, `[\s\S]*`))
 }
 
 // Required begins a configuration: it names where the provider comes from.

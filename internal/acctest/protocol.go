@@ -213,6 +213,29 @@ func (d Diagnostics) Errors() string { return d.text(tfprotov6.DiagnosticSeverit
 // Warnings is the text of all warnings, "" when there is none.
 func (d Diagnostics) Warnings() string { return d.text(tfprotov6.DiagnosticSeverityWarning) }
 
+// ExpectError fails the test unless there is an error with this title and then these values; "" if there must be none.
+func (d Diagnostics) ExpectError(t testing.TB, title string, values ...string) {
+	t.Helper()
+	expect(t, "errors", d.Errors(), title, values)
+}
+
+// ExpectWarning fails the test unless there is a warning with this title and then these values; "" if there must be none.
+func (d Diagnostics) ExpectWarning(t testing.TB, title string, values ...string) {
+	t.Helper()
+	expect(t, "warnings", d.Warnings(), title, values)
+}
+
+func expect(t testing.TB, kind, text, title string, values []string) {
+	t.Helper()
+	if title == "" {
+		if text != "" {
+			t.Errorf("want no %s, got %q", kind, text)
+		}
+	} else if !titled(title, values).MatchString(text) {
+		t.Errorf("want %q and %q in the %s, got %q", title, values, kind, text)
+	}
+}
+
 // Must fails the test when there is an error.
 func (d Diagnostics) Must(t testing.TB) {
 	t.Helper()

@@ -127,7 +127,13 @@ func TestSecretStores(t *testing.T) {
 	written := new(sync.Map)
 	step := func(label string) resource.TestStep {
 		return resource.TestStep{
-			Config: s.Provider() + fmt.Sprintf("resource \"vcard_card\" \"search\" {\n bin_id = \"bin_ads_visa_us\"\n amount = 50\n label = %q\n}\n", label) + config,
+			Config: s.ProviderConfig() + fmt.Sprintf(`
+				resource "vcard_card" "search" {
+					bin_id = "bin_ads_visa_us"
+					amount = 50
+					label  = %q
+				}
+				`, label) + config,
 			Check: func(state *terraform.State) error {
 				number := s.Get("/cards/" + state.RootModule().Resources["vcard_card.search"].Primary.ID + "/details").Must().Text("pan")
 				for _, name := range []string{"vault_kv_secret_v2", "aws_secretsmanager_secret_version", "google_secret_manager_secret_version"} {
@@ -142,9 +148,12 @@ func TestSecretStores(t *testing.T) {
 			},
 		}
 	}
-	life := acctest.Life(t, step("search"), step("replaced"))
+	factories := acctest.Factories(t)
 	for _, name := range []string{"vault", "aws", "google"} {
-		life.ProtoV6ProviderFactories[name] = providerserver.NewProtocol6WithError(store{name, written})
+		factories[name] = providerserver.NewProtocol6WithError(store{name, written})
 	}
-	resource.Test(t, life)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: factories,
+		Steps:                    []resource.TestStep{step("search"), step("replaced")},
+	})
 }

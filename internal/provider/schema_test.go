@@ -1,16 +1,11 @@
 package provider_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -146,88 +141,31 @@ func TestGuideHasEveryTitle(t *testing.T) {
 			}
 		}
 	}
-	code := &code{titles: map[string]token.Position{}, files: token.NewFileSet()}
+	source := acctest.NewSource()
 	err := fs.WalkDir(os.DirFS(".."), ".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (entry.Name() == "sandbox" || entry.Name() == "tools"):
+		case entry.IsDir() && slices.Contains([]string{"sandbox", "statement", "tools"}, entry.Name()): // which have no diagnostics
 			return fs.SkipDir
 		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
 			return nil
 		}
-		file, err := parser.ParseFile(code.files, filepath.Join("..", path), nil, parser.SkipObjectResolution)
-		if err == nil {
-			ast.Inspect(file, code.read)
-		}
-		return err
+		return source.Parse(filepath.Join("..", path))
 	})
-	if err != nil || len(code.titles) == 0 {
-		t.Fatalf("%d titles: %v", len(code.titles), err)
+	if err != nil || len(source.Titles) == 0 {
+		t.Fatalf("%d titles: %v", len(source.Titles), err)
 	}
-	for title, where := range code.titles {
+	for title, where := range source.Titles {
 		if !quoted[title] {
 			t.Errorf("%s: the guide lacks %q", where, title)
 		}
 	}
 	for title := range quoted {
 		for part := range strings.SplitSeq(title, "…") {
-			if !strings.Contains(code.literals.String(), strings.ToLower(strings.TrimSpace(part))) {
+			if !strings.Contains(source.Literals.String(), strings.ToLower(strings.TrimSpace(part))) {
 				t.Errorf("no diagnostic is titled %q: the code lacks %q", title, part)
 			}
 		}
 	}
-}
-
-// code is what the provider's source says to people.
-type code struct {
-	titles   map[string]token.Position // with … for what a title is completed with
-	literals strings.Builder           // in lower case, since a title may begin with a part of them
-	files    *token.FileSet
-}
-
-// titleAt is which argument of a call is the title of a diagnostic.
-var titleAt = map[string]int{
-	"AddError": 0, "AddWarning": 0, "AddAttributeError": 1, "AddAttributeWarning": 1,
-	"NewErrorDiagnostic": 0, "NewWarningDiagnostic": 0, "NewAttributeErrorDiagnostic": 1, "NewAttributeWarningDiagnostic": 1,
-	"refuse": 0, "warn": 1, "Rule": 0, // which add one of the above
-}
-
-func (c *code) read(node ast.Node) bool {
-	switch n := node.(type) {
-	case *ast.BasicLit:
-		c.literals.WriteString(strings.ToLower(text(n)) + "\n")
-	case *ast.CallExpr:
-		name := ""
-		switch called := n.Fun.(type) {
-		case *ast.Ident:
-			name = called.Name
-		case *ast.SelectorExpr:
-			name = called.Sel.Name
-		}
-		if at, isTitled := titleAt[name]; isTitled && len(n.Args) > at {
-			title := regexp.MustCompile(`…[… ]*…`).ReplaceAllString(text(n.Args[at]), "…")
-			if regexp.MustCompile(`[a-z]`).MatchString(title) { // else it is made elsewhere
-				c.titles[title] = c.files.Position(n.Pos())
-			}
-		}
-	}
-	return true
-}
-
-// text is what is known of an expression before the program runs.
-func text(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		if text, err := strconv.Unquote(e.Value); err == nil {
-			return text
-		}
-	case *ast.BinaryExpr:
-		return text(e.X) + text(e.Y)
-	case *ast.CallExpr:
-		if called, ok := e.Fun.(*ast.SelectorExpr); ok && called.Sel.Name == "Sprintf" {
-			return regexp.MustCompile(`%\w`).ReplaceAllString(text(e.Args[0]), "…")
-		}
-	}
-	return "…"
 }

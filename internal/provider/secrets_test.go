@@ -29,8 +29,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-func TestMain(m *testing.M) { sandboxtest.Run(m) }
-
 const secretsConfig = acctest.Required + `
 provider "vcard" {}
 variable "custom" {

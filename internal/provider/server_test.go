@@ -22,185 +22,11 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/plancheck"
-	"github.com/hashicorp/terraform-plugin-testing/statecheck"
-	"github.com/hashicorp/terraform-plugin-testing/terraform"
-	"github.com/hashicorp/terraform-plugin-testing/tfversion"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
-
-const card = `
-resource "vcard_card" "test" {
-  bin_id = "bin_ads_visa_us"
-  amount = 50
-}
-`
-
-func TestUnknownConfigurationDefers(t *testing.T) {
-	t.Parallel()
-	acctest.Needs(t, "1.4.0", "1.6.0") // terraform_data
-	s := acctest.Start(t)
-	unknown := fmt.Sprintf("resource \"terraform_data\" \"url\" {\n  input = %q\n}\nprovider \"vcard\" {\n  base_url = terraform_data.url.output\n  api_key = %q\n}\n", s.URL, s.Key)
-	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: acctest.Factories(t), Steps: []resource.TestStep{{Config: unknown + card}}})
-	if got := s.Wallet(); got != acctest.InitialBalance-100 {
-		t.Errorf("the wallet holds %s USD, want all but the fee", got)
-	}
-}
-
-// stillClock stands still unless somebody waits: what it shows is the sum of the waits.
-type stillClock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *stillClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *stillClock) Wait(ctx context.Context, d time.Duration) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-	return ctx.Err()
-}
-
-// waited is how long the provider waits in a test case.
-func waited(t *testing.T, steps ...resource.TestStep) time.Duration {
-	t.Helper()
-	began := time.Now()
-	clock := &stillClock{now: began}
-	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: acctest.Factories(t, provider.WithClock(clock)), Steps: steps})
-	return clock.Now().Sub(began)
-}
-
-func TestRateLimits(t *testing.T) {
-	t.Parallel()
-	acctest.Needs(t, "1.10.0", "1.11.0") // ephemeral resources
-	const (
-		cards   = "resource \"vcard_card\" \"test\" {\n count = 2\n bin_id = \"bin_ads_visa_us\"\n amount = 50\n}\n"
-		details = "ephemeral \"vcard_card_details\" \"test\" {\n count = 2\n card_id = vcard_card.test[count.index].id\n}\n"
-	)
-	for limit, window := range map[string]time.Duration{
-		"requests_per_minute": time.Minute, "requests_per_hour": time.Hour, "creates_per_minute": time.Minute, "details_per_minute": time.Minute,
-	} {
-		t.Run(limit, func(t *testing.T) {
-			t.Parallel()
-			s := acctest.Start(t)
-			config := func(most int) resource.TestStep {
-				block := fmt.Sprintf("provider \"vcard\" {\n base_url = %q\n api_key = %q\n rate_limits = { %s = %d }\n}\n", s.URL, s.Key, limit, most)
-				return resource.TestStep{Config: block + cards + details}
-			}
-			if took := waited(t, config(1)); took < window {
-				t.Errorf("two calls waited %s, want %s", took, window)
-			}
-			if took := waited(t, config(1000)); took > time.Second {
-				t.Errorf("far from the limit they waited %s", took)
-			}
-		})
-	}
-}
-
-// embedded is a configuration of the sandbox in a file, and a second process that
-// shares it, by which it can be told to break connections.
-func embedded(t *testing.T, lines string) (config string, s *sandboxtest.Server) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "sandbox.db")
-	s = sandboxtest.Start(t, func(o *sandboxtest.Options) { o.Path = file })
-	return fmt.Sprintf("provider \"vcard\" {\n sandbox = { path = %q }\n %s\n}\n", file, lines), s
-}
-
-func TestEmbeddedFaults(t *testing.T) {
-	t.Parallel()
-	config, s := embedded(t, "max_retries = 4")
-	var steps []resource.TestStep
-	cards := ""
-	for _, fault := range []struct {
-		when, then string
-		fails      *regexp.Regexp
-	}{
-		{when: "before", then: "drop"},
-		{when: "after", then: "drop"},
-		// A 2xx for a card that is never issued: nothing is sent again after it in this run.
-		{when: "before", then: "truncate", fails: regexp.MustCompile(`The service accepted the\s+request, so the card may still appear`)},
-		{when: "after", then: "truncate"},
-	} {
-		cards += strings.Replace(card, `"test"`, fmt.Sprintf(`"%s_%s"`, fault.then, fault.when), 1)
-		step := resource.TestStep{
-			PreConfig: func() {
-				s.Fault(map[string]any{"method": http.MethodPost, "path": "/cards", "when": fault.when, "then": fault.then})
-			},
-			Config: config + cards, ExpectError: fault.fails,
-		}
-		steps = append(steps, step)
-	}
-	resource.Test(t, acctest.Life(t, append(steps, resource.TestStep{
-		Config: config + cards, ConfigPlanChecks: acctest.Before(plancheck.ExpectEmptyPlan()),
-		Check: func(*terraform.State) error {
-			if live := s.LiveCards(); len(live) != len(steps) {
-				return fmt.Errorf("the live cards are %v", live)
-			}
-			return nil
-		},
-	})...))
-}
-
-func TestEmbeddedServiceThatDoesNotAnswer(t *testing.T) {
-	t.Parallel()
-	config, s := embedded(t, "request_timeout = \"1s\"\n max_retries = 0")
-	s.Fault(map[string]any{"method": http.MethodGet, "path": "/wallet/balance", "times": 0, "delay_ms": 60000, "then": "pass"})
-	resource.Test(t, acctest.Life(t, acctest.Fails(config+"data \"vcard_wallet_balance\" \"now\" {}\n", "request_timeout")))
-}
-
-// The embedded sandbox is known to honour keys, unless the configuration says that
-// nobody knows: then a response that was lost is looked for.
-func TestEmbeddedKeys(t *testing.T) {
-	t.Parallel()
-	for lines, looks := range map[string]bool{"": false, `idempotency_keys = "honoured"`: false, `idempotency_keys = "unknown"`: true} {
-		config, s := embedded(t, lines)
-		s.Fault(map[string]any{"method": http.MethodPost, "path": "/cards", "when": "after", "then": "drop"})
-		if took := waited(t, resource.TestStep{Config: config + card}); (took >= 30*time.Second) != looks {
-			t.Errorf("%s: it waited %s", lines, took)
-		}
-	}
-}
-
-func TestScripts(t *testing.T) {
-	t.Parallel()
-	acctest.Scripts(t, "testdata/script")
-}
-
-func TestIssuanceCost(t *testing.T) {
-	t.Parallel()
-	config := ""
-	var checks []statecheck.StateCheck
-	for i, c := range []struct{ loads, cost string }{
-		{"[]", "0"},
-		{"[50]", "51"},
-		{"[50, 120.50, 7.525e1]", "248.75"},
-		{"[50.10, 50.20, 50.30]", "153.60"},
-		{"[74.10000000000000142108547152020037174224853515625]", "75.10"}, // the noise of computed numbers
-		{"[999999999949.99]", "999999999950.99"},
-	} {
-		config += fmt.Sprintf("output \"test%d\" {\n value = provider::vcard::issuance_cost(%s)\n}\n", i, c.loads)
-		checks = append(checks, statecheck.ExpectKnownOutputValue(fmt.Sprintf("test%d", i), acctest.Exactly(c.cost)))
-	}
-	resource.Test(t, acctest.LifeSince(t, tfversion.Version1_8_0,
-		resource.TestStep{Config: config, ConfigStateChecks: checks},
-		resource.TestStep{
-			Config: `
-				resource "terraform_data" "load" { input = 60 }
-				output "later" { value = provider::vcard::issuance_cost([50, terraform_data.load.output]) }`,
-			ConfigPlanChecks:  acctest.Before(plancheck.ExpectUnknownOutputValue("later")),
-			ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownOutputValue("later", acctest.Exactly("112"))},
-		},
-	))
-}
 
 // methods are the calls of the protocol that the framework serves, less what is made once
 // in a run; this provider has no state stores, renews nothing and moves no state.
@@ -373,7 +199,14 @@ func TestSDKLogsOnlyWhenAsked(t *testing.T) {
 	t.Parallel()
 	for asked, logs := range map[string]bool{"TF_LOG_PROVIDER=TRACE": true, "TF_LOG_PROVIDER=": false} {
 		w := acctest.NewWorkspace(t)
-		w.Write("main.tf", acctest.Required+"provider \"vcard\" {\n  sandbox = { path = \"sandbox.db\" }\n}\n"+card)
+		w.Write("main.tf", acctest.Required+`
+			provider "vcard" {
+				sandbox = { path = "sandbox.db" }
+			}
+			resource "vcard_card" "test" {
+				bin_id = "bin_ads_visa_us"
+				amount = 50
+			}`)
 		stderr := filepath.Join(w.Dir, "stderr.log")
 		w = w.Wrapped(fmt.Sprintf(`exec "$PROVIDER" "$@" 2>>'%s'`, stderr))
 		w.Env = append(w.Env, asked)

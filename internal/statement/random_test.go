@@ -101,7 +101,7 @@ func newWorld(t *testing.T, r *rand.Rand, foreign bool, did map[string]int) *wor
 	w.s.Unlimited()
 	deposit := w.s.Post("/_sandbox/deposits", map[string]any{"currency": "usdt", "amount": 1_000_000}).Must()
 	w.s.Post("/_sandbox/deposits/"+deposit.Text("id")+"/confirm", nil).Must()
-	w.Write("provider.tf", acctest.Required+w.s.Provider())
+	w.Write("provider.tf", acctest.Required+w.s.ProviderConfig())
 	return w
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
-	"github.com/hashicorp/terraform-plugin-testing/tfversion"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
@@ -17,38 +16,37 @@ import (
 
 func TestMain(m *testing.M) { sandboxtest.Run(m) }
 
-// challenge is one that is pending, as the ephemeral resource shows it.
-func challenge(s *acctest.Service, card, merchant string) (id string, shown map[string]knownvalue.Check) {
-	body := map[string]any{"card_id": card, "merchant": merchant, "amount": 12.34}
-	made := s.Post("/_sandbox/3ds-challenges", body).Must()
-	shown = map[string]knownvalue.Check{"amount": acctest.Exactly("12.34")}
-	for _, field := range []string{"id", "card_id", "merchant", "otp", "status", "expires_at"} {
-		shown[field] = knownvalue.StringExact(made.Text(field))
-	}
-	return made.Text("id"), shown
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	acctest.Scripts(t, "testdata/script")
 }
 
-// Only pending challenges have a code; a service may list settled ones too.
-func TestChallenges(t *testing.T) {
+// Only pending challenges have a code. A service may also list others than were asked for.
+func TestAcc3DSChallengesEphemeralResource(t *testing.T) {
 	t.Parallel()
 	for _, filter := range []string{"honoured", "ignored"} {
-		t.Run(filter, func(t *testing.T) {
+		t.Run("status filter "+filter, func(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t, contract.RequestsOnly())
 			s.AddQuirks(map[string]any{"challenge_status": filter})
 			card, another := s.Issue("50"), s.Issue("50")
-			_, first := challenge(s, card, "Search Ads")
-			_, second := challenge(s, another, "Social Ads")
-			id, approved := challenge(s, card, "Display Ads")
-			s.Post("/_sandbox/3ds-challenges/"+id+"/complete", `{"outcome": "approved"}`).Must()
-			approved["status"] = knownvalue.StringExact("approved")
-			if filter == "ignored" {
-				approved["otp"] = knownvalue.Null()
+			searchAds := openChallenge(s, card, "Search Ads")
+			socialAds := openChallenge(s, another, "Social Ads")
+			displayAds := openChallenge(s, card, "Display Ads")
+			s.Post("/_sandbox/3ds-challenges/"+displayAds.Text("id")+"/complete", `{"outcome": "approved"}`).Must()
+			var approvedOTP knownvalue.Check = knownvalue.StringExact(displayAds.Text("otp"))
+			if filter == "ignored" { // then the service shows no code of a settled challenge
+				approvedOTP = knownvalue.Null()
 			}
-			config := s.Provider() + fmt.Sprintf(`
+			approved := shown(displayAds, "approved", approvedOTP)
+			config := s.ProviderConfig() + fmt.Sprintf(`
 				ephemeral "vcard_3ds_challenges" "pending" {}
-				ephemeral "vcard_3ds_challenges" "of_a_card" { card_id = %q }
-				ephemeral "vcard_3ds_challenges" "approved" { status = "approved" }
+				ephemeral "vcard_3ds_challenges" "of_a_card" {
+					card_id = %[1]q
+				}
+				ephemeral "vcard_3ds_challenges" "approved" {
+					status = "approved"
+				}
 				ephemeral "vcard_3ds_challenges" "of_a_card_and_approved" {
 					card_id = %[1]q
 					status  = "approved"
@@ -61,33 +59,83 @@ func TestChallenges(t *testing.T) {
 						both      = ephemeral.vcard_3ds_challenges.of_a_card_and_approved
 					}
 				}`, another)
-			shows := func(echo, name string, challenges ...map[string]knownvalue.Check) statecheck.StateCheck {
-				list := []knownvalue.Check{}
-				for _, one := range challenges {
-					list = append(list, knownvalue.ObjectExact(one))
-				}
-				return statecheck.ExpectKnownValue("echo."+echo, tfjsonpath.New("data").AtMapKey(name).AtMapKey("challenges"), knownvalue.ListExact(list))
-			}
-			resource.Test(t, acctest.LifeSince(t, tfversion.Version1_10_0,
-				resource.TestStep{
-					Config: config + "\nresource \"echo\" \"now\" {}",
-					ConfigStateChecks: []statecheck.StateCheck{
-						shows("now", "pending", second, first), shows("now", "of_a_card", second),
-						shows("now", "approved", approved), shows("now", "both"),
-						statecheck.ExpectKnownValue("echo.now", tfjsonpath.New("data").AtMapKey("pending").AtMapKey("status"), knownvalue.StringExact("pending")),
+			resource.Test(t, resource.TestCase{
+				ProtoV6ProviderFactories: acctest.FactoriesWithEcho(t),
+				TerraformVersionChecks:   acctest.SkipBelow("1.10.0", "1.11.0"), // ephemeral resources
+				Steps: []resource.TestStep{
+					{
+						Config: config + `
+							resource "echo" "now" {}`,
+						ConfigStateChecks: []statecheck.StateCheck{
+							statecheck.ExpectKnownValue("echo.now", tfjsonpath.New("data").AtMapKey("pending").AtMapKey("status"), knownvalue.StringExact("pending")),
+							statecheck.ExpectKnownValue("echo.now", tfjsonpath.New("data").AtMapKey("pending").AtMapKey("challenges"), knownvalue.ListExact([]knownvalue.Check{
+								shown(socialAds, "pending", knownvalue.StringExact(socialAds.Text("otp"))),
+								shown(searchAds, "pending", knownvalue.StringExact(searchAds.Text("otp"))),
+							})),
+							statecheck.ExpectKnownValue("echo.now", tfjsonpath.New("data").AtMapKey("of_a_card").AtMapKey("challenges"), knownvalue.ListExact([]knownvalue.Check{
+								shown(socialAds, "pending", knownvalue.StringExact(socialAds.Text("otp"))),
+							})),
+							statecheck.ExpectKnownValue("echo.now", tfjsonpath.New("data").AtMapKey("approved").AtMapKey("challenges"), knownvalue.ListExact([]knownvalue.Check{approved})),
+							statecheck.ExpectKnownValue("echo.now", tfjsonpath.New("data").AtMapKey("both").AtMapKey("challenges"), knownvalue.ListSizeExact(0)),
+						},
+					},
+					{ // a challenge is pending for five minutes
+						PreConfig: func() { s.Advance("6m") },
+						Config: config + `
+							resource "echo" "later" {}`,
+						ConfigStateChecks: []statecheck.StateCheck{
+							statecheck.ExpectKnownValue("echo.later", tfjsonpath.New("data").AtMapKey("pending").AtMapKey("challenges"), knownvalue.ListSizeExact(0)),
+							statecheck.ExpectKnownValue("echo.later", tfjsonpath.New("data").AtMapKey("approved").AtMapKey("challenges"), knownvalue.ListExact([]knownvalue.Check{approved})),
+						},
 					},
 				},
-				resource.TestStep{
-					PreConfig:         func() { s.Advance("6m") },
-					Config:            config + "\nresource \"echo\" \"later\" {}",
-					ConfigStateChecks: []statecheck.StateCheck{shows("later", "pending"), shows("later", "approved", approved)},
-				},
-			))
+			})
 		})
 	}
 }
 
-func TestScripts(t *testing.T) {
+func TestAcc3DSChallengesEphemeralResource_mistakes(t *testing.T) {
 	t.Parallel()
-	acctest.Scripts(t, "testdata/script")
+	s := acctest.Start(t)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		TerraformVersionChecks:   acctest.SkipBelow("1.10.0", "1.11.0"), // ephemeral resources
+		Steps: []resource.TestStep{
+			{
+				Config: s.ProviderConfig() + `
+					ephemeral "vcard_3ds_challenges" "test" { card_id = "3ds_1" }`,
+				ExpectError: acctest.Error("Not a card id", "3ds_1"),
+			},
+			{
+				Config: s.ProviderConfig() + `
+					ephemeral "vcard_3ds_challenges" "test" { status = "" }`,
+				ExpectError: acctest.Error("Empty text", "status"),
+			},
+			{
+				Config: `
+					resource "terraform_data" "later" { input = "sandbox.db" }
+					provider "vcard" { sandbox = { path = terraform_data.later.output } }
+					ephemeral "vcard_3ds_challenges" "test" {}`,
+				ExpectError: acctest.Error("The provider's configuration is not known yet", "read the 3D Secure challenges"),
+			},
+		},
+	})
+}
+
+// openChallenge lets a merchant ask for the confirmation of a payment.
+func openChallenge(s *acctest.Service, card, merchant string) sandboxtest.Response {
+	return s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": merchant, "amount": 12.34}).Must()
+}
+
+// shown expects what the ephemeral resource shows of a challenge.
+func shown(challenge sandboxtest.Response, status string, otp knownvalue.Check) knownvalue.Check {
+	return knownvalue.ObjectExact(map[string]knownvalue.Check{
+		"id":         knownvalue.StringExact(challenge.Text("id")),
+		"card_id":    knownvalue.StringExact(challenge.Text("card_id")),
+		"merchant":   knownvalue.StringExact(challenge.Text("merchant")),
+		"amount":     acctest.Exactly("12.34"),
+		"otp":        otp,
+		"status":     knownvalue.StringExact(status),
+		"expires_at": knownvalue.StringExact(challenge.Text("expires_at")),
+	})
 }

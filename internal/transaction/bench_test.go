@@ -21,7 +21,7 @@ func BenchmarkHistory(b *testing.B) {
 			peak = max(peak, heap())
 		})
 		before := heap()
-		_, diags := provider.ReadDataSource(typeName, acctest.Object{})
+		_, diags := provider.ReadDataSource("vcard_transactions", acctest.Object{})
 		diags.Must(b)
 		took := (max(peak, before) - before) / 1_000_000
 		b.ReportMetric(float64(took), "MB")

@@ -2,6 +2,7 @@ package transaction_test
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
@@ -20,9 +22,24 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-const typeName = "vcard_transactions"
+func TestMain(m *testing.M) { sandboxtest.Run(m) }
 
-// event is one as the service shows it.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	acctest.Scripts(t, "testdata/script")
+}
+
+func TestTitles(t *testing.T) {
+	t.Parallel()
+	acctest.CheckTitles(t, []string{
+		titlePeriod,
+		"Transactions that are in no sum: …",
+	})
+}
+
+const titlePeriod = "The period ends before it begins"
+
+// event is a transaction as the service shows it.
 type event struct {
 	ID        string
 	CardID    string `json:"card_id"`
@@ -34,39 +51,68 @@ type event struct {
 	CreatedAt string `json:"created_at"`
 }
 
-func TestMain(m *testing.M) { sandboxtest.Run(m) }
+// listed expects these transactions, in this order.
+func listed(events ...event) knownvalue.Check {
+	list := []knownvalue.Check{}
+	for _, e := range events {
+		list = append(list, knownvalue.ObjectExact(map[string]knownvalue.Check{
+			"id":       knownvalue.StringExact(e.ID),
+			"card_id":  knownvalue.StringExact(e.CardID),
+			"type":     knownvalue.StringExact(e.Type),
+			"amount":   acctest.Exactly(e.Amount.String()),
+			"fee":      acctest.Exactly(e.Fee.String()),
+			"currency": knownvalue.StringExact(e.Currency),
+			"merchant": knownvalue.ObjectExact(map[string]knownvalue.Check{
+				"name": knownvalue.StringExact(e.Merchant.Name),
+				"mcc":  knownvalue.StringExact(e.Merchant.MCC),
+			}),
+			"created_at": knownvalue.StringExact(e.CreatedAt),
+		}))
+	}
+	return knownvalue.ListExact(list)
+}
 
-func (e event) shown() knownvalue.Check {
+// sums are those of one currency. An amount that is left out is 0.
+type sums struct {
+	authorized, settled, refunded, declined, fees, netSpend     string
+	authorizations, settlements, refunds, declines, chargebacks int64
+}
+
+func (s sums) check() knownvalue.Check {
+	amount := func(text string) knownvalue.Check { return acctest.Exactly(cmp.Or(text, "0")) }
+	counts := map[string]knownvalue.Check{
+		"authorization": knownvalue.Int64Exact(s.authorizations),
+		"settlement":    knownvalue.Int64Exact(s.settlements),
+		"refund":        knownvalue.Int64Exact(s.refunds),
+		"decline":       knownvalue.Int64Exact(s.declines),
+	}
+	if s.chargebacks > 0 { // a type that is not documented
+		counts["chargeback"] = knownvalue.Int64Exact(s.chargebacks)
+	}
 	return knownvalue.ObjectExact(map[string]knownvalue.Check{
-		"id": knownvalue.StringExact(e.ID), "card_id": knownvalue.StringExact(e.CardID), "type": knownvalue.StringExact(e.Type),
-		"amount": acctest.Exactly(e.Amount.String()), "fee": acctest.Exactly(e.Fee.String()), "currency": knownvalue.StringExact(e.Currency),
-		"merchant": knownvalue.ObjectExact(map[string]knownvalue.Check{
-			"name": knownvalue.StringExact(e.Merchant.Name), "mcc": knownvalue.StringExact(e.Merchant.MCC),
-		}),
-		"created_at": knownvalue.StringExact(e.CreatedAt),
+		"counts":     knownvalue.MapExact(counts),
+		"authorized": amount(s.authorized),
+		"settled":    amount(s.settled),
+		"refunded":   amount(s.refunded),
+		"declined":   amount(s.declined),
+		"fees":       amount(s.fees),
+		"net_spend":  amount(s.netSpend),
 	})
 }
 
-// sums are those of one currency: authorized, settled, refunded, declined, fees and net
-// spend, then the counts of authorizations, settlements, refunds and declines.
-func sums(text string, more ...string) knownvalue.Check {
-	all := strings.Fields(text)
-	counts := map[string]knownvalue.Check{}
-	for i, kind := range []string{"authorization", "settlement", "refund", "decline"} {
-		counts[kind] = acctest.Exactly(all[6+i])
+// byCard expects sums in USD for each of these cards, and no others.
+func byCard(cards map[string]sums) knownvalue.Check {
+	all := map[string]knownvalue.Check{}
+	for card, s := range cards {
+		all[card] = knownvalue.ObjectExact(map[string]knownvalue.Check{
+			"summary": knownvalue.MapExact(map[string]knownvalue.Check{"USD": s.check()}),
+		})
 	}
-	for _, kind := range more {
-		counts[kind] = acctest.Exactly("1")
-	}
-	of := map[string]knownvalue.Check{"counts": knownvalue.MapExact(counts)}
-	for i, field := range []string{"authorized", "settled", "refunded", "declined", "fees", "net_spend"} {
-		of[field] = acctest.Exactly(all[i])
-	}
-	return knownvalue.ObjectExact(of)
+	return knownvalue.MapExact(all)
 }
 
-// spent is a service with two cards that were used: one settled and partly
-// refunded, the other authorized and declined. The transactions are the newest first.
+// spent is a service with three cards. The first has a purchase that was settled and partly refunded, the second an
+// authorization and a decline. The transactions are the newest first.
 func spent(t *testing.T) (s *acctest.Service, cards []string, newest []event) {
 	t.Helper()
 	s = acctest.Start(t, contract.RequestsOnly()) // on 15 March, at noon
@@ -83,137 +129,285 @@ func spent(t *testing.T) (s *acctest.Service, cards []string, newest []event) {
 }
 
 // The list and the sums are the same in whatever way the service writes amounts.
-func TestTransactions(t *testing.T) {
+func TestAccTransactionsDataSource(t *testing.T) {
 	t.Parallel()
 	s, cards, newest := spent(t)
-	const (
-		firstCard  = "40.1 35.05 10.01 0 0 25.04  1 1 1 0"
-		secondCard = "20 0 0 30.01 0 0  1 0 0 1"
-	)
-	listed := []knownvalue.Check{}
-	for _, one := range newest {
-		listed = append(listed, one.shown())
+	first := sums{authorized: "40.1", settled: "35.05", refunded: "10.01", netSpend: "25.04", authorizations: 1, settlements: 1, refunds: 1}
+	second := sums{authorized: "20", declined: "30.01", authorizations: 1, declines: 1}
+	total := sums{
+		authorized: "60.1", settled: "35.05", refunded: "10.01", declined: "30.01", netSpend: "25.04",
+		authorizations: 2, settlements: 1, refunds: 1, declines: 1,
 	}
-	config := s.Provider()
-	var checks []statecheck.StateCheck
-	for i, c := range []struct {
-		filters string
-		list    []knownvalue.Check
-		byCard  map[string]string
-	}{
-		{``, listed, map[string]string{cards[0]: firstCard, cards[1]: secondCard}},
-		{`max_results = 4`, listed[:4], map[string]string{cards[0]: firstCard, cards[1]: secondCard}},
-		{`max_results = 5`, listed, map[string]string{cards[0]: firstCard, cards[1]: secondCard}},
-		{fmt.Sprintf(`card_id = %q`, cards[1]), listed[:2], map[string]string{cards[1]: secondCard}},
-		{fmt.Sprintf(`card_id = %q`, cards[2]), listed[:0], map[string]string{}},
-		{`card_id = "card_none"`, listed[:0], map[string]string{}},
-		{`type = "decline"`, listed[:1], map[string]string{cards[1]: "0 0 0 30.01 0 0  0 0 0 1"}},
-		{`type = "refund"`, listed[2:3], map[string]string{cards[0]: "0 0 10.01 0 0 -10.01  0 0 1 0"}},
-		{fmt.Sprintf("type = \"settlement\"\n card_id = %q", cards[0]), listed[3:4], map[string]string{cards[0]: "0 35.05 0 0 0 35.05  0 1 0 0"}},
-	} {
-		config += fmt.Sprintf("data %q \"test%d\" {\n %s\n}\n", typeName, i, c.filters)
-		byCard := map[string]knownvalue.Check{}
-		for card, of := range c.byCard {
-			byCard[card] = knownvalue.ObjectExact(map[string]knownvalue.Check{
-				"summary": knownvalue.MapExact(map[string]knownvalue.Check{"USD": sums(of)}),
-			})
+	config := s.ProviderConfig() + fmt.Sprintf(`
+		data "vcard_transactions" "all" {}
+		data "vcard_transactions" "four" {
+			max_results = 4
 		}
-		address := fmt.Sprintf("data.%s.test%d", typeName, i)
-		checks = append(checks,
-			acctest.Is(address, "transactions", knownvalue.ListExact(c.list)),
-			acctest.Is(address, "truncated", knownvalue.Bool(c.filters == "max_results = 4")),
-			acctest.Is(address, "by_card", knownvalue.MapExact(byCard)))
+		data "vcard_transactions" "five" {
+			max_results = 5
+		}
+		data "vcard_transactions" "second_card" {
+			card_id = %[2]q
+		}
+		data "vcard_transactions" "unused_card" {
+			card_id = %[3]q
+		}
+		data "vcard_transactions" "no_card" {
+			card_id = "card_none"
+		}
+		data "vcard_transactions" "declines" {
+			type = "decline"
+		}
+		data "vcard_transactions" "refunds" {
+			type = "refund"
+		}
+		data "vcard_transactions" "settlements_of_first" {
+			type    = "settlement"
+			card_id = %[1]q
+		}`, cards[0], cards[1], cards[2])
+	checks := []statecheck.StateCheck{
+		statecheck.ExpectKnownValue("data.vcard_transactions.all", tfjsonpath.New("transactions"), listed(newest...)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.all", tfjsonpath.New("truncated"), knownvalue.Bool(false)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.all", tfjsonpath.New("by_card"), byCard(map[string]sums{cards[0]: first, cards[1]: second})),
+		statecheck.ExpectKnownValue("data.vcard_transactions.all", tfjsonpath.New("summary"), knownvalue.MapExact(map[string]knownvalue.Check{"USD": total.check()})),
+
+		// max_results shortens the list, and not the sums
+		statecheck.ExpectKnownValue("data.vcard_transactions.four", tfjsonpath.New("transactions"), listed(newest[:4]...)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.four", tfjsonpath.New("truncated"), knownvalue.Bool(true)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.four", tfjsonpath.New("by_card"), byCard(map[string]sums{cards[0]: first, cards[1]: second})),
+		statecheck.ExpectKnownValue("data.vcard_transactions.five", tfjsonpath.New("transactions"), listed(newest...)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.five", tfjsonpath.New("truncated"), knownvalue.Bool(false)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.five", tfjsonpath.New("by_card"), byCard(map[string]sums{cards[0]: first, cards[1]: second})),
+
+		statecheck.ExpectKnownValue("data.vcard_transactions.second_card", tfjsonpath.New("transactions"), listed(newest[:2]...)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.second_card", tfjsonpath.New("truncated"), knownvalue.Bool(false)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.second_card", tfjsonpath.New("by_card"), byCard(map[string]sums{cards[1]: second})),
+		statecheck.ExpectKnownValue("data.vcard_transactions.unused_card", tfjsonpath.New("transactions"), listed()),
+		statecheck.ExpectKnownValue("data.vcard_transactions.unused_card", tfjsonpath.New("by_card"), byCard(nil)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.no_card", tfjsonpath.New("transactions"), listed()),
+		statecheck.ExpectKnownValue("data.vcard_transactions.no_card", tfjsonpath.New("by_card"), byCard(nil)),
+
+		statecheck.ExpectKnownValue("data.vcard_transactions.declines", tfjsonpath.New("transactions"), listed(newest[0])),
+		statecheck.ExpectKnownValue("data.vcard_transactions.declines", tfjsonpath.New("by_card"), byCard(map[string]sums{
+			cards[1]: {declined: "30.01", declines: 1},
+		})),
+		statecheck.ExpectKnownValue("data.vcard_transactions.refunds", tfjsonpath.New("transactions"), listed(newest[2])),
+		statecheck.ExpectKnownValue("data.vcard_transactions.refunds", tfjsonpath.New("by_card"), byCard(map[string]sums{
+			cards[0]: {refunded: "10.01", netSpend: "-10.01", refunds: 1},
+		})),
+		statecheck.ExpectKnownValue("data.vcard_transactions.settlements_of_first", tfjsonpath.New("transactions"), listed(newest[3])),
+		statecheck.ExpectKnownValue("data.vcard_transactions.settlements_of_first", tfjsonpath.New("by_card"), byCard(map[string]sums{
+			cards[0]: {settled: "35.05", netSpend: "35.05", settlements: 1},
+		})),
 	}
-	checks = append(checks, statecheck.ExpectKnownValue("data."+typeName+".test0", tfjsonpath.New("summary"),
-		knownvalue.MapExact(map[string]knownvalue.Check{"USD": sums("60.1 35.05 10.01 30.01 0 25.04  2 1 1 1")})))
-	steps := []resource.TestStep{{Config: config, ConfigStateChecks: checks}}
-	for _, quirks := range []map[string]any{
-		{"transaction_signs": "refunds"},
-		{"transaction_signs": "spending", "amounts": "floats"},
-		{"amounts": "strings", "transaction_signs": "refunds"},
-	} {
-		steps = append(steps, resource.TestStep{PreConfig: func() { s.AddQuirks(quirks) }, Config: config, ConfigStateChecks: checks})
-	}
-	resource.Test(t, acctest.Life(t, steps...))
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			{
+				Config:            config,
+				ConfigStateChecks: checks,
+			},
+			{
+				PreConfig:         func() { s.AddQuirks(map[string]any{"transaction_signs": "refunds"}) },
+				Config:            config,
+				ConfigStateChecks: checks,
+			},
+			{
+				PreConfig:         func() { s.AddQuirks(map[string]any{"transaction_signs": "spending", "amounts": "floats"}) },
+				Config:            config,
+				ConfigStateChecks: checks,
+			},
+			{
+				PreConfig:         func() { s.AddQuirks(map[string]any{"transaction_signs": "refunds", "amounts": "strings"}) },
+				Config:            config,
+				ConfigStateChecks: checks,
+			},
+		},
+	})
 }
 
-// A day is that whole day, whatever the service takes a date for.
-func TestDays(t *testing.T) {
+// A day is that whole day in UTC, whatever the service takes a date for.
+func TestAccTransactionsDataSource_period(t *testing.T) {
 	t.Parallel()
-	s, cards, newest := spent(t)
+	s, cards, newest := spent(t) // 5 transactions on 15 March, at noon
 	s.Advance("48h")
-	s.Authorize(cards[0], "5", "7311").Transaction()
-	config := s.Provider()
-	var checks []statecheck.StateCheck
-	for i, c := range []struct {
-		filters string
-		want    int
-	}{
-		{`from = "2026-03-15"` + "\n" + `to = "2026-03-15"`, len(newest)},
-		{`to = "2026-03-15"`, len(newest)},
-		{`from = "2026-03-15T11:59:59Z"` + "\n" + `to = "2026-03-15T18:00:00+02:00"`, len(newest)},
-		{`to = "2026-03-14"`, 0},
-		{`from = "2026-03-16"`, 1},
-		{`to = "2026-03-15T11:59:59Z"`, 0},
-		{`from = "2026-03-15T16:00:00Z"`, 1},
-		{`from = "2026-03-17"`, 1},
-		{`to = "2026-03-17"`, len(newest) + 1},
-		{`to = "2026-03-17T00:00:00Z"`, len(newest)},
-		{`from = "2026-03-17T00:00:01Z"` + "\n" + `to = "2026-03-17"`, 1},
-		{`from = "2026-03-17T14:00:00+14:00"`, 1},
-	} {
-		config += fmt.Sprintf("data %q \"test%d\" {\n %s\n}\n", typeName, i, c.filters)
-		checks = append(checks, acctest.Is(fmt.Sprintf("data.%s.test%d", typeName, i), "transactions", knownvalue.ListSizeExact(c.want)))
+	s.Authorize(cards[0], "5", "7311").Transaction() // and one on 17 March, at noon
+	const before, after = 5, 1
+	if len(newest) != before {
+		t.Fatalf("there are %d transactions, want %d", len(newest), before)
 	}
-	var steps []resource.TestStep
-	for _, period := range []string{"days", "midnights", "dates_only"} {
-		period := map[string]any{"transaction_period": period}
-		steps = append(steps, resource.TestStep{PreConfig: func() { s.AddQuirks(period) }, Config: config, ConfigStateChecks: checks})
+	config := s.ProviderConfig() + `
+		data "vcard_transactions" "first_day" {
+			from = "2026-03-15"
+			to   = "2026-03-15"
+		}
+		data "vcard_transactions" "up_to_first_day" {
+			to = "2026-03-15"
+		}
+		data "vcard_transactions" "up_to_day_before" {
+			to = "2026-03-14"
+		}
+		data "vcard_transactions" "from_day_after" {
+			from = "2026-03-16"
+		}
+		data "vcard_transactions" "from_last_day" {
+			from = "2026-03-17"
+		}
+		data "vcard_transactions" "up_to_last_day" {
+			to = "2026-03-17"
+		}
+		data "vcard_transactions" "with_offset" {
+			from = "2026-03-15T11:59:59Z"
+			to   = "2026-03-15T18:00:00+02:00"
+		}
+		data "vcard_transactions" "up_to_second_before" {
+			to = "2026-03-15T11:59:59Z"
+		}
+		data "vcard_transactions" "from_afternoon" {
+			from = "2026-03-15T16:00:00Z"
+		}
+		data "vcard_transactions" "up_to_midnight" {
+			to = "2026-03-17T00:00:00Z"
+		}
+		data "vcard_transactions" "time_to_day" {
+			from = "2026-03-17T00:00:01Z"
+			to   = "2026-03-17"
+		}
+		data "vcard_transactions" "from_midnight_with_offset" {
+			from = "2026-03-17T14:00:00+14:00"
+		}`
+	checks := []statecheck.StateCheck{
+		statecheck.ExpectKnownValue("data.vcard_transactions.first_day", tfjsonpath.New("transactions"), knownvalue.ListSizeExact(before)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.up_to_first_day", tfjsonpath.New("transactions"), knownvalue.ListSizeExact(before)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.up_to_day_before", tfjsonpath.New("transactions"), knownvalue.ListSizeExact(0)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.from_day_after", tfjsonpath.New("transactions"), knownvalue.ListSizeExact(after)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.from_last_day", tfjsonpath.New("transactions"), knownvalue.ListSizeExact(after)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.up_to_last_day", tfjsonpath.New("transactions"), knownvalue.ListSizeExact(before+after)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.with_offset", tfjsonpath.New("transactions"), knownvalue.ListSizeExact(before)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.up_to_second_before", tfjsonpath.New("transactions"), knownvalue.ListSizeExact(0)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.from_afternoon", tfjsonpath.New("transactions"), knownvalue.ListSizeExact(after)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.up_to_midnight", tfjsonpath.New("transactions"), knownvalue.ListSizeExact(before)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.time_to_day", tfjsonpath.New("transactions"), knownvalue.ListSizeExact(after)),
+		statecheck.ExpectKnownValue("data.vcard_transactions.from_midnight_with_offset", tfjsonpath.New("transactions"), knownvalue.ListSizeExact(after)),
 	}
-	resource.Test(t, acctest.Life(t, steps...))
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			{
+				PreConfig:         func() { s.AddQuirks(map[string]any{"transaction_period": "days"}) },
+				Config:            config,
+				ConfigStateChecks: checks,
+			},
+			{
+				PreConfig:         func() { s.AddQuirks(map[string]any{"transaction_period": "midnights"}) },
+				Config:            config,
+				ConfigStateChecks: checks,
+			},
+			{
+				PreConfig:         func() { s.AddQuirks(map[string]any{"transaction_period": "dates_only"}) },
+				Config:            config,
+				ConfigStateChecks: checks,
+			},
+		},
+	})
 }
 
-// Each currency has sums of its own, exact to their last decimal.
-func TestSummaryByCurrency(t *testing.T) {
+// Each currency has sums of its own, exact to their last decimal. A transaction that cannot be read is in no sum.
+func TestAccTransactionsDataSource_currencies(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t, contract.RequestsOnly())
-	var rows []string
-	for i, row := range []struct{ kind, currency, amount, fee string }{
-		{"settlement", "USD", "0.10", "0.01"},
-		{"settlement", "USD", "0.20", "0.02"},
-		{"refund", "USD", "0.05", "0"},
-		{"chargeback", "USD", "7", "15.00"}, // not a documented type
-		{"settlement", "EUR", "100000000.01", "0"},
-		{"decline", "EUR", "3", "0.30"},
-		{"settlement", "KWD", "12.345", "0.001"},
-		{"settlement", "JPY", `{"value": 5}`, "1"}, // cannot be read, and leaves the others readable
-	} {
-		const form = `{"id":"txn_%d","card_id":"card_1","type":%q,"amount":%s,"currency":%q,"fee":%s,"merchant":{"name":"A","mcc":"7311"},` +
-			`"created_at":"2026-03-01T00:00:00Z"}`
-		rows = append(rows, fmt.Sprintf(form, i, row.kind, row.amount, row.currency, row.fee))
-	}
-	body := `{"data":[` + strings.Join(rows, ",") + `],"page":1}`
-	s.Fault(map[string]any{"method": "GET", "path": "/transactions", "times": 0, "then": map[string]any{"status": 200, "body": body}})
-	all := map[string]knownvalue.Check{
-		"USD": sums("0 0.3 0.05 0 15.03 15.28  0 2 1 0", "chargeback"),
-		"EUR": sums("0 100000000.01 0 3 0.3 100000000.31  0 1 0 1"),
-		"KWD": sums("0 12.345 0 0 0.001 12.346  0 1 0 0"),
-	}
-	const address = "data." + typeName + ".test"
-	unread := tfjsonpath.New("transactions").AtSliceIndex(len(rows) - 1).AtMapKey("amount")
-	resource.Test(t, acctest.Life(t, resource.TestStep{
-		Config: s.Provider() + fmt.Sprintf("data %q \"test\" {}", typeName),
-		ConfigStateChecks: []statecheck.StateCheck{
-			acctest.Is(address, "summary", knownvalue.MapPartial(all)),
-			statecheck.ExpectKnownValue(address, tfjsonpath.New("by_card").AtMapKey("card_1").AtMapKey("summary"), knownvalue.MapPartial(all)),
-			statecheck.ExpectKnownValue(address, unread, knownvalue.Null()),
-		},
-	}))
+	s.Fault(map[string]any{"method": "GET", "path": "/transactions", "times": 0, "then": map[string]any{"status": 200, "body": `{"page": 1, "data": [
+		{"id": "txn_0", "card_id": "card_1", "type": "settlement", "amount": 0.10, "currency": "USD", "fee": 0.01},
+		{"id": "txn_1", "card_id": "card_1", "type": "settlement", "amount": 0.20, "currency": "USD", "fee": 0.02},
+		{"id": "txn_2", "card_id": "card_1", "type": "refund", "amount": 0.05, "currency": "USD", "fee": 0},
+		{"id": "txn_3", "card_id": "card_1", "type": "chargeback", "amount": 7, "currency": "USD", "fee": 15.00},
+		{"id": "txn_4", "card_id": "card_1", "type": "settlement", "amount": 100000000.01, "currency": "EUR", "fee": 0},
+		{"id": "txn_5", "card_id": "card_1", "type": "decline", "amount": 3, "currency": "EUR", "fee": 0.30},
+		{"id": "txn_6", "card_id": "card_1", "type": "settlement", "amount": 12.345, "currency": "KWD", "fee": 0.001},
+		{"id": "txn_7", "card_id": "card_1", "type": "settlement", "amount": {"value": 5}, "currency": "JPY", "fee": 1}
+	]}`}})
+	byCurrency := knownvalue.MapPartial(map[string]knownvalue.Check{
+		"USD": sums{settled: "0.3", refunded: "0.05", fees: "15.03", netSpend: "15.28", settlements: 2, refunds: 1, chargebacks: 1}.check(),
+		"EUR": sums{settled: "100000000.01", declined: "3", fees: "0.3", netSpend: "100000000.31", settlements: 1, declines: 1}.check(),
+		"KWD": sums{settled: "12.345", fees: "0.001", netSpend: "12.346", settlements: 1}.check(),
+	})
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{{
+			Config: s.ProviderConfig() + `
+				data "vcard_transactions" "test" {}`,
+			ConfigStateChecks: []statecheck.StateCheck{
+				statecheck.ExpectKnownValue("data.vcard_transactions.test", tfjsonpath.New("summary"), byCurrency),
+				statecheck.ExpectKnownValue("data.vcard_transactions.test", tfjsonpath.New("by_card").AtMapKey("card_1").AtMapKey("summary"), byCurrency),
+				statecheck.ExpectKnownValue("data.vcard_transactions.test", tfjsonpath.New("transactions").AtSliceIndex(7).AtMapKey("amount"), knownvalue.Null()),
+			},
+		}},
+	})
 }
 
-func TestScripts(t *testing.T) {
+// A mistake is reported before the service is asked.
+func TestAccTransactionsDataSource_mistakes(t *testing.T) {
 	t.Parallel()
-	acctest.Scripts(t, "testdata/script")
+	s := acctest.Start(t)
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		CheckDestroy: func(*terraform.State) error {
+			if requests := s.Requests(); len(requests) > 0 {
+				return fmt.Errorf("the service was asked: %v", requests)
+			}
+			return nil
+		},
+		Steps: []resource.TestStep{
+			{
+				Config: s.ProviderConfig() + `
+					data "vcard_transactions" "test" {
+						from = "2026-03-02"
+						to   = "2026-03-01"
+					}`,
+				ExpectError: acctest.Error(titlePeriod, `"2026-03-02"`, `"2026-03-01"`),
+			},
+			{
+				Config: s.ProviderConfig() + `
+					data "vcard_transactions" "test" { from = "yesterday" }`,
+				ExpectError: acctest.Error("Not a date or time", "from", `"yesterday"`),
+			},
+			{
+				Config: s.ProviderConfig() + `
+					data "vcard_transactions" "test" { to = "2026-02-30" }`,
+				ExpectError: acctest.Error("Date or time out of range", "to", `"2026-02-30"`),
+			},
+			{
+				Config: s.ProviderConfig() + `
+					data "vcard_transactions" "test" { from = "2026-02-03T10:00:00" }`,
+				ExpectError: acctest.Error("A time without a zone", `"2026-02-03T10:00:00"`),
+			},
+			{
+				Config: s.ProviderConfig() + `
+					data "vcard_transactions" "test" { type = "chargeback" }`,
+				ExpectError: acctest.Error("Not one of the words", `"settlement"`, `"chargeback"`),
+			},
+			{
+				Config: s.ProviderConfig() + `
+					data "vcard_transactions" "test" { card_id = "txn_1" }`,
+				ExpectError: acctest.Error("Not a card id", `"txn_1"`),
+			},
+			{
+				Config: s.ProviderConfig() + `
+					data "vcard_transactions" "test" { max_results = 0 }`,
+				ExpectError: acctest.Error("Number out of range", "between 1 and 10000", "got 0."),
+			},
+			{
+				Config: s.ProviderConfig() + `
+					data "vcard_transactions" "test" { max_results = 10001 }`,
+				ExpectError: acctest.Error("Number out of range", "between 1 and 10000", "got 10001."),
+			},
+			{
+				Config: s.ProviderConfig() + `
+					data "vcard_transactions" "test" { max_results = 10 / 3 }`,
+				ExpectError: acctest.Error("Not a whole number", "between 1 and 10000", "got 3.333333333."),
+			},
+		},
+	})
 }
 
 // history configures the provider with a service of this many transactions in pages of a
@@ -246,7 +440,7 @@ func history(t testing.TB, count, cards int, asked func()) *acctest.Protocol {
 // All of a hundred thousand transactions are summed up, and a thousand of them are listed.
 func TestManyTransactions(t *testing.T) {
 	t.Parallel()
-	read, diags := history(t, 100_000, 50, func() {}).ReadDataSource(typeName, acctest.Object{})
+	read, diags := history(t, 100_000, 50, func() {}).ReadDataSource("vcard_transactions", acctest.Object{})
 	diags.Must(t)
 	list, _ := read["transactions"].([]any)
 	if summed := strings.Count(fmt.Sprint(read["summary"]), ":10000"); len(list) != 1000 || summed != 10 || read["truncated"] != true {
@@ -258,6 +452,6 @@ func TestManyTransactions(t *testing.T) {
 // these is one too many: every fifth has a type that is not documented.
 func TestTransactionsOfTooManyCards(t *testing.T) {
 	t.Parallel()
-	_, diags := history(t, 41_665, 41_664, func() {}).ReadDataSource(typeName, acctest.Object{})
+	_, diags := history(t, 41_665, 41_664, func() {}).ReadDataSource("vcard_transactions", acctest.Object{})
 	sandboxtest.Says(t, "the error", diags.Errors(), "more than 50000 cards, currencies and types", "shorter period")
 }

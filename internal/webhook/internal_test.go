@@ -1,0 +1,46 @@
+package webhook
+
+import (
+	"strings"
+	"testing"
+)
+
+// An address often contains a token, so no message repeats it.
+func TestHTTPSURL(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ address, got string }{
+		{"https://hooks.example.com", ""},
+		{"https://hooks.example.com:65535/hush?next=https://example.org", ""},
+		{"http://hooks.example.com/t/hush", "begins with http:"},
+		{"hooks.example.com/t/hush", "without a scheme"},
+		{"https:///hush", "without a host"},
+		{"https://%zz hush", "no address"},
+		{"https://hooks.example.com:65536/hush", "a port that is not between 1 and 65535"},
+		{"https://hooks.example.com:0/hush", "a port that is not between 1 and 65535"},
+		{"https://hooks.example.com/t/ hush", "one with a space."},
+		{"https://hooks.example.com/$HUSH/hush", "one with a $"},
+		{"https://https://hooks.example.com/hush", "a second scheme"},
+		{"https://me:hush@hooks.example.com/", "a user name or a password"},
+		{"https://hooks.example.com/hush\u00a0", "spaces or line breaks around it"},
+		{"https://hooks.example.com/hush#", "a fragment (#)"},
+	} {
+		problem := httpsURL(test.address)
+		if (problem == "") != (test.got == "") || !strings.Contains(problem, test.got) {
+			t.Errorf("%s: got %q, want %q", test.address, problem, test.got)
+		}
+		if strings.Contains(problem, "hush") {
+			t.Errorf("%s: the message repeats the address: %q", test.address, problem)
+		}
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	t.Parallel()
+	if problem := oneLine("hush"); problem != "" {
+		t.Errorf("one line is refused: %q", problem)
+	}
+	problem := oneLine("hush\n")
+	if !strings.Contains(problem, "trimspace()") || strings.Contains(problem, "hush") {
+		t.Errorf("two lines are refused as %q", problem)
+	}
+}
