@@ -581,7 +581,7 @@ func TestFullPageMayNotBeTheLast(t *testing.T) {
 		for range transactions {
 			service.spend(card, api.TransactionDecline, usd.Cent)
 		}
-		if s, _, err := mover(service.client(t)).Cards.ReadSnapshot(t.Context(), card, nil); err != nil || s.More != more {
+		if s, err := mover(service.client(t)).Cards.ReadSnapshot(t.Context(), card, nil); err != nil || s.More != more {
 			t.Errorf("%d transactions: %+v, %v", transactions, s, err)
 		}
 	}
@@ -598,7 +598,7 @@ func TestSlowHistoryIsUnclear(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"data":[{"id":"txn_%d","type":"decline","amount":1,"created_at":"2026-03-01T12:00:00Z"}]}`, pages)
 	}
 	anchor := &reconcile.Anchor{At: service.clock.Now().Add(-time.Hour)}
-	if s, _, err := mover(service.client(t)).Cards.ReadSnapshot(t.Context(), card, anchor); err != nil || s.Unclear == "" || pages > 8 {
+	if s, err := mover(service.client(t)).Cards.ReadSnapshot(t.Context(), card, anchor); err != nil || s.Unclear == "" || pages > 8 {
 		t.Errorf("%q after %d pages, %v", s.Unclear, pages, err)
 	}
 }

@@ -177,11 +177,11 @@ func (m model) toppedUpIn(ctx context.Context) *reconcile.Range {
 
 // giveUp ends a pending movement that cannot be decided. It moves nothing.
 func (u *update) giveUp(ctx context.Context, record reconcile.Record) diag.Diagnostics {
-	snapshot, status, err := u.mover.Cards.ReadSnapshot(ctx, u.id(), record.Anchor)
+	snapshot, err := u.mover.Cards.ReadSnapshot(ctx, u.id(), record.Anchor)
 	if err != nil {
 		return diag.Diagnostics{session.ErrorDiagnostic("read "+u.before.name(), err)}
 	}
-	u.now.setState(status, snapshot.Balance)
+	u.now.setState(api.CardStatus(snapshot.Status), snapshot.Balance)
 	u.now.setRecord(record.GivenUp(snapshot))
 	return nil
 }

@@ -67,7 +67,7 @@ func (l *life) Wait(_ context.Context, d time.Duration) error {
 }
 
 // ReadSnapshot shows the card as it is read page by page.
-func (l *life) ReadSnapshot(ctx context.Context, id string, since *reconcile.Anchor) (reconcile.Snapshot, api.CardStatus, error) {
+func (l *life) ReadSnapshot(ctx context.Context, id string, since *reconcile.Anchor) (reconcile.Snapshot, error) {
 	l.run.behind = l.lag()
 	s := l.card.read(l.run.behind)
 	first := slices.IndexFunc(s.Events, func(e reconcile.Event) bool { return since == nil || since.SideOf(e) == reconcile.Before })
@@ -75,18 +75,19 @@ func (l *life) ReadSnapshot(ctx context.Context, id string, since *reconcile.Anc
 	if s.More = first >= 0 && end <= len(s.Events); s.More {
 		s.Events = s.Events[:end]
 	}
-	status, err := l.ReadBalance(ctx, id, &s)
-	return s, status, err
+	err := l.ReadBalance(ctx, id, &s)
+	return s, err
 }
 
 // ReadBalance shows what the card holds.
-func (l *life) ReadBalance(_ context.Context, _ string, s *reconcile.Snapshot) (api.CardStatus, error) {
+func (l *life) ReadBalance(_ context.Context, _ string, s *reconcile.Snapshot) error {
 	if l.run.killed {
-		return "", errKilled
+		return errKilled
 	}
 	l.card.later(40 * time.Millisecond)
 	s.Balance, s.At = l.card.shown(l.run.behind), l.card.now
-	return api.StatusActive, nil
+	s.Status = string(api.StatusActive)
+	return nil
 }
 
 // RoundTrip answers a request of the client, or loses it.

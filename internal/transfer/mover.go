@@ -89,13 +89,14 @@ func (m *Mover) Move(ctx context.Context, movement Movement) (Transfer, error) {
 	if err != nil {
 		return t.result, fmt.Errorf("%s: nothing was moved, because the card could not be read first: %w", movement, err)
 	}
-	t.show(seen)
+	t.show(seen.Card)
+	status := api.CardStatus(seen.Card.Status)
 	sends := seen.Verdict == reconcile.Send || seen.Verdict == reconcile.SendKey
 	switch {
-	case movement.Purpose == reconcile.ForTopUp && !IsUsable(seen.status) && (sends || seen.Verdict == reconcile.Stop):
-		return t.result, &StatusError{Movement: movement, Status: seen.status, Balance: seen.Card.Balance}
+	case movement.Purpose == reconcile.ForTopUp && !IsUsable(status) && (sends || seen.Verdict == reconcile.Stop):
+		return t.result, &StatusError{Movement: movement, Status: status, Balance: seen.Card.Balance}
 	case sends:
-		err = t.send(ctx, seen.Decision)
+		err = t.send(ctx, seen)
 	default:
 		err = t.notSent(seen)
 	}
@@ -120,7 +121,7 @@ func (m *Mover) Resolve(ctx context.Context, card string, record reconcile.Recor
 	if err != nil {
 		return t.result, fmt.Errorf("find out whether an earlier run could %s: %w", t.movement, err)
 	}
-	t.show(seen)
+	t.show(seen.Card)
 	if seen.Verdict == reconcile.Send {
 		t.result.Record = seen.Record
 		return t.result, nil
@@ -150,7 +151,7 @@ func (m *Mover) Preview(ctx context.Context, card string, record reconcile.Recor
 				return decisions, err
 			}
 		}
-		fresh, _, err := m.Cards.ReadSnapshot(ctx, card, record.Anchor)
+		fresh, err := m.Cards.ReadSnapshot(ctx, card, record.Anchor)
 		if err != nil {
 			return decisions, err
 		}
@@ -175,54 +176,48 @@ type run struct {
 	result   Transfer
 }
 
-// assessment is what one look at a card tells about a movement.
-type assessment struct {
-	reconcile.Decision
-	status api.CardStatus
-}
-
 // ask decides about a movement before it is sent. Of one without a record nothing was
 // sent before: the card is its own anchor.
-func (t *run) ask(ctx context.Context) (assessment, error) {
+func (t *run) ask(ctx context.Context) (reconcile.Decision, error) {
 	movement, record := t.movement.Movement, t.movement.Record
 	policy := reconcile.Policy{KeysHonoured: t.client.KeysHonoured()}
 	if record == nil {
-		card, status, err := t.Cards.ReadSnapshot(ctx, t.movement.CardID, nil)
-		return assessment{reconcile.Ask(reconcile.ReadRecord(card), movement, card, policy), status}, err
+		card, err := t.Cards.ReadSnapshot(ctx, t.movement.CardID, nil)
+		return reconcile.Ask(reconcile.ReadRecord(card), movement, card, policy), err
 	}
 	patience := transport.CommitWait
 	if record.Pending != nil {
 		patience = shortLook
 		if !record.Repeats(movement) {
-			return assessment{}, &PendingError{Movement: t.movement, Pending: *record.Pending}
+			return reconcile.Decision{}, &PendingError{Movement: t.movement, Pending: *record.Pending}
 		}
 		err := t.waitForCommit(ctx, *record.Pending)
 		if err != nil {
-			return assessment{}, err
+			return reconcile.Decision{}, err
 		}
 		ctx = transport.Verifying(ctx)
 	}
-	return t.look(ctx, look{since: record.Anchor, patience: patience, decide: func(card reconcile.Snapshot, waited bool) reconcile.Decision {
+	return t.look(ctx, record.Anchor, patience, func(card reconcile.Snapshot, waited bool) reconcile.Decision {
 		policy.Waited = waited
 		return reconcile.Ask(*record, movement, card, policy)
-	}})
+	})
 }
 
 // resolve decides what became of the record's pending movement.
-func (t *run) resolve(ctx context.Context) (assessment, error) {
+func (t *run) resolve(ctx context.Context) (reconcile.Decision, error) {
 	record := *t.movement.Record
 	unlock, err := t.client.LockCard(ctx, t.movement.CardID)
 	if err != nil {
-		return assessment{}, err
+		return reconcile.Decision{}, err
 	}
 	defer unlock()
 	err = t.waitForCommit(ctx, *record.Pending)
 	if err != nil {
-		return assessment{}, err
+		return reconcile.Decision{}, err
 	}
-	return t.look(ctx, look{since: record.Anchor, patience: shortLook, decide: func(card reconcile.Snapshot, waited bool) reconcile.Decision {
+	return t.look(ctx, record.Anchor, shortLook, func(card reconcile.Snapshot, waited bool) reconcile.Decision {
 		return reconcile.Resolve(record, card, waited)
-	}})
+	})
 }
 
 // waitForCommit gives a request that was sent a moment ago, perhaps by another process, its time.
@@ -234,37 +229,31 @@ func (t *run) waitForCommit(ctx context.Context, p reconcile.Pending) error {
 	return t.client.Clock().Wait(ctx, min(left, transport.CommitWait))
 }
 
-// look is how a card is read until it can be decided about a movement.
-type look struct {
-	since    *reconcile.Anchor // the transactions are read down to it
-	patience time.Duration
-	answered *usd.Amount // the balance in the response to the movement; nil without one
-	decide   func(card reconcile.Snapshot, waited bool) reconcile.Decision
-}
-
 // shortLook is the patience with a movement whose response was lost, and which has had its time.
 const shortLook = 3 * transport.LookAgainAfter
 
-// look reads a card until it can be decided about a movement, or the wait is over,
-// which begins anew when the balance changes: what has come may be listed late.
-func (t *run) look(ctx context.Context, l look) (assessment, error) {
+// look reads a card, with its transactions down to an anchor, until it can be decided about a
+// movement. When patience ends, decide is told that the card was waited for. The wait begins
+// anew when the balance changes: what has come may be listed late.
+func (t *run) look(
+	ctx context.Context, since *reconcile.Anchor, patience time.Duration, decide func(card reconcile.Snapshot, waited bool) reconcile.Decision,
+) (reconcile.Decision, error) {
 	clock := t.client.Clock()
 	end := clock.Now().Add(transport.LongestTrying)
 	var before usd.Amount
 	for waited := time.Duration(0); ; waited += transport.LookAgainAfter {
-		card, status, err := t.Cards.ReadSnapshot(ctx, t.movement.CardID, l.since)
+		card, err := t.Cards.ReadSnapshot(ctx, t.movement.CardID, since)
 		if err != nil {
-			return assessment{}, err
+			return reconcile.Decision{}, err
 		}
 		if card.Balance != before && clock.Now().Before(end) {
 			waited = 0
 			before = card.Balance
 		}
-		card.Answered = l.answered
 		if t.movement.Record != nil {
 			card.Own = t.movedWithoutRecord(t.movement.CardID)
 		}
-		seen := assessment{l.decide(card, waited >= l.patience), status}
+		seen := decide(card, waited >= patience)
 		if seen.Verdict != reconcile.LookAgain {
 			return seen, nil
 		}
@@ -275,9 +264,9 @@ func (t *run) look(ctx context.Context, l look) (assessment, error) {
 	}
 }
 
-func (t *run) show(seen assessment) {
-	t.result.CardBalance = seen.Card.Balance
-	t.result.CardStatus = seen.status
+func (t *run) show(card reconcile.Snapshot) {
+	t.result.CardBalance = card.Balance
+	t.result.CardStatus = api.CardStatus(card.Status)
 }
 
 func (t *run) remember(record reconcile.Record) {
@@ -288,7 +277,7 @@ func (t *run) remember(record reconcile.Record) {
 
 // notSent ends a movement that is not to be sent: it was made before, or the error says
 // why not.
-func (t *run) notSent(seen assessment) error {
+func (t *run) notSent(seen reconcile.Decision) error {
 	t.remember(seen.Record)
 	switch seen.Verdict {
 	case reconcile.Made:
@@ -304,14 +293,14 @@ func (t *run) notSent(seen assessment) error {
 	}
 }
 
-func (t *run) stopped(seen assessment) *StoppedError {
+func (t *run) stopped(seen reconcile.Decision) *StoppedError {
 	return &StoppedError{
 		Movement: t.movement, Reason: seen.Reason, Balance: seen.Card.Balance, Found: t.movement.Found(seen.Since, seen.Reason),
 		TopUp: t.movement.MayHaveTopUp(seen.Since), Unread: seen.Since.Hidden,
 	}
 }
 
-func (t *run) cannotTell(seen assessment) error {
+func (t *run) cannotTell(seen reconcile.Decision) error {
 	text := fmt.Sprintf("the card held %s USD before and holds %s USD now, and its transactions do not tell whether that is with the %s USD or without",
 		seen.Before.Anchor.Balance, seen.Card.Balance, t.movement.Delta.Abs())
 	unread := cmp.Or(seen.Since.Hidden, seen.Since.Ignored)

@@ -23,27 +23,28 @@ const (
 // Cards is what is read of a card whose money is moved.
 type Cards interface {
 	// ReadSnapshot reads what is new on a card since an anchor, nil for its newest
-	// page, and then its balance.
-	ReadSnapshot(ctx context.Context, id string, since *reconcile.Anchor) (reconcile.Snapshot, api.CardStatus, error)
-	// ReadBalance reads a snapshot's balance, and leaves its events as they are.
-	ReadBalance(ctx context.Context, id string, s *reconcile.Snapshot) (api.CardStatus, error)
+	// page, and then its balance and status.
+	ReadSnapshot(ctx context.Context, id string, since *reconcile.Anchor) (reconcile.Snapshot, error)
+	// ReadBalance reads a snapshot's balance and status, and leaves its events as they are.
+	ReadBalance(ctx context.Context, id string, s *reconcile.Snapshot) error
 }
 
 // reader reads cards as the service shows them.
 type reader struct{ client *api.Client }
 
-func (r reader) ReadSnapshot(ctx context.Context, id string, since *reconcile.Anchor) (reconcile.Snapshot, api.CardStatus, error) {
+func (r reader) ReadSnapshot(ctx context.Context, id string, since *reconcile.Anchor) (reconcile.Snapshot, error) {
 	var s reconcile.Snapshot
 	r.readEvents(ctx, id, since, &s)
-	status, err := r.ReadBalance(ctx, id, &s)
-	return s, status, err
+	err := r.ReadBalance(ctx, id, &s)
+	return s, err
 }
 
-func (r reader) ReadBalance(ctx context.Context, id string, s *reconcile.Snapshot) (api.CardStatus, error) {
+func (r reader) ReadBalance(ctx context.Context, id string, s *reconcile.Snapshot) error {
 	card, err := r.client.GetCard(ctx, id)
 	s.Balance = card.Balance
+	s.Status = string(card.Status)
 	s.At = r.client.ServiceTime()
-	return card.Status, err
+	return err
 }
 
 // Await reads a card that another process has issued a moment ago, or whose last movement, of

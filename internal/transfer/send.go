@@ -55,12 +55,12 @@ func (t *run) send(ctx context.Context, sent reconcile.Decision) error {
 
 // lookAfterLoss reads what became of a request whose response was lost, once it has had its
 // time: it was made, or it was not, or the error says why that cannot be told.
-func (t *run) lookAfterLoss(move *api.Move, sent reconcile.Decision) (assessment, error) {
+func (t *run) lookAfterLoss(move *api.Move, sent reconcile.Decision) (reconcile.Decision, error) {
 	err := move.Settle()
 	if err != nil {
-		return assessment{}, err
+		return reconcile.Decision{}, err
 	}
-	seen, err := t.look(move.Context(), look{since: sent.Record.Anchor, patience: shortLook, decide: sent.AfterLost})
+	seen, err := t.look(move.Context(), sent.Record.Anchor, shortLook, sent.AfterLost)
 	if err != nil {
 		return seen, err
 	}
@@ -71,13 +71,13 @@ func (t *run) lookAfterLoss(move *api.Move, sent reconcile.Decision) (assessment
 }
 
 // found ends a movement whose response was lost, and which the card shows.
-func (t *run) found(move *api.Move, sent reconcile.Decision, seen assessment) error {
+func (t *run) found(move *api.Move, sent reconcile.Decision, seen reconcile.Decision) error {
 	t.result.How = api.Found
 	t.readWallet(move.Context())
 	if sent.Verdict == reconcile.SendKey { // what came was this movement
 		t.result.LeftOver = 0
 	}
-	t.show(seen)
+	t.show(seen.Card)
 	t.remember(seen.Record)
 	return nil
 }
@@ -97,14 +97,14 @@ func (t *run) confirm(move *api.Move, sent reconcile.Decision, answered *usd.Amo
 	t.result.How = api.AnsweredBy(move.Mutation)
 	t.result.WalletBalance = move.WalletBalance
 	decide := func(card reconcile.Snapshot, waited bool) reconcile.Decision {
+		card.Answered = answered
 		return sent.AfterAnswer(card, waited, refusal != nil)
 	}
 	card := sent.Card
-	card.Answered = answered
-	status, err := t.Cards.ReadBalance(move.Context(), t.movement.CardID, &card)
-	seen := assessment{decide(card, false), status}
+	err := t.Cards.ReadBalance(move.Context(), t.movement.CardID, &card)
+	seen := decide(card, false)
 	if err == nil && seen.Verdict == reconcile.LookAgain { // what has come since is not in it
-		seen, err = t.look(move.Context(), look{since: sent.Before.Anchor, patience: transport.CommitWait, answered: answered, decide: decide})
+		seen, err = t.look(move.Context(), sent.Before.Anchor, transport.CommitWait, decide)
 	}
 	if err != nil {
 		err = move.Undecided(fmt.Errorf("the service answered, but the card could not be read after it: %w", err))
@@ -114,7 +114,7 @@ func (t *run) confirm(move *api.Move, sent reconcile.Decision, answered *usd.Amo
 		t.remember(sent.Record.Unread(t.client.ServiceTime()))
 		return err
 	}
-	t.show(seen)
+	t.show(seen.Card)
 	t.remember(seen.Record)
 	if seen.Verdict != reconcile.Made {
 		stopped := t.stopped(seen)
