@@ -302,7 +302,7 @@ func (w *scenario) probe(p *pipeline) {
 // changed their mind has made of the configuration. It reports whether there was such advice.
 func (p *pipeline) takesBack() (advised bool) {
 	for _, c := range p.cards {
-		if len(c.said) == 0 || c.config == nil {
+		if len(c.said) == 0 || c.config == nil || c.id() == "" { // a new card has no movement to give up
 			continue
 		}
 		last := c.said[len(c.said)-1]
