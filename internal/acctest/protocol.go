@@ -163,6 +163,9 @@ func (p *Protocol) Plan(prior Card, config Object) (Change, Diagnostics) {
 	if config != nil {
 		validated := tfprotov6.ValidateResourceConfigRequest{TypeName: "vcard_card", Config: encode(schema, config)}
 		diagnostics = call(p, p.server.ValidateResourceConfig, validated).Diagnostics
+		if diagnostics.Errors() != "" {
+			return Change{}, diagnostics
+		}
 		for _, attribute := range schema.Block.Attributes {
 			if attribute.Computed && proposed[attribute.Name] == nil {
 				proposed[attribute.Name] = prior.Values[attribute.Name]

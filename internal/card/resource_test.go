@@ -523,6 +523,35 @@ func TestAccCard_mistakes(t *testing.T) {
 	})
 }
 
+// One mistake is one error.
+func TestCardMistakes_reportedOnce(t *testing.T) {
+	t.Parallel()
+	p := acctest.Start(t).Protocol(nil)
+	for _, test := range []struct {
+		title  string
+		config object
+	}{
+		{titleAmountTooSmall, object{"bin_id": bin, "amount": -5}},
+		{"Amount finer than a cent", object{"bin_id": bin, "amount": "333.333333"}},
+		{"Amount out of range", object{"bin_id": bin, "amount": 100, "spending_limit": "1e20"}},
+		{titleAmountTooSmall, object{"bin_id": bin, "amount": 100, "auto_freeze_at": 0}},
+		{titleAmountTooSmall, object{"bin_id": bin, "amount": 100, "top_up": object{"below": 20, "to": -1}}},
+		{"Amount finer than a cent", object{"bin_id": bin, "amount": 100, "top_up": object{"below": "20.001", "to": 10}}},
+		{titleTopUpOrder, object{"bin_id": bin, "amount": 100, "top_up": object{"below": 20, "to": 10}}},
+		{titleCapWithoutTopUp, object{"bin_id": bin, "amount": 100, "max_top_up_per_month": 50}},
+		{titleNoLoad, object{"bin_id": bin}},
+		{titleLoadTooSmall, object{"bin_id": bin, "amount": "49.99"}},
+		{titleUnknownBIN, object{"bin_id": "bin_gone", "amount": 55}},
+		{titleLoadInRange, object{"bin_id": bin, "amount": 55, "top_up": object{"below": 60, "to": 80}}},
+	} {
+		_, diags := p.Plan(acctest.Card{}, test.config)
+		diags.ExpectError(t, test.title)
+		if len(diags) != 1 {
+			t.Errorf("%s is reported %d times: %s", test.title, len(diags), diags.Errors())
+		}
+	}
+}
+
 // What the validation cannot know, the plan reports. Nothing is issued.
 func TestAccCard_planErrors(t *testing.T) {
 	t.Parallel()

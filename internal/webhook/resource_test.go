@@ -110,7 +110,7 @@ func TestAccWebhook_identity(t *testing.T) {
 	})
 }
 
-// A secret in the state: configured, taken out, generated.
+// A secret in the state: configured, taken out of the configuration, changed.
 func TestAccWebhook_secret(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
@@ -118,7 +118,7 @@ func TestAccWebhook_secret(t *testing.T) {
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(t),
 		TerraformVersionChecks:   acctest.SkipBelow("1.11.0", "1.11.0"), // write-only attributes
-		CheckDestroy:             checkRegistered(s, 2),
+		CheckDestroy:             checkRegistered(s, 3),
 		Steps: []resource.TestStep{
 			{
 				Config: s.ProviderConfig() + `
@@ -158,6 +158,22 @@ func TestAccWebhook_secret(t *testing.T) {
 				ConfigStateChecks: []statecheck.StateCheck{
 					newID.AddStateValue("vcard_webhook.test", tfjsonpath.New("id")),
 					statecheck.ExpectKnownValue("vcard_webhook.test", tfjsonpath.New("secret"), knownvalue.StringExact("mine")),
+				},
+			},
+			{ // a write-only secret takes it out of the state
+				Config: s.ProviderConfig() + `
+					resource "vcard_webhook" "test" {
+						url               = "https://hooks.example.com/cards"
+						events            = ["*"]
+						secret_wo         = "mine"
+						secret_wo_version = 1
+					}`,
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+					plancheck.ExpectResourceAction("vcard_webhook.test", plancheck.ResourceActionReplace),
+				}},
+				ConfigStateChecks: []statecheck.StateCheck{
+					newID.AddStateValue("vcard_webhook.test", tfjsonpath.New("id")),
+					statecheck.ExpectKnownValue("vcard_webhook.test", tfjsonpath.New("secret"), knownvalue.Null()),
 				},
 			},
 		},
