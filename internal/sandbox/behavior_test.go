@@ -85,7 +85,35 @@ func TestFaultsAreListedUsedUpAndDeleted(t *testing.T) {
 		second = `"times":1,"when":"before","delay_ms":0,"then":{"status":500,"body":{"a":null}}}`
 		third  = `"method":"*","path":"/*","times":0,"when":"before","delay_ms":0,"then":{"status":429}}`
 	)
-	s.play(strings.NewReplacer("SECOND", second, "THIRD", third, "FAULTS", "/_sandbox/faults").Replace, sandboxtest.File(t, "testdata/faults.txt"))
+	s.checkCalls(nil, []call{
+		{method: "POST", path: "/_sandbox/faults", body: `{"method":"GET","path":"/bins","times":2,"when":"after","delay_ms":1,"then":"pass"}`, status: 201, has: []string{`"id":`}},
+		{method: "POST", path: "/_sandbox/faults", body: `{"method":"GET","path":"/bins","then":{"status":500,"body":{"a":null}}}`, status: 201, has: []string{`"id":`}},
+		{method: "POST", path: "/_sandbox/faults", body: `{"method":"*","path":"/*","times":0,"when":"before","then":{"status":429}}`, status: 201, has: []string{`"id":`}},
+		{method: "GET", path: "/_sandbox/faults", status: 200, has: []string{`"times":2,"when":"after","delay_ms":1,"then":"pass"}`, second, third}},
+		{method: "GET", path: "/bins", status: 200},
+		{method: "GET", path: "/_sandbox/faults", status: 200, has: []string{`"times":1,"when":"after"`, second, third}},
+		{method: "GET", path: "/bins", status: 200},
+		{method: "GET", path: "/_sandbox/faults", status: 200, has: []string{second, third}, lacks: []string{`"after"`}},
+		{method: "GET", path: "/bins", status: 500},
+		{method: "GET", path: "/bins", status: 429},
+		{method: "GET", path: "/bins", status: 429},
+		{method: "GET", path: "/_sandbox/faults", status: 200, has: []string{`{"data":[{`, third}, lacks: []string{"},"}},
+		{method: "POST", path: "/_sandbox/faults", body: `{"method":"GET","path":"/cards","times":0,"then":{"status":503}}`, status: 201},
+		{method: "DELETE", path: "/_sandbox/faults/LAST", body: `{"x":1}`, status: 400, has: []string{`"invalid_request"`}},
+		{method: "DELETE", path: "/_sandbox/faults/LAST", status: 200, has: []string{`{"data":[{`, third}, lacks: []string{"503"}},
+		{method: "DELETE", path: "/_sandbox/faults/999", status: 404, has: []string{`"not_found"`}},
+		{method: "DELETE", path: "/_sandbox/faults/x", status: 404, has: []string{`"not_found"`}},
+		{method: "DELETE", path: "/_sandbox/faults/-1", status: 404, has: []string{`"not_found"`}},
+		{method: "POST", path: "/_sandbox/faults", body: `{"method":"GET","path":"/cards","times":1000000,"delay_ms":100000,"then":{"status":599,"body":"` + strings.Repeat("x", 65534) + `"}}`, status: 201},
+		{method: "DELETE", path: "/_sandbox/faults", status: 200, has: []string{`"data":[]`}},
+		{method: "GET", path: "/bins", status: 200},
+		{method: "POST", path: "/_sandbox/simulate", body: `{"days":1,"purchases_per_day":1,"declines":100,"seed":0}`, status: 400, has: []string{"no active card"}},
+		{method: "POST", path: "/_sandbox/simulate", body: `{"days":366,"purchases_per_day":1,"declines":0,"seed":9007199254740992}`, status: 400, has: []string{"no active card"}},
+		{method: "POST", path: "/_sandbox/simulate", body: `{"days":10,"purchases_per_day":500}`, status: 400, has: []string{"no active card"}},
+		{method: "POST", path: "/_sandbox/faults", body: `{"method":"*","path":"/*","times":0,"when":"before","then":"drop"}`, status: 201},
+		{method: "POST", path: "/_sandbox/reset", status: 200},
+		{method: "GET", path: "/bins", status: 200},
+	})
 }
 
 // A caller that does not wait for a slow service has not undone its call; the service
@@ -237,15 +265,158 @@ func TestSettings(t *testing.T) {
 func TestQuirks(t *testing.T) {
 	t.Parallel()
 	s := start(t, sandboxtest.Stopped(time.Date(2026, 3, 31, 15, 0, 0, 0, time.UTC)))
-	fill := s.populate()
-	for part := range strings.SplitSeq(sandboxtest.File(t, "testdata/quirks.txt"), "\n= ") {
-		quirks, script, _ := strings.Cut(part, "\n")
-		if strings.HasPrefix(quirks, "#") {
-			continue
-		}
-		s.Put("/_sandbox/quirks", "{"+quirks+"}").OK(200)
-		s.T = &named{t, quirks}
-		s.play(fill, script)
+	words := s.populate()
+	for _, test := range []struct {
+		quirks string
+		calls  []call
+	}{
+		{`{"balance":"settled"}`, []call{
+			{method: "GET", path: "/cards/CARD", status: 200, has: []string{`"balance":93.00`}},
+			{method: "GET", path: "/cards?status=active", status: 200, has: []string{`"balance":93.00`}},
+			{method: "GET", path: "/wallet/balance", status: 200, has: []string{`"cards_total_balance":143.00`}},
+			{method: "POST", path: "/cards/CARD/withdraw", body: `{"amount":54}`, status: 400, has: []string{`"insufficient_card_balance"`, "53.00"}},
+			{method: "POST", path: "/cards/CARD/fund", body: `{"amount":7}`, status: 200, has: []string{`"card_balance":100.00`}},
+			{method: "POST", path: "/_sandbox/settlements", body: `{"transaction_id":"OPEN","amount":35}`, status: 201},
+			{method: "GET", path: "/cards/CARD", status: 200, has: []string{`"balance":65.00`}},
+			{method: "POST", path: "/_sandbox/refunds", body: `{"transaction_id":"LAST","amount":5}`, status: 201},
+			{method: "GET", path: "/cards/CARD", status: 200, has: []string{`"status":"active","balance":70.00`}},
+			{method: "POST", path: "/_sandbox/authorizations", body: `{"card_id":"CARD","amount":10,"merchant":{"name":"Big Ads","mcc":"7311"}}`, status: 201},
+			{method: "POST", path: "/_sandbox/settlements", body: `{"transaction_id":"LAST","amount":55}`, status: 201},
+			{method: "GET", path: "/cards/CARD", status: 200, has: []string{`"status":"frozen","balance":15.00`}},
+			{method: "POST", path: "/cards/CARD/unfreeze", status: 200},
+			{method: "POST", path: "/_sandbox/authorizations", body: `{"card_id":"CARD","amount":8,"merchant":{"name":"Big Ads","mcc":"7311"}}`, status: 201},
+			{method: "GET", path: "/cards/CARD", status: 200, has: []string{`"status":"active","balance":15.00`}},
+			{method: "POST", path: "/cards/FROZEN/unfreeze", status: 200},
+			{method: "POST", path: "/_sandbox/authorizations", body: `{"card_id":"FROZEN","amount":8,"merchant":{"name":"Big Ads","mcc":"7311"}}`, status: 201},
+			{method: "DELETE", path: "/cards/FROZEN", status: 200, has: []string{`"returned_to_wallet":42.00`}},
+			{method: "GET", path: "/cards/FROZEN", status: 200, has: []string{`"status":"terminated","balance":0.00`}},
+		}},
+		{`{"idempotency":"ignored"}`, []call{
+			{method: "POST", path: "/cards/CARD/fund", body: `{"amount":5}`, key: "k", status: 200, has: []string{`"card_balance":12.00`}},
+			{method: "POST", path: "/cards/CARD/fund", body: `{"amount":5}`, key: "k", status: 200, has: []string{`"card_balance":17.00`}},
+			{method: "POST", path: "/cards/CARD/fund", body: `{"amount":6}`, key: "k", status: 200, has: []string{`"card_balance":23.00`}},
+		}},
+		{`{"transactions_per_page":"ignored"}`, []call{
+			{method: "GET", path: "/transactions?per_page=x", status: 200, has: []string{"DECLINE"}},
+		}},
+		{`{"transactions_per_page":"refused"}`, []call{
+			{method: "GET", path: "/transactions?per_page=100", status: 400, has: []string{`"invalid_request"`, "per_page"}},
+			{method: "GET", path: "/transactions?page=2", status: 200, has: []string{`"data":[]`}},
+		}},
+		{`{"transaction_period":"days"}`, []call{
+			{method: "GET", path: "/transactions?to=2026-03-31", status: 200, has: []string{"DECLINE"}},
+			{method: "GET", path: "/transactions?to=2026-03-30", status: 200, has: []string{`"data":[]`}},
+			{method: "GET", path: "/transactions?from=2026-04-01", status: 200, has: []string{`"data":[]`}},
+			{method: "GET", path: "/transactions?to=2026-03-31T15:00:00Z", status: 200, has: []string{"DECLINE"}},
+		}},
+		{`{"transaction_period":"midnights"}`, []call{
+			{method: "GET", path: "/transactions?to=2026-03-31", status: 200, has: []string{`"data":[]`}},
+			{method: "GET", path: "/transactions?to=2026-04-01", status: 200, has: []string{"DECLINE"}},
+			{method: "GET", path: "/transactions?from=2026-03-31", status: 200, has: []string{"DECLINE"}},
+			{method: "GET", path: "/transactions?to=2026-03-31T15:00:00Z", status: 200, has: []string{"DECLINE"}},
+		}},
+		{`{"transaction_period":"dates_only"}`, []call{
+			{method: "GET", path: "/transactions?to=2026-03-31", status: 200, has: []string{"DECLINE"}},
+			{method: "GET", path: "/transactions?to=2026-03-30", status: 200, has: []string{`"data":[]`}},
+			{method: "GET", path: "/transactions?from=2026-03-31T15:00:00Z", status: 400, has: []string{"must be a date"}},
+			{method: "GET", path: "/transactions?to=2026-03-31T15:00:00Z", status: 400, has: []string{"must be a date"}},
+		}},
+		{`{"transaction_signs":"unsigned"}`, []call{
+			{method: "GET", path: "/transactions", status: 200, has: []string{`"refund","amount":4.00`, `"settlement","amount":10.00`}},
+		}},
+		{`{"transaction_signs":"refunds"}`, []call{
+			{method: "GET", path: "/transactions", status: 200, has: []string{`"refund","amount":-4.00`, `"settlement","amount":10.00`, `"fee":1.00`}},
+		}},
+		{`{"transaction_signs":"spending"}`, []call{
+			{method: "GET", path: "/transactions", status: 200, has: []string{`"refund","amount":4.00`, `"settlement","amount":-10.00`, `"amount":-40.00`, `"fee":-1.00`}},
+		}},
+		{`{"challenge_status":"ignored"}`, []call{
+			{method: "GET", path: "/3ds?status=pending", status: 200, has: []string{`"CHALLENGE"`, `"DONE"`, `"otp":null,"status":"approved"`}, lacks: []string{`"otp":null,"status":"pending"`}},
+		}},
+		{`{"wallet_decimals":6}`, []call{
+			{method: "GET", path: "/wallet/balance", status: 200, has: []string{`"pending_deposits":1.001234`, `"cards_total_balance":23.00`}},
+			{method: "POST", path: "/cards/CARD/fund", body: `{"amount":1}`, status: 200, has: []string{`"card_balance":24.00`, `"wallet_balance":9865.001234`}},
+		}},
+		{`{"timestamps":"bare","empty_metadata":"array","exp_year_digits":2,"error_body":"nested"}`, []call{
+			{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_us","amount":50,"label":"created_at"}`, status: 201, has: []string{`"created_at":"2026-03-31T15:00:00.000"`, `"metadata":[]`}},
+			{method: "GET", path: "/cards/LAST/details", status: 200, has: []string{`"exp_year":29`}},
+			{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_us","amount":50,"metadata":{"created_at":"2026-01-01T00:00:00Z"}}`, status: 201, has: []string{`{"created_at":"2026-01-01T00:00:00Z"}`}},
+			{method: "GET", path: "/cards/card_x", status: 404, has: []string{`{"error":{"code":"not_found","message":`}},
+		}},
+		{`{"empty_metadata":"array"}`, []call{
+			{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_us","amount":50}`, status: 201, has: []string{`"metadata":[]`, `"created_at":"2026-03-31T15:00:00.000Z"`, `"expires_at":"2029-03-31"`}},
+		}},
+		{`{"timestamps":"bare"}`, []call{
+			{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_us","amount":50}`, status: 201, has: []string{`"metadata":{}`, `"created_at":"2026-03-31T15:00:00.000"`}},
+		}},
+		{`{"error_body":"extended"}`, []call{
+			{method: "GET", path: "/cards/card_x", status: 404, has: []string{`"error":"not_found"`, `"message":`, `"status":404`, `"request_id":"req_`, `"details":`}},
+		}},
+		{`{"error_body":"text"}`, []call{
+			{method: "GET", path: "/cards/card_x", status: 404, has: []string{"card_x"}, lacks: []string{"{"}},
+			{method: "GET", path: "/nothing", status: 404, lacks: []string{"{"}},
+			{method: "GET", path: "/cards?page=0", status: 400, has: []string{"page"}, lacks: []string{"{"}},
+			{method: "GET", path: "/_sandbox/nothing", status: 404, has: []string{`{"error":"not_found"`}},
+		}},
+		{`{"card_values":"tidied"}`, []call{
+			{method: "POST", path: "/cards", body: `{"bin_id":"bin_general_visa_eu","amount":50,"label":" ads ","spending_limit":9999}`, status: 201, has: []string{`"label":"ads"`, `"spending_limit":5000.00`}},
+			{method: "GET", path: "/cards/LAST", status: 200, has: []string{`"label":"ads"`}, lacks: []string{"9999"}},
+			{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_us","amount":50,"allowed_categories":["travel","food"]}`, status: 201, has: []string{`"allowed_categories":["FOOD","TRAVEL"]`}},
+			{method: "POST", path: "/_sandbox/authorizations", body: `{"card_id":"LAST","amount":1,"merchant":{"name":"Big Ads","mcc":"7311"}}`, status: 201, has: []string{"category_not_allowed"}},
+		}},
+		{`{"cards_hidden_seconds":60}`, []call{
+			{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_us","amount":50}`, status: 201},
+			{method: "GET", path: "/cards/LAST", status: 404, has: []string{`"not_found"`}},
+			{method: "GET", path: "/cards/LAST/details", status: 404, has: []string{`"not_found"`}},
+			{method: "GET", path: "/cards?per_page=100", status: 200, has: []string{`"total":0`}, lacks: []string{"LAST"}},
+			{method: "POST", path: "/cards/LAST/freeze", status: 200},
+			{method: "POST", path: "/_sandbox/clock", body: `{"advance":"60s"}`, status: 200},
+			{method: "GET", path: "/cards/LAST", status: 200},
+			{method: "GET", path: "/cards/LAST/details", status: 200},
+			{method: "GET", path: "/cards?per_page=100", status: 200, has: []string{"LAST", `"total":10`}},
+		}},
+		{`{"wallet_fields":["north_pay","south_pay"]}`, []call{
+			{method: "GET", path: "/bins", status: 200, has: []string{`{"3ds":true,"category":"ads","id":"bin_ads_visa_eu","network":"visa","north_pay":true,"south_pay":false}`}, lacks: []string{"wallet_"}},
+		}},
+		{`{"amounts":"floats"}`, []call{
+			{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_us","amount":50,"auto_freeze_at":5.5,"label":"metadata"}`, status: 201, has: []string{`"auto_freeze_at":5.500000000000004`}},
+			{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_us","amount":50,"metadata":{"rate":1.50}}`, status: 201, has: []string{`"metadata":{"rate":1.50}`}},
+			{method: "GET", path: "/cards", status: 200, has: []string{`"balance":50.000000000000004`, `"page":1,"per_page":25,`}},
+			{method: "GET", path: "/_sandbox/ledger", status: 200, has: []string{`"balance":50.00}`}},
+		}},
+		{`{"frozen_money":"refused"}`, []call{
+			{method: "POST", path: "/cards/CARD/freeze", status: 200},
+			{method: "POST", path: "/cards/CARD/fund", body: `{"amount":1}`, status: 400, has: []string{`"error":"card_frozen","message":"card CARD is frozen; unfreeze it first"`}},
+			{method: "POST", path: "/cards/CARD/withdraw", status: 400, has: []string{`"card_frozen"`}},
+			{method: "GET", path: "/cards/CARD/details", status: 400, has: []string{`"card_frozen"`}},
+			{method: "GET", path: "/cards/CARD", status: 200, has: []string{`"status":"frozen"`}},
+			{method: "POST", path: "/cards/CARD/unfreeze", status: 200},
+			{method: "POST", path: "/cards/CARD/fund", body: `{"amount":1}`, status: 200},
+		}},
+		{`{"repeated_state":"conflict"}`, []call{
+			{method: "POST", path: "/cards/CARD/unfreeze", status: 409, has: []string{`"error":"card_active","message":"card CARD is active already"`}},
+			{method: "POST", path: "/cards/CARD/freeze", status: 200},
+			{method: "POST", path: "/cards/CARD/freeze", status: 409, has: []string{`"error":"card_frozen","message":"card CARD is frozen already"`}},
+			{method: "POST", path: "/cards/CARD/unfreeze", status: 200},
+		}},
+		{`{"terminated_status":404}`, []call{
+			{method: "GET", path: "/cards/ENDED", status: 200, has: []string{`"status":"terminated"`}},
+			{method: "POST", path: "/cards/ENDED/fund", body: `{"amount":1}`, status: 404, has: []string{`"not_found"`, "ENDED"}},
+			{method: "DELETE", path: "/cards/ENDED", status: 404, has: []string{`"not_found"`, "ENDED"}},
+		}},
+		{`{"terminated_status":409}`, []call{
+			{method: "DELETE", path: "/cards/ENDED", status: 409, has: []string{`"error":"card_terminated","message":"card ENDED is terminated, which is permanent"`}},
+		}},
+		{`{"withdraw_amount":"ignored"}`, []call{
+			{method: "POST", path: "/cards/CARD/withdraw", body: `{"amount":1}`, status: 200, has: []string{`"card_balance":0.00`}},
+		}},
+		{`{"cards_total":"absent","cards_per_page":2}`, []call{
+			{method: "GET", path: "/cards?per_page=100", status: 200, has: []string{`"page":1,"per_page":2}`}, lacks: []string{`"total"`}},
+		}},
+	} {
+		s.Put("/_sandbox/quirks", test.quirks).OK(200)
+		s.T = &named{t, test.quirks}
+		s.checkCalls(words, test.calls)
 		s.T = t
 	}
 	s.Balanced()

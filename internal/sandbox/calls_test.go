@@ -63,7 +63,29 @@ func TestReadiness(t *testing.T) {
 
 func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
-	start(t).play(func(line string) string { return line }, sandboxtest.File(t, "testdata/unknown.txt"))
+	start(t).checkCalls(nil, []call{
+		{method: "GET", path: "/", status: 404, has: []string{`{"error":"not_found","message":"`}},
+		{method: "GET", path: "/api/v1", status: 404, has: []string{`{"error":"not_found","message":"`}},
+		{method: "GET", path: "/api/v1/", status: 404, has: []string{`{"error":"not_found","message":"`}},
+		{method: "GET", path: "/api/v2/cards", status: 404, has: []string{`{"error":"not_found","message":"`}},
+		{method: "GET", path: "/api/v1/cards/", status: 404, has: []string{`{"error":"not_found","message":"`}},
+		{method: "GET", path: "/api/v1//cards", status: 404, has: []string{`{"error":"not_found","message":"`}},
+		{method: "GET", path: "/api/v1/../v1/cards", status: 404, has: []string{`{"error":"not_found","message":"`}},
+		{method: "GET", path: "/_sandbox/nothing", status: 404, has: []string{`{"error":"not_found","message":"`}},
+		{method: "PUT", path: "/api/v1/cards", status: 405, has: []string{`{"error":"method_not_allowed","message":"this path takes`}},
+		{method: "DELETE", path: "/api/v1/cards", status: 405, has: []string{`{"error":"method_not_allowed","message":"this path takes`}},
+		{method: "PATCH", path: "/api/v1/cards/card_x", status: 405, has: []string{`{"error":"method_not_allowed","message":"this path takes`}},
+		{method: "POST", path: "/api/v1/bins", status: 405, has: []string{`{"error":"method_not_allowed","message":"this path takes`}},
+		{method: "GET", path: "/api/v1/webhooks", status: 405, has: []string{`{"error":"method_not_allowed","message":"this path takes`}},
+		{method: "GET", path: "/api/v1/cards/card_x/freeze", status: 405, has: []string{`{"error":"method_not_allowed","message":"this path takes`}},
+		{method: "OPTIONS", path: "/api/v1/cards", status: 405, has: []string{`{"error":"method_not_allowed","message":"this path takes`}},
+		{method: "GET", path: "/api/v1/cards/card_x", status: 404, has: []string{`{"error":"not_found","message":"`}},
+		{method: "GET", path: "/api/v1/cards/" + strings.Repeat("x", 10240), status: 404, has: []string{`{"error":"not_found","message":"`}},
+		{method: "GET", path: "/api/v1/cards/%00", status: 404, has: []string{`{"error":"not_found","message":"`}},
+		{method: "GET", path: "/api/v1/cards/%2F", status: 404, has: []string{`{"error":"not_found","message":"`}},
+		{method: "GET", path: "/api/v1/cards/card_%ff", status: 404, has: []string{`{"error":"not_found","message":"`}},
+		{method: "GET", path: "/api/v1/cards/'%20OR%201=1--", status: 404, has: []string{`{"error":"not_found","message":"`}},
+	})
 }
 
 // A key is one call's for a day: of its account, method and path. What was refused is
@@ -71,7 +93,23 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 func TestIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t, stopped)
-	s.play(s.populate(), sandboxtest.File(t, "testdata/idempotency.txt"))
+	s.checkCalls(s.populate(), []call{
+		{method: "POST", path: "/cards/CARD/withdraw", body: `{"amount":60}`, key: "k", status: 400, has: []string{`"insufficient_card_balance"`}},
+		{method: "POST", path: "/cards/CARD/fund", body: `{"amount":10}`, key: "k", status: 200, has: []string{`"card_balance":63.00`}},
+		{method: "POST", path: "/cards/CARD/withdraw", body: `{"amount":60}`, key: "k", status: 200, has: []string{`"card_balance":3.00`}},
+		{method: "POST", path: "/cards/CARD/withdraw", body: `{"amount":60}`, key: "k", status: 200, has: []string{`"card_balance":3.00`}},
+		{method: "POST", path: "/cards/CARD/withdraw", body: `{"amount":61}`, key: "k", status: 400, has: []string{`"idempotency_key_reused"`}},
+		{method: "POST", path: "/cards/CARD/fund", body: `{"amount":10}`, key: "other", status: 200, has: []string{`"card_balance":13.00`}},
+		{method: "DELETE", path: "/cards/FROZEN", key: "k", status: 200, has: []string{`"returned_to_wallet":50.00`}},
+		{method: "DELETE", path: "/cards/FROZEN", key: "k", status: 200, has: []string{`"returned_to_wallet":50.00`}},
+		{method: "POST", path: "/cards/CARD/fund", body: `{"amount":1}`, key: "a-KEY", status: 400, has: []string{`"invalid_request"`, "API key"}},
+		{method: "POST", path: "/cards/CARD/fund", body: `{"amount":1}`, key: strings.Repeat("k", 256), status: 400, has: []string{`"invalid_request"`, "X-Idempotency-Key"}},
+		{method: "POST", path: "/_sandbox/clock", body: `{"advance":"23h59m59s"}`, status: 200},
+		{method: "POST", path: "/cards/CARD/fund", body: `{"amount":10}`, key: "other", status: 200, has: []string{`"card_balance":13.00`}},
+		{method: "POST", path: "/_sandbox/clock", body: `{"advance":"1s"}`, status: 200},
+		{method: "POST", path: "/cards/CARD/fund", body: `{"amount":10}`, key: "other", status: 200, has: []string{`"card_balance":23.00`}},
+		{method: "POST", path: "/cards/CARD/fund", body: `{"amount":1}`, key: strings.Repeat("k", 255), status: 200, has: []string{`"card_balance":24.00`}},
+	})
 	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":500}`).Text("api_key"))
 	body := `{"bin_id":"` + sandboxtest.BIN + `","amount":100}`
 	mine := s.Post("/cards", body, sandboxtest.IdempotencyKey, "k").OK(201)
@@ -137,7 +175,30 @@ func TestIdempotencyKeyManyAtOnce(t *testing.T) {
 func TestLimitsCount(t *testing.T) {
 	t.Parallel()
 	s := startWithContract(t, stopped)
-	s.play(strings.NewReplacer("BIN", `"bin_id":"`+sandboxtest.BIN+`"`, "LIMITS", "PUT /_sandbox/limits", "CLOCK", "POST /_sandbox/clock").Replace, sandboxtest.File(t, "testdata/limits.txt"))
+	s.checkCalls(nil, []call{
+		{method: "PUT", path: "/_sandbox/limits", body: `{"requests_per_minute":3}`, status: 200},
+		{method: "GET", path: "/bins", status: 200},
+		{method: "POST", path: "/_sandbox/clock", body: `{"advance":"16500ms"}`, status: 200},
+		{method: "GET", path: "/bins", status: 200},
+		{method: "POST", path: "/_sandbox/clock", body: `{"advance":"16500ms"}`, status: 200},
+		{method: "GET", path: "/bins", status: 200},
+		{method: "POST", path: "/_sandbox/clock", body: `{"advance":"16500ms"}`, status: 200},
+		{method: "GET", path: "/bins", status: 429, has: []string{`"rate_limited"`, " 11 s"}},
+		{method: "POST", path: "/_sandbox/clock", body: `{"advance":"10499ms"}`, status: 200},
+		{method: "GET", path: "/bins", status: 429, has: []string{`"rate_limited"`, " 1 s"}},
+		{method: "POST", path: "/_sandbox/clock", body: `{"advance":"1ms"}`, status: 200},
+		{method: "GET", path: "/bins", status: 200},
+		{method: "GET", path: "/bins", status: 429, has: []string{`"rate_limited"`, " 17 s"}},
+		{method: "POST", path: "/_sandbox/clock", body: `{"advance":"1h"}`, status: 200},
+		{method: "PUT", path: "/_sandbox/limits", body: `{"requests_per_minute":4,"creates_per_minute":2,"details_per_minute":1}`, status: 200},
+		{method: "POST", path: "/cards", body: "{}", status: 400, has: []string{`"invalid_request"`}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_us","amount":50}`, status: 201},
+		{method: "POST", path: "/cards", body: "{}", status: 429, has: []string{`"rate_limited"`, " 60 s"}},
+		{method: "GET", path: "/cards/LAST/details", status: 200},
+		{method: "GET", path: "/cards/LAST/details", status: 429, has: []string{`"rate_limited"`, " 60 s"}},
+		{method: "GET", path: "/api/v1/nothing", status: 404, has: []string{`"not_found"`}},
+		{method: "GET", path: "/bins", status: 429, has: []string{`"rate_limited"`, " 60 s"}},
+	})
 	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":100}`).OK(201).Text("api_key"))
 	for range 5 {
 		s.Get("/_sandbox/clock").OK(200) // never counts
@@ -215,7 +276,20 @@ func TestControlListsHavePages(t *testing.T) {
 	s.Issue("50")
 	s.Issue("50")
 	s.Freeze(first)
-	s.play(strings.NewReplacer("FIRST", first).Replace, sandboxtest.File(t, "testdata/pages.txt"))
+	s.checkCalls(strings.NewReplacer("FIRST", first), []call{
+		{method: "GET", path: "/_sandbox/requests?per_page=2", status: 200, has: []string{`"path":"/webhooks"`, `"path":"/cards"`, `"page":1,"per_page":2,"total":5`}, lacks: []string{"/freeze"}},
+		{method: "GET", path: "/_sandbox/requests?per_page=2&page=3", status: 200, has: []string{`{"data":[{"method":"POST","path":"/cards/FIRST/freeze"`, `"total":5`}, lacks: []string{`"path":"/cards"`}},
+		{method: "GET", path: "/_sandbox/requests?page=9", status: 200, has: []string{`"data":[]`}},
+		{method: "GET", path: "/_sandbox/requests?per_page=1001", status: 400, has: []string{`"invalid_request"`, "per_page"}},
+		{method: "GET", path: "/_sandbox/deliveries?per_page=3", status: 200, has: []string{`"card.created"`, `"page":1,"per_page":3,"total":4`}, lacks: []string{`"card.frozen"`}},
+		{method: "GET", path: "/_sandbox/deliveries?per_page=3&page=2", status: 200, has: []string{`"card.frozen"`, `"total":4`}, lacks: []string{`"card.created"`}},
+		{method: "GET", path: "/_sandbox/deliveries?page=9", status: 200, has: []string{`"data":[]`}},
+		{method: "GET", path: "/_sandbox/deliveries?per_page=1001", status: 400, has: []string{`"invalid_request"`, "per_page"}},
+		{method: "POST", path: "/_sandbox/accounts", body: `{"state":"no_deposit"}`, status: 201},
+		{method: "GET", path: "/_sandbox/accounts", status: 200, has: []string{`{"data":[{"account_id":"acct_first","state":"ready"},{"account_id":"acct_`, `"state":"no_deposit"}],"page":1,"per_page":1000,"total":2}`}},
+		{method: "GET", path: "/_sandbox/accounts?per_page=1&page=2", status: 200, has: []string{`"state":"no_deposit"}],"page":2,"per_page":1,"total":2}`}, lacks: []string{"acct_first"}},
+		{method: "GET", path: "/_sandbox/accounts?per_page=1001", status: 400, has: []string{"per_page must be an integer from 1 to 1000"}},
+	})
 	ledger := s.Get("/_sandbox/ledger?per_page=4&page=2").OK(200)
 	if accounts, _ := ledger.Body["accounts"].([]any); len(accounts) != 4 || ledger.Body["balanced"] != true {
 		t.Errorf("the ledger is %s", ledger.Raw)
@@ -271,10 +345,31 @@ func TestIssueCard(t *testing.T) {
 	if kept, _ := card.Body["metadata"].(map[string]any); card.Text("label") != label || len(kept) != len(metadata) {
 		t.Errorf("kept %s", card.Raw)
 	}
-	s.play(s.populate(), `
-		POST /cards {BIN,"amount":1e2,"label":null,"auto_freeze_at":null} → 201 "balance":100.00 & "label":"" & "auto_freeze_at":null
-		POST /cards/LAST/withdraw {} → 200 "card_balance":0.00`)
-	s.play(strings.NewReplacer().Replace, sandboxtest.File(t, "testdata/bins.txt"))
+	s.checkCalls(s.populate(), []call{
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_us","amount":1e2,"label":null,"auto_freeze_at":null}`, status: 201, has: []string{`"balance":100.00`, `"label":""`, `"auto_freeze_at":null`}},
+		{method: "POST", path: "/cards/LAST/withdraw", body: "{}", status: 200, has: []string{`"card_balance":0.00`}},
+	})
+	s.checkCalls(nil, []call{
+		{method: "GET", path: "/bins", status: 200, has: []string{`{"data":[{"3ds":true,"category":"ads","id":"bin_ads_visa_us","network":"visa","wallet_a_pay":true,"wallet_b_pay":true},{"3ds":true,"category":"ads","id":"bin_ads_visa_eu","network":"visa","wallet_a_pay":true,"wallet_b_pay":false},{"3ds":true,"category":"ads","id":"bin_ads_mastercard_us","network":"mastercard","wallet_a_pay":false,"wallet_b_pay":true},{"3ds":true,"category":"ads","id":"bin_ads_mastercard_eu","network":"mastercard","wallet_a_pay":false,"wallet_b_pay":false},{"3ds":true,"category":"software","id":"bin_software_visa_us","network":"visa","wallet_a_pay":true,"wallet_b_pay":true},{"3ds":true,"category":"software","id":"bin_software_mastercard_us","network":"mastercard","wallet_a_pay":false,"wallet_b_pay":true},{"3ds":true,"category":"general","id":"bin_general_visa_us","network":"visa","wallet_a_pay":true,"wallet_b_pay":false},{"3ds":true,"category":"general","id":"bin_general_visa_eu","network":"visa","wallet_a_pay":false,"wallet_b_pay":false},{"3ds":true,"category":"general","id":"bin_general_mastercard_us","network":"mastercard","wallet_a_pay":true,"wallet_b_pay":true}],"total":9}`}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_us","amount":50}`, status: 201, has: []string{`"bin_id":"bin_ads_visa_us","network":"visa"`, `"spending_limit":50000.00`}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_eu","amount":50}`, status: 201, has: []string{`"bin_id":"bin_ads_visa_eu","network":"visa"`, `"spending_limit":30000.00`}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_mastercard_us","amount":50}`, status: 201, has: []string{`"bin_id":"bin_ads_mastercard_us","network":"mastercard"`, `"spending_limit":50000.00`}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_mastercard_eu","amount":50}`, status: 201, has: []string{`"bin_id":"bin_ads_mastercard_eu","network":"mastercard"`, `"spending_limit":25000.00`}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_software_visa_us","amount":50}`, status: 201, has: []string{`"bin_id":"bin_software_visa_us","network":"visa"`, `"spending_limit":20000.00`}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_software_mastercard_us","amount":50}`, status: 201, has: []string{`"bin_id":"bin_software_mastercard_us","network":"mastercard"`, `"spending_limit":15000.00`}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_general_visa_us","amount":50}`, status: 201, has: []string{`"bin_id":"bin_general_visa_us","network":"visa"`, `"spending_limit":10000.00`}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_general_visa_eu","amount":50}`, status: 201, has: []string{`"bin_id":"bin_general_visa_eu","network":"visa"`, `"spending_limit":5000.00`}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_general_mastercard_us","amount":50}`, status: 201, has: []string{`"bin_id":"bin_general_mastercard_us","network":"mastercard"`, `"spending_limit":10000.00`}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_eu","amount":50,"spending_limit":30000}`, status: 201, has: []string{`"spending_limit":30000.00`}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_eu","amount":50,"spending_limit":30000.01}`, status: 400, has: []string{"spending_limit must be above 0 and at most 30000.00 USD, the maximum of bin_ads_visa_eu"}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_eu","amount":50,"spending_limit":0.01}`, status: 201, has: []string{`"spending_limit":0.01`}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_eu","amount":50,"spending_limit":0}`, status: 400, has: []string{"spending_limit must be above 0"}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_eu","amount":50,"auto_freeze_at":0}`, status: 201, has: []string{`"auto_freeze_at":0.00`}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_eu","amount":50,"auto_freeze_at":-0.01}`, status: 400, has: []string{"auto_freeze_at must not be negative"}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_eu","amount":49.99}`, status: 400, has: []string{"amount must be at least 50.00 USD"}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_eu","amount":50}` + strings.Repeat(" ", 1048536), status: 201},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_eu","amount":50}` + strings.Repeat(" ", 1048537), status: 400, has: []string{"the body is larger than 1 MiB"}},
+	})
 	read := s.Get("/cards/" + card.Text("id") + "/details").OK(200)
 	sandboxtest.Equal(t, "Cache-Control of details", read.Header.Get("Cache-Control"), "no-store")
 }

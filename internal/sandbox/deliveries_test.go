@@ -147,7 +147,8 @@ func TestAmidADelivery(t *testing.T) {
 			s.Issue("50")
 			inbox.Wait(1)
 			id, _ := s.deliveries(hook)[0]["id"].(string)
-			s.play(strings.NewReplacer("DELIVERY", id, "HOOK", hook).Replace, call+" → 200")
+			method, path, _ := strings.Cut(strings.NewReplacer("DELIVERY", id, "HOOK", hook).Replace(call), " ")
+			s.Call(method, path, "").OK(200)
 			if tries == 1 { // the endpoint is gone
 				hook = s.subscribe(inbox.URL, `"*"`).Text("id")
 				s.Issue("50")
@@ -171,8 +172,15 @@ func TestEndpointIsRemoved(t *testing.T) {
 	card := s.Issue("50")
 	s.tried("", 1)
 
-	fill := strings.NewReplacer("REMOVED", removed, "DELIVERY", s.deliveries(removed)[0]["id"].(string)).Replace
-	s.play(fill, sandboxtest.File(t, "testdata/removed.txt"))
+	words := strings.NewReplacer("REMOVED", removed, "DELIVERY", s.deliveries(removed)[0]["id"].(string))
+	s.checkCalls(words, []call{
+		{method: "POST", path: "/_sandbox/deliveries/DELIVERY/redeliver", body: `{"now":true}`, status: 400, has: []string{`"invalid_request"`, "now"}},
+		{method: "POST", path: "/_sandbox/deliveries/dlv_none/redeliver", status: 404, has: []string{`"not_found"`, "dlv_none"}},
+		{method: "DELETE", path: "/_sandbox/webhooks/wh_none", status: 404, has: []string{`"not_found"`}},
+		{method: "DELETE", path: "/_sandbox/webhooks/REMOVED", body: `{"x":1}`, status: 400, has: []string{`"invalid_request"`}},
+		{method: "DELETE", path: "/_sandbox/webhooks/REMOVED", status: 200, has: []string{`{"id":"REMOVED"}`}},
+		{method: "DELETE", path: "/_sandbox/webhooks/REMOVED", status: 404, has: []string{`"not_found"`}},
+	})
 
 	s.Freeze(card)
 	stays.Wait(2)

@@ -234,7 +234,18 @@ func TestKeysAreRotated(t *testing.T) {
 func TestWhatMayHaveBeenMeant(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	s.play(s.populate(), sandboxtest.File(t, "testdata/meant.txt"))
+	s.checkCalls(s.populate(), []call{
+		{method: "GET", path: "/_sandbox/authorization", status: 404, has: []string{`"not_found"`, "there is POST /_sandbox/authorizations"}},
+		{method: "POST", path: "/_sandbox/authorisation", body: "{}", status: 404, has: []string{`"not_found"`, "there is POST /_sandbox/authorizations"}},
+		{method: "GET", path: "/_sandbox/clok", status: 404, has: []string{`"not_found"`, "there is GET /_sandbox/clock"}},
+		{method: "GET", path: "/_sandbox/cl", status: 404, has: []string{`"not_found"`, "there is GET /_sandbox/clock"}},
+		{method: "GET", path: "/_sandbox/c", status: 404, has: []string{`"not_found"`, "GET /_sandbox/ lists the calls"}},
+		{method: "POST", path: "/_sandbox/xyz", status: 404, has: []string{`"not_found"`, "GET /_sandbox/ lists the calls"}},
+		{method: "DELETE", path: "/_sandbox/authorizations", status: 405, has: []string{`"method_not_allowed"`, "this path takes POST, not DELETE"}},
+		{method: "PUT", path: "/_sandbox/faults", status: 405, has: []string{`"method_not_allowed"`, "this path takes GET and POST and DELETE, not PUT"}},
+		{method: "POST", path: "/cards/CARD", status: 405, has: []string{`"method_not_allowed"`, "this path takes GET and DELETE, not POST"}},
+		{method: "GET", path: "/_sandbox/", status: 200, has: []string{`{"method":"POST","path":"/_sandbox/clock","summary":"`, `{"method":"DELETE","path":"/_sandbox/faults/{id}"`}},
+	})
 	sandboxtest.Equal(t, "Allow", s.Call(http.MethodPut, "/_sandbox/faults", nil).Header.Get("Allow"), "GET, POST, DELETE")
 	short := sandboxtest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(s.URL, server.API)+"/cards", nil))
 	s.Do(short).Refused(404, "not_found", "the API is below /api/v1")

@@ -42,7 +42,7 @@ func (s *target) call(t *testing.T, call, query, body string, header http.Header
 		s.Post("/_sandbox/reset", "").OK(200)
 		s.Unlimited()
 		ids := s.populate()
-		s.fill = func(text string) string { return sandboxtest.Expand(ids(text)) }
+		s.fill = func(text string) string { return sandboxtest.Expand(ids.Replace(text)) }
 	}
 	if header == nil {
 		header = http.Header{"Authorization": {"Bearer " + s.Key}, "Content-Type": {"application/json"}}

@@ -81,35 +81,48 @@ func (s *service) as(key string) *service {
 	return &other
 }
 
-// play makes the calls of a script, a line each, and holds each response to what is
-// behind the arrow: its status, and texts that it has, or with a ! lacks. Words stand
-// for ids as fill has them, LAST for what was made last. An idempotency key is behind #.
-func (s *service) play(fill func(string) string, script string) {
+// call is a call of a table and what its response must have. LAST stands for the id of what was
+// created last.
+type call struct {
+	method, path, body string
+	key                string // for idempotency
+	status             int
+	has, lacks         []string
+}
+
+// checkCalls makes calls one after the other and checks their responses. Words, which may be nil,
+// puts ids in place of names.
+func (s *service) checkCalls(words *strings.Replacer, calls []call) {
 	s.T.Helper()
 	last := ""
-	for line := range strings.SplitSeq(strings.TrimSpace(script), "\n") {
-		if line == "" || line[0] == '#' {
-			continue
+	for _, c := range calls {
+		fill := func(text string) string {
+			if words != nil {
+				text = words.Replace(text)
+			}
+			return strings.ReplaceAll(text, "LAST", last)
 		}
-		line = strings.ReplaceAll(sandboxtest.Expand(fill(strings.TrimSpace(line))), "LAST", last)
-		call, want, _ := strings.Cut(line, " → ")
-		order, key, _ := strings.Cut(call, " # ")
-		parts := append(strings.SplitN(order, " ", 3), "")
-		a := s.Send(s.T.Context(), parts[0], parts[1], parts[2], "Content-Type", "application/json", sandboxtest.IdempotencyKey, key)
-		status, texts, _ := strings.Cut(want, " ")
-		if fmt.Sprint(a.Status) != status {
-			s.T.Errorf("%s answered %d %s, want %s", call, a.Status, a.Raw, want)
+		name := c.method + " " + c.path + " " + c.body
+		response := s.Send(s.T.Context(), c.method, fill(c.path), fill(c.body), "Content-Type", "application/json", sandboxtest.IdempotencyKey, fill(c.key))
+		if response.Status != c.status {
+			s.T.Errorf("%.200s answered %d %s, want %d", name, response.Status, response.Raw, c.status)
 		}
-		for text := range strings.SplitSeq(texts, " & ") {
-			if rest, lacks := strings.CutPrefix(text, "!"); strings.Contains(a.Raw, rest) == lacks {
-				s.T.Errorf("%s answered %s, want %s", call, a.Raw, text)
+		for _, text := range c.has {
+			if !strings.Contains(response.Raw, fill(text)) {
+				s.T.Errorf("%.200s answered %s, without %s", name, response.Raw, fill(text))
 			}
 		}
-		if made, _ := a.Body["transaction"].(map[string]any); made != nil {
-			a.Body = made
+		for _, text := range c.lacks {
+			if strings.Contains(response.Raw, fill(text)) {
+				s.T.Errorf("%.200s answered %s, with %s", name, response.Raw, fill(text))
+			}
 		}
-		if a.Status == http.StatusCreated {
-			last = fmt.Sprint(a.Body["id"])
+		created := response.Body
+		if transaction, found := response.Body["transaction"].(map[string]any); found {
+			created = transaction
+		}
+		if response.Status == http.StatusCreated {
+			last = fmt.Sprint(created["id"])
 		}
 	}
 }

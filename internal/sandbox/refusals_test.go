@@ -19,7 +19,7 @@ import (
 
 // populate uses a new sandbox a little, and returns what puts the ids of what there is
 // in the place of words in capitals.
-func (s *service) populate() func(string) string {
+func (s *service) populate() *strings.Replacer {
 	s.T.Helper()
 	card := s.Issue("100", `"auto_freeze_at":20,"metadata":{"a":"b"},"allowed_categories":["advertising"]`)
 	ended, frozen := s.Issue("50"), s.Issue("50")
@@ -34,7 +34,7 @@ func (s *service) populate() func(string) string {
 	s.Terminate(ended)
 	return strings.NewReplacer("CARD", card, "ENDED", ended, "FROZEN", frozen, "OPEN", open, "DECLINE", decline, "SETTLED", settled,
 		"REFUND", refund, "CHALLENGE", challenge, "DONE", done, "DEPOSIT", deposit, "KEY", s.Key,
-		"BIN", `"bin_id":"`+sandboxtest.BIN+`"`, "MERCHANT", `"merchant":{"name":"Big Ads","mcc":"7311"}`, "URL", `"url":"https://example.com"`).Replace
+		"BIN", `"bin_id":"`+sandboxtest.BIN+`"`, "MERCHANT", `"merchant":{"name":"Big Ads","mcc":"7311"}`, "URL", `"url":"https://example.com"`)
 }
 
 // A card's spending limit is that of the UTC month in which its purchases were made,
@@ -60,7 +60,7 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s := startWithContract(t, stopped, wallet(1_000*usd.Dollar))
 	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":100}`).Text("api_key"))
-	fill := s.populate()
+	words := s.populate()
 	before := s.Get("/_sandbox/ledger").Raw
 
 	for call, rows := range asked(t, "testdata/bodies.txt") {
@@ -68,9 +68,9 @@ func TestRefusals(t *testing.T) {
 			if text == "" {
 				continue
 			}
-			method, path, _ := strings.Cut(fill(call), " ")
+			method, path, _ := strings.Cut(words.Replace(call), " ")
 			s.T = &named{t, call + " " + body}
-			s.Call(method, path, sandboxtest.Expand(fill(body)), "Content-Type", "application/json").Refused(400, "invalid_request", text)
+			s.Call(method, path, sandboxtest.Expand(words.Replace(body)), "Content-Type", "application/json").Refused(400, "invalid_request", text)
 		}
 	}
 	s.T = t
@@ -81,8 +81,32 @@ func TestRefusals(t *testing.T) {
 			}
 		}
 	}
-	s.play(fill, sandboxtest.File(t, "testdata/refusals.txt"))
-	other.play(fill, sandboxtest.File(t, "testdata/foreign.txt"))
+	s.checkCalls(words, []call{
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_x","amount":50}`, status: 400, has: []string{`"bin_not_found"`, "bin_x"}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_us","amount":10000}`, status: 400, has: []string{`"insufficient_funds"`, "847.00"}},
+		{method: "POST", path: "/cards/CARD/fund", body: `{"amount":847.01}`, status: 400, has: []string{`"insufficient_funds"`, "847.00"}},
+		{method: "POST", path: "/cards/CARD/withdraw", body: `{"amount":53.01}`, status: 400, has: []string{`"insufficient_card_balance"`, "53.00"}},
+		{method: "POST", path: "/cards/ENDED/fund", body: `{"amount":1}`, status: 400, has: []string{`"card_terminated"`, "ENDED"}},
+		{method: "POST", path: "/cards/card_x/fund", body: `{"amount":1}`, status: 404, has: []string{`"not_found"`, "card_x"}},
+		{method: "POST", path: "/cards/card_x/withdraw", body: `{"amount":1}`, status: 404, has: []string{`"not_found"`, "card_x"}},
+		{method: "POST", path: "/_sandbox/authorizations", body: `{"card_id":"card_x","amount":1,"merchant":{"name":"Big Ads","mcc":"7311"}}`, status: 404, has: []string{`"not_found"`, "card_x"}},
+		{method: "POST", path: "/_sandbox/settlements", body: `{"transaction_id":"txn_x"}`, status: 404, has: []string{`"not_found"`, "txn_x"}},
+		{method: "POST", path: "/_sandbox/refunds", body: `{"transaction_id":"txn_x"}`, status: 404, has: []string{`"not_found"`, "txn_x"}},
+		{method: "POST", path: "/_sandbox/3ds-challenges", body: `{"card_id":"card_x","merchant":"m","amount":1}`, status: 404, has: []string{`"not_found"`, "card_x"}},
+		{method: "POST", path: "/_sandbox/3ds-challenges", body: `{"card_id":"ENDED","merchant":"m","amount":1}`, status: 400, has: []string{`"card_terminated"`, "ENDED"}},
+		{method: "POST", path: "/_sandbox/3ds-challenges/3ds_x/complete", body: `{"outcome":"failed"}`, status: 404, has: []string{`"not_found"`, "3ds_x"}},
+		{method: "POST", path: "/_sandbox/deposits/dep_x/confirm", status: 404, has: []string{`"not_found"`, "dep_x"}},
+	})
+	other.checkCalls(words, []call{
+		{method: "GET", path: "/cards", status: 200, has: []string{`"total":0`}},
+		{method: "GET", path: "/cards/CARD", status: 404, has: []string{`"not_found"`, "CARD"}},
+		{method: "GET", path: "/cards/CARD/details", status: 404, has: []string{`"not_found"`, "CARD"}},
+		{method: "DELETE", path: "/cards/CARD", status: 404, has: []string{`"not_found"`, "CARD"}},
+		{method: "POST", path: "/cards/CARD/freeze", status: 404, has: []string{`"not_found"`, "CARD"}},
+		{method: "POST", path: "/cards/CARD/unfreeze", status: 404, has: []string{`"not_found"`, "CARD"}},
+		{method: "POST", path: "/cards/CARD/fund", body: `{"amount":1}`, status: 404, has: []string{`"not_found"`, "CARD"}},
+		{method: "POST", path: "/cards/CARD/withdraw", status: 404, has: []string{`"not_found"`, "CARD"}},
+	})
 	sandboxtest.Equal(t, "the ledger after refused calls", s.Get("/_sandbox/ledger").Raw, before)
 	s.Issue("846") // what is left, and not a cent
 	sandboxtest.Equal(t, "the wallet holds", s.Wallet(), 0)
@@ -203,11 +227,19 @@ func TestReset(t *testing.T) {
 	t.Parallel()
 	s := start(t, withKey("sk_live_sandbox_chosen_0123456789abcdef"), stopped)
 	addresses := s.Get("/wallet/deposit-address").Raw
-	fill := s.populate()
+	words := s.populate()
 	s.subscribe("https://127.0.0.1:1", `"*"`)
 	s.Advance("1h")
 	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready"}`).Text("api_key"))
-	s.play(fill, sandboxtest.File(t, "testdata/reset.txt"))
+	s.checkCalls(words, []call{
+		{method: "POST", path: "/_sandbox/clock", body: `{"advance":"2562047h"}`, status: 200, has: []string{`"now":"2318-0`}},
+		{method: "POST", path: "/_sandbox/clock", body: `{"advance":"2562047h"}`, status: 200, has: []string{`"now":"2610-1`}},
+		{method: "POST", path: "/_sandbox/reset", status: 200, has: []string{`"now":"2026-03-15T12:00:00.000Z"`}},
+		{method: "GET", path: "/wallet/balance", status: 200, has: []string{`"balance":10000.00`}},
+		{method: "GET", path: "/_sandbox/requests", status: 200, has: []string{`{"data":[{"method":"GET","path":"/wallet/balance",`}},
+		{method: "GET", path: "/cards/CARD", status: 404, has: []string{`"not_found"`}},
+		{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_us","amount":100}`, status: 201},
+	})
 	other.Get("/bins").Refused(401, "unauthorized", "")
 	if s.Get("/wallet/deposit-address").Raw != addresses {
 		t.Error("the account has other deposit addresses")

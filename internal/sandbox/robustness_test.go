@@ -194,12 +194,12 @@ func TestLostColumns(t *testing.T) {
 	s := start(t, stopped)
 	s.subscribe("https://127.0.0.1:1", `"*"`)
 	s.Post("/_sandbox/faults", `{"method":"GET","path":"/cards/nobody","then":"pass"}`).OK(http.StatusCreated)
-	fill := s.populate()
+	words := s.populate()
 	s.Put("/_sandbox/quirks", `{"balance":"settled"}`).OK(http.StatusOK)
 	s.close()
 	sound := read(t, s.path)
 
-	calls := strings.Split(strings.TrimSpace(fill(sandboxtest.File(t, "testdata/calls.txt"))), "\n")
+	calls := strings.Split(strings.TrimSpace(words.Replace(sandboxtest.File(t, "testdata/calls.txt"))), "\n")
 	try := func(lose, restore string) (answers []string) {
 		path := written(t, sound)
 		box := sandboxtest.Start(t, stopped, on(path), func(o *sandboxtest.Options) { o.Direct = true })
