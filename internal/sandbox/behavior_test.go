@@ -64,14 +64,27 @@ func TestFaults(t *testing.T) {
 func TestFaultTargets(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for _, row := range sandboxtest.Table(t, "testdata/targets.txt", 3) {
-		fault := row[0]
-		s.Fault(`{` + fault + `,"times":0,"when":"before","then":{"status":555}}`)
-		for calls, want := range map[string]bool{row[1]: true, row[2]: false} {
-			for call := range strings.SplitSeq(calls, ", ") {
-				method, path, _ := strings.Cut(call, " ")
-				sandboxtest.Equal(t, fault+": "+call+" is hit", s.Call(method, "/api/v1"+path, "").Status == 555, want)
-			}
+	isHit := func(call string) bool {
+		method, path, _ := strings.Cut(call, " ")
+		return s.Call(method, "/api/v1"+path, "").Status == 555
+	}
+	for _, test := range []struct {
+		fault      string
+		hit, spare []string
+	}{
+		{`"method":"GET","path":"/cards"`, []string{"GET /cards"}, []string{"POST /cards", "GET /cards/card_x", "GET /bins"}},
+		{`"method":"GET","path":"/cards/*"`, []string{"GET /cards/card_x"}, []string{"GET /cards", "GET /cards/card_x/details"}},
+		{`"method":"*","path":"/cards/*/*"`, []string{"GET /cards/card_x/details", "POST /cards/card_x/fund"}, []string{"GET /cards", "GET /cards/card_x", "GET /bins"}},
+		{`"method":"*","path":"/*"`, []string{"GET /bins", "POST /webhooks", "GET /nothing"}, []string{"GET /cards/card_x", "GET /wallet/balance", "GET /"}},
+		{`"method":"*","path":"/*/balance"`, []string{"GET /wallet/balance"}, []string{"GET /wallet/deposit-address", "GET /balance"}},
+		{`"method":"POST","path":"/cards/card_x/*"`, []string{"POST /cards/card_x/freeze"}, []string{"POST /cards/card_xy/freeze", "GET /cards/card_x/details"}},
+	} {
+		s.Fault(`{` + test.fault + `,"times":0,"when":"before","then":{"status":555}}`)
+		for _, call := range test.hit {
+			sandboxtest.Equal(t, test.fault+": "+call+" is hit", isHit(call), true)
+		}
+		for _, call := range test.spare {
+			sandboxtest.Equal(t, test.fault+": "+call+" is hit", isHit(call), false)
 		}
 		s.as("sk_live_x").Get("/_sandbox/clock").OK(401)
 		s.Delete("/_sandbox/faults").OK(200)
@@ -235,29 +248,80 @@ func TestAFaultIsTakenOnce(t *testing.T) {
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	s := open(t, stopped)
-	settings := map[string][][]string{}
-	for _, row := range sandboxtest.Table(t, "testdata/settings.txt", 3) {
-		settings[row[0]] = append(settings[row[0]], row)
-	}
-	for path, rows := range settings {
-		usual, others := rows[0][1], rows[1][1]
+	type refusal struct{ body, message string }
+	for _, test := range []struct {
+		path, usual, others string
+		refused             []refusal
+	}{
+		{
+			path:   "/_sandbox/limits",
+			usual:  `{"requests_per_minute":1000,"creates_per_minute":50,"requests_per_hour":10000,"details_per_minute":30}`,
+			others: `{"requests_per_minute":0,"creates_per_minute":50,"requests_per_hour":0,"details_per_minute":7}`,
+			refused: []refusal{
+				{`{"requests_per_minute":-1}`, "from 0"},
+				{`{"requests_per_hour":1000000001}`, "from 0 to 1000000000"},
+				{`{"requests_per_minute":1.5}`, "integer"},
+				{`{"requests_per_minute":"5"}`, "integer"},
+				{`{"requests_per_day":5}`, `"requests_per_day"`},
+				{"[]", "object"},
+			},
+		},
+		{
+			path:   "/_sandbox/quirks",
+			usual:  `{"idempotency":"honoured","cards_per_page":100,"cards_total":"present","withdraw_amount":"honoured","transactions_per_page":"honoured","transaction_period":"days","transaction_signs":"unsigned","challenge_status":"honoured","repeated_state":"ok","terminated_status":400,"frozen_money":"allowed","error_body":"json","retry_after":"seconds","wallet_fields":["wallet_a_pay","wallet_b_pay"],"amounts":"decimals","balance":"less_holds","card_values":"as_asked","cards_hidden_seconds":0,"wallet_decimals":2,"timestamps":"utc","empty_metadata":"object","exp_year_digits":4}`,
+			others: `{"idempotency":"conflict","cards_per_page":7,"cards_total":"absent","withdraw_amount":"ignored","transactions_per_page":"ignored","transaction_period":"midnights","transaction_signs":"refunds","challenge_status":"ignored","repeated_state":"conflict","terminated_status":422,"frozen_money":"refused","error_body":"text","retry_after":"absent","wallet_fields":["x_pay","wallets"],"amounts":"strings","balance":"settled","card_values":"tidied","cards_hidden_seconds":5,"wallet_decimals":6,"timestamps":"bare","empty_metadata":"array","exp_year_digits":2}`,
+			refused: []refusal{
+				{`{"idempotency":"maybe"}`, "honoured, ignored, conflict"},
+				{`{"cards_per_page":101}`, "1 to 100"},
+				{`{"cards_per_page":0}`, "1 to 100"},
+				{`{"cards_total":true}`, "string"},
+				{`{"withdraw_amount":"no"}`, "honoured, ignored"},
+				{`{"transactions_per_page":""}`, "honoured"},
+				{`{"repeated_state":"409"}`, "ok, conflict"},
+				{`{"terminated_status":410}`, "400 404 409 422"},
+				{`{"terminated_status":"409"}`, "integer"},
+				{`{"frozen_money":"x"}`, "allowed"},
+				{`{"error_body":"html"}`, "extended"},
+				{`{"retry_after":"never"}`, "seconds, date, absent"},
+				{`{"wallet_fields":["a_pay"]}`, "two different"},
+				{`{"wallet_fields":["a_pay","a_pay"]}`, "two different"},
+				{`{"wallet_fields":["a_pay","id"]}`, "no other field"},
+				{`{"wallet_fields":["a_pay","B_PAY"]}`, "lower case"},
+				{`{"amounts":"binary"}`, "plain"},
+				{`{"transaction_period":"weeks"}`, "days, midnights, dates_only"},
+				{`{"transaction_signs":"both"}`, "unsigned, refunds, spending"},
+				{`{"challenge_status":"x"}`, "honoured, ignored"},
+				{`{"wallet_decimals":7}`, "2 to 6"},
+				{`{"timestamps":"cet"}`, "utc, bare"},
+				{`{"empty_metadata":"null"}`, "object, array"},
+				{`{"exp_year_digits":3}`, "one of [2 4]"},
+				{`{"exp_year_digits":5}`, "2 to 4"},
+				{`{"terminated_status":423}`, "400 to 422"},
+				{`{"wallet_fields":["a_pay","` + strings.Repeat("a", 61) + `"]}`, "lower case"},
+				{`{"balance":"x"}`, "less_holds, settled"},
+				{`{"card_values":"x"}`, "as_asked, tidied"},
+				{`{"cards_hidden_seconds":601}`, "0 to 600"},
+				{`{"colour":"red"}`, `"colour"`},
+			},
+		},
+	} {
 		shows := func(when, want string) {
 			t.Helper()
-			sandboxtest.Equal(t, when+": "+path+" shows", s.Get(path).OK(200).Raw, want+"\n")
+			sandboxtest.Equal(t, when+": "+test.path+" shows", s.Get(test.path).OK(200).Raw, want+"\n")
 		}
-		shows("at first", usual)
+		shows("at first", test.usual)
 		for range 2 {
-			s.Put(path, others).OK(200)
-			for _, row := range rows[2:] {
-				s.Put(path, row[1]).Refused(400, "invalid_request", row[2])
+			s.Put(test.path, test.others).OK(200)
+			for _, refused := range test.refused {
+				s.Put(test.path, refused.body).Refused(400, "invalid_request", refused.message)
 			}
-			shows("after what was refused", others)
-			s.Put(path, `{}`).OK(200)
-			shows("after {}", usual)
+			shows("after what was refused", test.others)
+			s.Put(test.path, `{}`).OK(200)
+			shows("after {}", test.usual)
 		}
-		s.Put(path, others).OK(200)
+		s.Put(test.path, test.others).OK(200)
 		s.Post("/_sandbox/reset", "").OK(200)
-		shows("after a reset", usual)
+		shows("after a reset", test.usual)
 	}
 }
 

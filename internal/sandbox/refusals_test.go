@@ -205,15 +205,31 @@ func TestAuditTellsOfAHundredProblems(t *testing.T) {
 
 func TestLedgerNoticesEveryError(t *testing.T) {
 	t.Parallel()
-	for _, row := range sandboxtest.Table(t, "testdata/harms.txt", 2) {
-		t.Run(row[0], func(t *testing.T) {
+	for name, harm := range map[string]string{
+		"a stored balance":             "UPDATE ledger_accounts SET balance = balance + 1 WHERE kind = 'card'",
+		"a posting":                    "UPDATE ledger_postings SET amount = amount + 1 WHERE amount = 100",
+		"two that cancel out":          "UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'wallet' THEN 1 WHEN 'fees' THEN -1 ELSE 0 END",
+		"a hold without a posting":     "INSERT INTO transactions VALUES (9,'txn_x',1,1,NULL,'authorization','authorized',1,0,'m','1',NULL,NULL,0,0,0,0)",
+		"a terminated card's money":    "UPDATE cards SET status = 'terminated'",
+		"a wallet below zero":          "UPDATE ledger_postings SET amount = amount - CASE ledger_account_id WHEN 1 THEN 1000000 WHEN 3 THEN -1000000 ELSE 0 END WHERE entry_id = 2; UPDATE ledger_accounts SET balance = balance - CASE kind WHEN 'wallet' THEN 1000000 WHEN 'fees' THEN -1000000 ELSE 0 END",
+		"on the holds":                 "UPDATE ledger_accounts SET balance = balance + 1 WHERE kind = 'holds'",
+		"off the merchants":            "UPDATE ledger_accounts SET balance = balance - 1 WHERE kind = 'merchants'",
+		"in an open authorization":     "UPDATE transactions SET amount = amount + 1 WHERE type = 'authorization' AND amount = 3000",
+		"moved from holds to the card": "UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'holds' THEN -1 WHEN 'card' THEN 1 ELSE 0 END",
+		"moved with its postings":      "UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'holds' THEN -1 WHEN 'card' THEN 1 ELSE 0 END; UPDATE ledger_postings SET amount = amount + CASE amount WHEN 3000 THEN -1 WHEN -3000 THEN 1 ELSE 0 END",
+		"of an entry":                  "UPDATE ledger_postings SET amount = amount - 1 WHERE amount = 4000",
+		"a settlement unbound":         "UPDATE transactions SET parent_id = NULL WHERE type = 'settlement'",
+		"in no authorization":          "UPDATE transactions SET type = 'decline' WHERE type = 'authorization' AND amount = 3000",
+		"behind an index":              "PRAGMA writable_schema = ON; PRAGMA schema_version = 1000; UPDATE sqlite_schema SET sql = 'CREATE INDEX cards_by_status ON cards (account_id, last4, id)' WHERE name = 'cards_by_status'",
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, func(o *sandboxtest.Options) { o.Direct = true })
 			card := s.Issue("100")
 			s.settled(s.authorized(card, "40"), "")
 			s.authorized(card, "30")
 			s.Balanced()
-			execSQL(t, s.path, row[1])
+			execSQL(t, s.path, harm)
 			if report := s.Get("/_sandbox/ledger").OK(200); report.Body["balanced"] != false || report.Body["problems"] == nil {
 				t.Errorf("not noticed: %s", report.Raw)
 			}

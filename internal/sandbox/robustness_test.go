@@ -245,10 +245,18 @@ func TestLostColumns(t *testing.T) {
 func TestMostOfAKind(t *testing.T) {
 	t.Parallel()
 	s := start(t, stopped)
-	for _, row := range sandboxtest.Table(t, "testdata/most.txt", 4) {
-		path, body, _ := strings.Cut(row[2], " ")
-		execSQL(t, s.path, "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < "+row[0]+") INSERT INTO "+row[1]+" FROM n")
-		s.Post(path, body).OK(http.StatusCreated)
-		s.Post(path, body).Refused(http.StatusBadRequest, "invalid_request", row[3])
+	for _, test := range []struct {
+		others, rows string // how many there are, and as what they are inserted
+		path, body   string // of the call that adds the last one, and then one too many
+		message      string
+	}{
+		{"1999", "webhooks (public_id, account_id, url, events, secret, created_at) SELECT n, 1, '', '[]', '', 0", "/webhooks", `{"url":"https://example.com","events":["*"]}`, "2000 endpoints already"},
+		{"99", "api_keys (public_id, account_id, key_hash) SELECT n, 1, n", "/_sandbox/keys", "", "100 further keys already"},
+		{"99", "faults (method, path, times_left, definition) SELECT 'GET', '/none', 1, '{}'", "/_sandbox/faults", `{"method":"GET","path":"/bins","then":"pass"}`, "100 faults already"},
+		{"98", "accounts (public_id, key_hash, state) SELECT n, n, 'ready'", "/_sandbox/accounts", `{"state":"ready"}`, "100 accounts already"},
+	} {
+		execSQL(t, s.path, "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < "+test.others+") INSERT INTO "+test.rows+" FROM n")
+		s.Post(test.path, test.body).OK(http.StatusCreated)
+		s.Post(test.path, test.body).Refused(http.StatusBadRequest, "invalid_request", test.message)
 	}
 }

@@ -62,15 +62,60 @@ func TestSeedRefuses(t *testing.T) {
 	s := open(t, stopped)
 	before := lookAround(t, s)
 	const card = "accounts:\n- cards:\n  - {bin_id: bin_ads_visa_us, amount: 50, "
-	fill := strings.NewReplacer(`\n`, "\n", "CARD", card, "BOUGHT", card+`purchases: [{merchant: {name: A, mcc: "7311"}, amount: 40`).Replace
-	for _, cells := range sandboxtest.Table(t, "testdata/seeds.txt", 3) {
-		a := s.Post(seedPath, fill(cells[1]))
-		a.Refused(http.StatusBadRequest, "invalid_request", cells[2])
+	const bought = card + `purchases: [{merchant: {name: A, mcc: "7311"}, amount: 40`
+	for name, test := range map[string]struct{ world, message string }{
+		"nothing":                      {"", "line 1: a world is a mapping"},
+		"no YAML":                      {"accounts: [", "not YAML: line 1"},
+		"a binary":                     {"\xff", "not YAML"},
+		"a list":                       {"- a", "line 1: a mapping belongs here"},
+		"two documents":                {"{}\n---\n{}", "one document"},
+		"an unknown alias":             {"accounts: *planted", "unknown anchor"},
+		"a name twice":                 {"limits: {}\nlimits: {}", "line 2: mapping key"},
+		"an unknown field":             {"colour: red", `unknown field "colour"`},
+		"an unknown field of a card":   {card + "colour: red}", `line 3: unknown field "colour"`},
+		"an unknown field of a change": {card + "movements: [{amount: 1, by: me}]}", `line 3: unknown field "by"`},
+		"a text for a list":            {"accounts: none", "line 1: a list belongs here"},
+		"a text for a card":            {"accounts: [{cards: [one]}]", "line 1: a mapping belongs here"},
+		"an unknown state":             {"accounts: [{state: rich}]", "line 1: accounts[0]: state must be one of ready"},
+		"no number":                    {"accounts: [{wallet: 0x10}]", "line 1: it is neither a text in quotes, a plain number"},
+		"a fraction of a cent":         {"accounts: [{wallet: 0.001}]", "two decimals"},
+		"no integer":                   {"random_seed: -1", "line 1: an integer from 0 belongs here"},
+		"no time":                      {card + "at: yesterday}", "line 3: want a time, such as"},
+		"the year 9001":                {"clock: 9001-01-01T00:00:00Z", "line 1: want a time"},
+		"the future":                   {"clock: 2026-01-01T00:00:00Z\n" + card + "at: 2026-01-02T00:00:00Z}", "later than the world's clock"},
+		"bought before it was issued":  {card + `at: 2026-01-02T00:00:00Z, purchases: [{merchant: {name: A, mcc: "7311"}, amount: 4, at: 2026-01-01T00:00:00Z}]}`, "before that of what it belongs to"},
+		"more than the wallet":         {"accounts:\n- wallet: 5\n  cards: [{bin_id: bin_ads_visa_us, amount: 50}]", "line 3: accounts[0].cards[0]: the wallet holds 5.00 USD"},
+		"more than loaded":             {bought + `}, {merchant: {name: A, mcc: "7311"}, amount: 40}]}`, "line 3: accounts[0].cards[0].purchases[1]: the purchase contradicts the rest: it was to be approved, and is declined with insufficient_funds"},
+		"a decline that is none":       {bought + ", declined: insufficient_funds}]}", "to be declined with insufficient_funds, and is approved"},
+		"an unknown field, refunded":   {bought + ", settled: 30, refunds: [{amuont: 2}]}]}", `line 3: unknown field "amuont"`},
+		"nothing in a list":            {"accounts: [{cards: [{}], webhooks: [null]}]", "accounts[0].cards[0]: bin_id is required"},
+		"too much":                     {bought + strings.Repeat("}, {amount: 1", 50000) + "}]}", "50004 things happen in it; at most 50000 may"},
+		"a refund of nothing":          {bought + ", refunds: [1]}]}", "a refund without a settlement"},
+		"a refund of too much":         {bought + ", settled: 30, refunds: [20, 20]}]}", "purchases[0].refunds[1]"},
+		"an unknown decline":           {bought + ", declined: tired}]}", "declined must be one of card_frozen"},
+		"a settled decline":            {bought + ", declined: card_frozen, settled: 1}]}", "a declined purchase is not settled"},
+		"no such quirk":                {"quirks: {balance: none}", "line 1: quirks: balance must be one of"},
+		"no such fault":                {"faults: [{method: GET, path: bins, then: drop}]", "line 1: faults[0]: path"},
+		"a plain URL":                  {`accounts: [{webhooks: [{url: "http://a", events: ["*"]}]}]`, "accounts[0].webhooks[0]: url must be"},
+		"a deposit that is lost":       {"accounts: [{deposits: [{currency: btc, amount: 1, status: lost}]}]", "line 1: accounts[0].deposits[0]: status must be one of pending, confirmed"},
+		"a lost card":                  {card + "status: lost}", "line 3: accounts[0].cards[0]: status must be one of active, frozen, terminated"},
+		"a lost challenge":             {card + "challenges: [{merchant: A, amount: 1, status: lost}]}", "line 3: accounts[0].cards[0].challenges[0]: status must be one of approved, failed"},
+		"a challenge of nobody":        {card + "challenges: [{amount: 1}]}", "line 3: accounts[0].cards[0].challenges[0]: merchant is required"},
+		"a change of nothing":          {card + "movements: [{amount: 0}]}", "line 3: accounts[0].cards[0].movements[0]: amount must be above 0"},
+		"the end before the beginning": {card + "at: 2026-01-02T00:00:00Z, status: frozen, status_at: 2026-01-01T00:00:00Z}", "line 3: accounts[0].cards[0].status_at: at is before that of what it belongs to, 2026-01-02T00:00:00.000Z"},
+		"a settlement at no time":      {bought + ", settled: {at: yesterday}}]}", "line 3: want a time"},
+		"the year 1970":                {"clock: 1970-12-31T23:59:59Z", "line 1: want a time"},
+		"a name twice, further down":   {"quirks: {balance: {a: 1, a: 2}}", "line 1: mapping key"},
+		"a card that another one's purchase is too much for": {"accounts:\n- cards:\n  - {bin_id: bin_ads_visa_us, amount: 60, purchases: &p [{merchant: {name: A, mcc: \"7311\"}, amount: 55}]}\n  - {bin_id: bin_ads_visa_us, amount: 50, purchases: *p}", "line 4: accounts[0].cards[1].purchases[0]: the purchase contradicts the rest"},
+		"a number for quirks":                                {"quirks: 5", "line 1: quirks: the body must be a JSON object"},
+	} {
+		a := s.Post(seedPath, test.world)
+		a.Refused(http.StatusBadRequest, "invalid_request", test.message)
 		if strings.Contains(strings.TrimSpace(a.Text("message")), "\n") {
-			t.Errorf("%s: more than a line: %s", cells[0], a.Text("message"))
+			t.Errorf("%s: more than a line: %s", name, a.Text("message"))
 		}
 		if after := lookAround(t, s); after != before {
-			t.Fatalf("%s: something is done:\n%s", cells[0], after)
+			t.Fatalf("%s: something is done:\n%s", name, after)
 		}
 	}
 	world := aWorld(t)
