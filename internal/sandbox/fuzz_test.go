@@ -87,7 +87,7 @@ func FuzzBodies(f *testing.F) {
 		``, ` `, `null`, `[]`, `"x"`, `1`, `{`, `{}`, `{}{}`, `{"":1}`, `{"a":1}`, `{"amount"}`, "{\"amount\":\"\xff\"}", "\xef\xbb\xbf{}", `{"amount":1,}`,
 		`‹10000×{"a":[›`, `{"amount":‹10000×{"a":[›`, `{"amount":1}‹2097152× ›`, "\x00", `{"\u0061mount":1,"amount":2}`,
 	}
-	all := asked(f, "testdata/bodies.txt")
+	all := bodies()
 	calls := slices.Sorted(maps.Keys(all))
 	for i, call := range calls {
 		for _, body := range slices.Concat(slices.Sorted(maps.Keys(all[call])), bad) {
@@ -120,7 +120,7 @@ func FuzzQueries(f *testing.F) {
 		"page=9223372036854775807", "page=9223372036854775808", "page=9223372036854775807&per_page=100", "per_page=1", "per_page=100",
 		"per_page=101", "per_page=0", "per_page=-1", "page=92233720368547758&per_page=100", "page=2&per_page=2&page=2",
 	}
-	all := asked(f, "testdata/queries.txt")
+	all := queries()
 	calls := slices.Sorted(maps.Keys(all))
 	for i, call := range calls {
 		for _, query := range slices.Concat(slices.Sorted(maps.Keys(all[call])), pages) {

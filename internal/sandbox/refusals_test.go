@@ -33,8 +33,7 @@ func (s *service) populate() *strings.Replacer {
 	s.challenge(frozen).OK(201) // a merchant may ask; the authorization will fail
 	s.Terminate(ended)
 	return strings.NewReplacer("CARD", card, "ENDED", ended, "FROZEN", frozen, "OPEN", open, "DECLINE", decline, "SETTLED", settled,
-		"REFUND", refund, "CHALLENGE", challenge, "DONE", done, "DEPOSIT", deposit, "KEY", s.Key,
-		"BIN", `"bin_id":"`+sandboxtest.BIN+`"`, "MERCHANT", `"merchant":{"name":"Big Ads","mcc":"7311"}`, "URL", `"url":"https://example.com"`)
+		"REFUND", refund, "CHALLENGE", challenge, "DONE", done, "DEPOSIT", deposit, "KEY", s.Key)
 }
 
 // A card's spending limit is that of the UTC month in which its purchases were made,
@@ -63,7 +62,7 @@ func TestRefusals(t *testing.T) {
 	words := s.populate()
 	before := s.Get("/_sandbox/ledger").Raw
 
-	for call, rows := range asked(t, "testdata/bodies.txt") {
+	for call, rows := range bodies() {
 		for body, text := range rows {
 			if text == "" {
 				continue
@@ -74,7 +73,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	s.T = t
-	for call, queries := range asked(t, "testdata/queries.txt") {
+	for call, queries := range queries() {
 		for query, text := range queries {
 			if text != "" {
 				s.Get(strings.TrimPrefix(call, "GET ")+"?"+query).Refused(400, "invalid_request", text)
@@ -122,26 +121,6 @@ type named struct {
 func (n *named) Errorf(format string, values ...any) {
 	n.Helper()
 	n.TB.Errorf("%s: "+format, append([]any{n.about}, values...)...)
-}
-
-// asked are the bodies or queries of a file, by their calls, with what is said of each that is
-// refused, and "" for the others.
-func asked(t testing.TB, path string) map[string]map[string]string {
-	t.Helper()
-	all, call := map[string]map[string]string{}, ""
-	for line := range strings.Lines(sandboxtest.File(t, path)) {
-		row, isRow := strings.CutPrefix(line, "\t")
-		if !isRow {
-			call = strings.TrimSpace(line)
-			continue
-		}
-		if all[call] == nil {
-			all[call] = map[string]string{}
-		}
-		body, says, _ := strings.Cut(row, "→")
-		all[call][strings.TrimSpace(body)] = strings.TrimSpace(says)
-	}
-	return all
 }
 
 // challenge begins a 3DS challenge on a card.
