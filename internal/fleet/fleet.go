@@ -1,11 +1,9 @@
 // Package fleet reads many cards at once: the reads of one refresh share pages of
-// the card list, and whole lists are read once for all who ask.
+// the card list.
 package fleet
 
 import (
 	"context"
-	"iter"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,13 +13,11 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
-	"github.com/vcard/terraform-provider-vcard/internal/labels"
 )
 
 // Source is what a fleet needs of the client.
 type Source interface {
 	ListCards(ctx context.Context, filter api.CardFilter, page, size int) (api.CardPage, error)
-	ListedCards(ctx context.Context, filter api.CardFilter) iter.Seq2[api.CardListItem, error]
 	GetCard(ctx context.Context, id string) (api.CardSummary, error)
 	HasWritten() bool
 	ServiceTime() time.Time
@@ -121,20 +117,6 @@ func (f *Fleet) find(ctx context.Context, id string, last api.CardStatus) (Card,
 		card, known = second.find(ctx, id)
 	}
 	return card, known
-}
-
-// Labelled returns the active and frozen cards with a label. It reads the pages that
-// no refresh has read.
-func (f *Fleet) Labelled(ctx context.Context, label string) ([]api.CardListItem, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, l := range []*listing{f.active, f.frozen} {
-		if err := l.readWhole(ctx); err != nil {
-			return nil, err
-		}
-	}
-	label = labels.Canonical(label)
-	return slices.Concat(f.active.labels[label], f.frozen.labels[label]), nil
 }
 
 // wait unlocks the fleet for as long as a reader waits for a response, which counts as

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -19,7 +18,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
-	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/fleet"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -150,39 +148,6 @@ func (s *source) ListCards(ctx context.Context, filter api.CardFilter, number, s
 	return result, nil
 }
 
-// ListedCards ends with a page that is not full. Without pages it is refused.
-func (s *source) ListedCards(ctx context.Context, filter api.CardFilter) iter.Seq2[api.CardListItem, error] {
-	return func(yield func(api.CardListItem, error) bool) {
-		if s.shuffle { // the client reads such a list until it has all cards
-			for _, card := range s.cards {
-				if card.Status == filter.Status && !yield(card, nil) {
-					return
-				}
-			}
-			return
-		}
-		for number := 1; ; number++ {
-			page, err := s.ListCards(ctx, filter, number, api.MaxPerPage)
-			if err != nil {
-				yield(api.CardListItem{}, err)
-				return
-			}
-			if number > 1 && s.onePage {
-				yield(api.CardListItem{}, errors.New("the list is not whole"))
-				return
-			}
-			for _, card := range page.Data {
-				if !yield(card, nil) {
-					return
-				}
-			}
-			if len(page.Data) < s.cap {
-				return
-			}
-		}
-	}
-}
-
 // read reads cards by so many readers, as Terraform does, which remembers a status of
 // each: the card's own where there is no other.
 func read(t *testing.T, f *fleet.Fleet, cards []api.CardListItem, readers int, remembered ...func(api.CardListItem) api.CardStatus) {
@@ -254,6 +219,8 @@ func TestRefresh(t *testing.T) {
 		"a page that repeats":          {cards: 400, change: func(s *source) { s.onePage = true }, most: 364},
 		"pages of 30":                  {cards: 400, change: func(s *source) { s.cap = 30 }, most: 17},
 		"pages of 25, called 100":      {cards: 400, change: func(s *source) { s.cap, s.echoes = 25, true }, most: 20},
+		"no order":                     {cards: 400, change: func(s *source) { s.shuffle = true }, most: 440},
+		"a total past paging":          {cards: 400, change: func(s *source) { s.counts = 600_000 }, most: 402},
 		"pages that fail":              {cards: 400, change: func(s *source) { s.fails = true }, most: 440},
 		"25 a minute":                  {cards: 3000, change: slow(25, 0), most: 32, took: 3 * time.Minute},
 		"5 a minute":                   {cards: 3000, change: slow(5, 0), most: 32, took: 9 * time.Minute},
@@ -401,7 +368,7 @@ type panickingClock struct{ ratelimit.Clock }
 
 func (panickingClock) Wait(context.Context, time.Duration) error { panic("planted") }
 
-// A read whose shared pages meet a bug reads the card by itself; a list is an error.
+// A read whose shared pages meet a bug reads the card by itself.
 func TestPanicBesideARead(t *testing.T) {
 	t.Parallel()
 	s := newSource(1)
@@ -410,11 +377,13 @@ func TestPanicBesideARead(t *testing.T) {
 	if card, err := f.Read(t.Context(), "card_0", api.StatusActive); err != nil || card.ID != "card_0" {
 		t.Errorf("read %+v, %v", card, err)
 	}
-	s.hook = func(string) { panic("planted") }
-	_, err := f.Labelled(t.Context(), "ads")
-	if _, ok := errors.AsType[*crash.Error](err); !ok {
-		t.Errorf("the list ends with %v", err)
+	s = newSource(20)
+	s.hook = func(request string) {
+		if strings.Contains(request, "page") {
+			panic("planted")
+		}
 	}
+	read(t, fleet.New(s), s.cards, 10)
 }
 
 func balanceOf(t *testing.T, f *fleet.Fleet, card api.CardListItem) usd.Amount {
@@ -538,9 +507,6 @@ func TestInterruptedPagesAreAskedForAgain(t *testing.T) {
 			wg.Go(func() { _, _ = f.Read(ctx, card.ID, card.Status) })
 		}
 		wg.Wait()
-		if cards, err := f.Labelled(ctx, "ads"); err == nil {
-			t.Errorf("a read that was given up shows %v", cards)
-		}
 		stopped := s.calls()
 		if time.Sleep(10 * time.Minute); s.calls() != stopped {
 			t.Errorf("%d requests are made for nobody", s.calls()-stopped)
@@ -550,71 +516,4 @@ func TestInterruptedPagesAreAskedForAgain(t *testing.T) {
 			t.Errorf("%d requests", s.calls())
 		}
 	})
-}
-
-// The cards with a label are read once for all who ask, by the pages that a refresh
-// has left out.
-func TestLabelled(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		change func(*source)
-		fails  bool // at first
-		read   bool // before
-		fewer  bool // cards are shown than are counted: the list is refused
-		lists  int  // besides
-		most   int  // where it is chance which page comes first
-	}{
-		"nothing is read yet": {lists: 4},
-		"after a refresh":     {read: true},
-		"after a failure":     {fails: true, lists: 4},
-		"no total":            {change: func(s *source) { s.noTotal = true }, lists: 6},
-		"a total of the page": {change: func(s *source) { s.ofPage = true }, lists: 6},
-		"a total of more":     {change: func(s *source) { s.counts = 10_000 }, lists: 2 + 2*16, most: 2 + 4*16},
-		"a total past paging": {change: func(s *source) { s.counts = 600_000 }, lists: 6},
-		"no pages":            {change: func(s *source) { s.onePage = true }, fewer: true, lists: 3, most: 10},
-		"a refresh without":   {change: func(s *source) { s.onePage = true }, read: true, fewer: true, lists: 1, most: 100},
-		"no order":            {change: func(s *source) { s.shuffle = true }, lists: 4},
-		"no order, refreshed": {change: func(s *source) { s.shuffle = true }, read: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := newSource(320)
-				of := transport.NewLabel
-				s.cards[3].Label, s.cards[5].Label, s.cards[200].Label, s.cards[201].Label = of(" ads"), of("ads"), of("ads"), of("other")
-				if test.change != nil {
-					test.change(s)
-				}
-				f := fleet.New(s)
-				if test.fails { // and is asked for again by the next one
-					s.fails = true
-					if cards, err := f.Labelled(t.Context(), "ads"); err == nil {
-						t.Errorf("pages that fail show %v", cards)
-					}
-					s.fails = false
-				}
-				if test.read {
-					read(t, f, s.cards, 10)
-				}
-				before := s.calls()
-				var wg sync.WaitGroup
-				for range 5 {
-					wg.Go(func() {
-						cards, err := f.Labelled(t.Context(), "ads ")
-						want := []api.CardListItem{s.cards[5], s.cards[200], s.cards[3]}
-						if test.fewer {
-							want = nil
-						}
-						if (err != nil) != test.fewer || !slices.Equal(cards, want) {
-							t.Errorf("%+v, %v", cards, err)
-						}
-					})
-				}
-				wg.Wait()
-				if got := s.calls() - before; got < test.lists || got > max(test.lists, test.most) {
-					t.Errorf("%d more requests, want %d", got, test.lists)
-				}
-			})
-		})
-	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
-	"github.com/vcard/terraform-provider-vcard/internal/labels"
 )
 
 const (
@@ -50,7 +49,6 @@ type contents struct {
 	fetch     *fetch
 
 	cards    map[string]Card
-	labels   map[string][]api.CardListItem
 	disputed map[string]bool // seen twice, with different content
 	pages    int             // 0 while unknown
 	size     int             // of a full one
@@ -59,7 +57,6 @@ type contents struct {
 	changed  bool            // pages have different totals
 	fetched  map[int]bool    // by number
 	closed   bool            // no more pages: one has failed, or they cannot be relied on
-	walked   bool            // read to the end, one page after the other
 }
 
 // renew forgets what is too old before a card is looked for. While pages are in use they
@@ -75,7 +72,7 @@ func (l *listing) renew(id string) {
 	}
 	l.contents = contents{
 		fetchedAt: now, arrivedAt: now, asked: map[string]bool{},
-		cards: map[string]Card{}, labels: map[string][]api.CardListItem{}, disputed: map[string]bool{}, fetched: map[int]bool{},
+		cards: map[string]Card{}, disputed: map[string]bool{}, fetched: map[int]bool{},
 	}
 }
 
@@ -124,9 +121,6 @@ func (l *listing) hasPages() bool { return l.pages > 0 && l.missing() == 0 }
 // show fewer than are counted, have no fixed order. Pages with different totals are of
 // different moments: a card may have moved from one to another.
 func (l *listing) isWhole() bool {
-	if l.walked {
-		return true
-	}
 	isShort := l.repeated && len(l.cards) < l.total
 	return l.hasPages() && !l.changed && !isShort
 }
@@ -151,32 +145,6 @@ func (l *listing) fetchMore(ctx context.Context) bool {
 		return false
 	}
 	return true
-}
-
-// readWhole reads all that is missing, by pages side by side, unless they cannot be relied on.
-func (l *listing) readWhole(ctx context.Context) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		l.renew("")
-		switch {
-		case l.isWhole():
-			return nil
-		case l.fetch != nil:
-		case l.closed, l.hasPages():
-			l.start(ctx, l.walk)
-		case l.pages == 0:
-			l.start(ctx, l.fetchFirst)
-		default:
-			l.start(ctx, l.fetchMissing())
-		}
-		fetch := l.fetch
-		fetch.wait(ctx, l.fleet)
-		if fetch.err != nil {
-			return fetch.err
-		}
-	}
 }
 
 // addPage adds a page, and learns from the first how many there are. An empty one is the
@@ -221,9 +189,6 @@ func (l *listing) add(cards []api.CardListItem) (news bool) {
 		switch {
 		case !ok:
 			l.cards[card.ID], news = l.fleet.asOfNow(card), true
-			if label := labels.Canonical(card.Label.Raw()); label != "" {
-				l.labels[label] = append(l.labels[label], card)
-			}
 		case known.CardListItem != card:
 			l.disputed[card.ID] = true
 		}
@@ -234,7 +199,6 @@ func (l *listing) add(cards []api.CardListItem) (news bool) {
 func (l *listing) discard() {
 	l.closed, l.pages = true, 0
 	clear(l.cards)
-	clear(l.labels)
 }
 
 const (
@@ -249,8 +213,7 @@ type fetch struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
 	waiters int
-	single  bool  // nobody joined the batch, so no page was fetched
-	err     error // unless nobody has waited to the end
+	single  bool // nobody joined the batch, so no page was fetched
 }
 
 // start runs a fetch on the side. The fleet is locked here, but not in run.
@@ -267,7 +230,7 @@ func (l *listing) start(ctx context.Context, run func(context.Context) error) {
 		l.fleet.mu.Lock()
 		defer l.fleet.mu.Unlock()
 		if err != nil && detached.Err() == nil {
-			l.closed, f.err = true, err
+			l.closed = true
 		}
 		l.fetch = nil
 		close(f.done)
@@ -346,23 +309,4 @@ func (l *listing) fetchPage(ctx context.Context, number int) error {
 		l.discard()
 	}
 	return err
-}
-
-func (l *listing) walk(ctx context.Context) error {
-	var cards []api.CardListItem
-	f := l.fleet
-	for card, err := range f.source.ListedCards(ctx, api.CardFilter{Status: l.status}) {
-		if err != nil {
-			return err
-		}
-		cards = append(cards, card)
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	clear(l.cards)
-	clear(l.labels)
-	clear(l.disputed)
-	l.add(cards)
-	l.arrivedAt, l.walked = f.clock.Now(), true
-	return nil
 }
