@@ -366,7 +366,7 @@ func TestBadReceivers(t *testing.T) {
 			}
 			_, _ = connection.Write([]byte("HTTP/1.1 200 OK\r\n" + r.Header.Get("X-Webhook-Id") + "\r\n\r\n"))
 			_ = connection.Close()
-		}, "not an HTTP response", nil},
+		}, "malformed HTTP response", nil},
 		"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "closed before there was a response", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

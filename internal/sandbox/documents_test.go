@@ -241,9 +241,9 @@ func TestWhatMayHaveBeenMeant(t *testing.T) {
 		{method: "GET", path: "/_sandbox/cl", status: 404, has: []string{`"not_found"`, "there is GET /_sandbox/clock"}},
 		{method: "GET", path: "/_sandbox/c", status: 404, has: []string{`"not_found"`, "GET /_sandbox/ lists the calls"}},
 		{method: "POST", path: "/_sandbox/xyz", status: 404, has: []string{`"not_found"`, "GET /_sandbox/ lists the calls"}},
-		{method: "DELETE", path: "/_sandbox/authorizations", status: 405, has: []string{`"method_not_allowed"`, "this path takes POST, not DELETE"}},
-		{method: "PUT", path: "/_sandbox/faults", status: 405, has: []string{`"method_not_allowed"`, "this path takes GET and POST and DELETE, not PUT"}},
-		{method: "POST", path: "/cards/CARD", status: 405, has: []string{`"method_not_allowed"`, "this path takes GET and DELETE, not POST"}},
+		{method: "DELETE", path: "/_sandbox/authorizations", status: 405, has: []string{`"method_not_allowed"`, "this path accepts POST, not DELETE"}},
+		{method: "PUT", path: "/_sandbox/faults", status: 405, has: []string{`"method_not_allowed"`, "this path accepts GET and POST and DELETE, not PUT"}},
+		{method: "POST", path: "/cards/CARD", status: 405, has: []string{`"method_not_allowed"`, "this path accepts GET and DELETE, not POST"}},
 		{method: "GET", path: "/_sandbox/", status: 200, has: []string{`{"method":"POST","path":"/_sandbox/clock","summary":"`, `{"method":"DELETE","path":"/_sandbox/faults/{id}"`}},
 	})
 	sandboxtest.Equal(t, "Allow", s.Call(http.MethodPut, "/_sandbox/faults", nil).Header.Get("Allow"), "GET, POST, DELETE")

@@ -87,7 +87,7 @@ func bodies() map[string]map[string]string {
 			`{"url":"http://example.com","events":["*"]}`:                     "url must be an https URL with a host",
 			`{"url":"https://","events":["*"]}`:                               "url must be an https URL with a host",
 			`{"url":"example.com","events":["*"]}`:                            "url must be an https URL with a host",
-			`{"url":"https://u:p@example.com","events":["*"]}`:                "url must not hold a user name or password",
+			`{"url":"https://u:p@example.com","events":["*"]}`:                "url must not contain a user name or password",
 			`{"url":"https://example.com"}`:                                   "events is required",
 			`{"url":"https://example.com","events":[]}`:                       "events must name at least one event",
 			`{"url":"https://example.com","events":["card.lost"]}`:            "card.lost",

@@ -111,7 +111,7 @@ func TestInternalError(t *testing.T) {
 	sandboxtest.Must(0, os.Mkdir(path+".lock", 0o700))
 	s := open(t, on(path), logTo(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	execSQL(t, s.path, `ALTER TABLE challenges RENAME TO lost`)
-	whys := []string{"no such table", "the outbox could not be worked on"}
+	whys := []string{"no such table", "could not read or update the outbox"}
 	for path, status := range map[string]int{"/bins": 200, "/cards/x": 404, "/api/v1/nothing": 404, "/_sandbox/clock": 200, "/3ds": 500} {
 		a := s.Get(path).OK(status)
 		id := a.Header.Get("X-Request-Id")

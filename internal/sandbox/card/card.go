@@ -1,4 +1,4 @@
-// Package card issues cards on the BINs of its catalogue, and moves them through their life.
+// Package card issues cards on the BINs of its catalogue and serves the calls about them.
 package card
 
 import (
@@ -13,9 +13,12 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Routes is API §4.1 to §4.9 and §4.13.
+// Routes returns the routes of API §4.1 to §4.9 and §4.13.
 func Routes() []server.Route {
-	const cards, one = server.API + "/cards", server.API + "/cards/{card_id}"
+	const (
+		cards = server.API + "/cards"
+		one   = cards + "/{card_id}"
+	)
 	return []server.Route{
 		{Method: http.MethodPost, Path: cards, Handle: issue, Class: behavior.Create},
 		{Method: http.MethodGet, Path: cards, Handle: list},
@@ -30,10 +33,10 @@ func Routes() []server.Route {
 	}
 }
 
-// MaxMerchantName is how many characters the name of a merchant that uses a card may have.
+// MaxMerchantName is the maximum length of the name of a merchant, in characters.
 const MaxMerchantName = 128
 
-// Status is where a card is in its life.
+// Status is the state of a card.
 type Status string
 
 // The three states of API §3.
@@ -43,7 +46,7 @@ const (
 	Terminated Status = "terminated"
 )
 
-// Card is a card as the file holds it. Its number and code are derived, not held.
+// Card is a card as stored in the file. Its number and code are not stored, but derived.
 type Card struct {
 	ID                int64                      `db:"id"`
 	PublicID          string                     `db:"public_id"`
@@ -52,7 +55,7 @@ type Card struct {
 	Last4             string                     `db:"last4"`
 	Status            Status                     `db:"status"`
 	Balance           usd.Amount                 `db:"balance"`
-	Loaded            usd.Amount                 `db:"loaded"`         // what its owner put on it, less what was taken back
+	Loaded            usd.Amount                 `db:"loaded"`         // loads minus withdrawals
 	SpendingLimit     usd.Amount                 `db:"spending_limit"` // per UTC calendar month
 	Label             string                     `db:"label"`
 	AllowedCategories []string                   `db:"allowed_categories"` // empty: all
@@ -61,10 +64,10 @@ type Card struct {
 	CreatedAt         wire.Time                  `db:"created_at"`
 	ExpiresAt         string                     `db:"expires_at"` // the last day of its month, as 2006-01-02
 
-	holds usd.Amount // that the service shows as part of the balance
+	holds usd.Amount // the holds that the service shows as part of the balance
 }
 
-// Network is the lower-case name of the card's network.
+// Network returns the lower-case name of the card's network.
 func (c *Card) Network() string {
 	b, _ := binByID(c.BINID)
 	return b.Network
@@ -90,7 +93,7 @@ func find(c *server.Call) (*Card, error) {
 	return card, err
 }
 
-// findLive returns the card that a call's path names, unless it is terminated.
+// findLive returns the card in the call's path. It fails if the card is terminated.
 func findLive(c *server.Call) (*Card, error) {
 	card, err := find(c)
 	if err != nil || card.Status != Terminated {
@@ -103,7 +106,7 @@ func findLive(c *server.Call) (*Card, error) {
 		"card %s is terminated, which is permanent", card.PublicID)
 }
 
-// findUsable is findLive for calls that a service may refuse on a frozen card.
+// findUsable is like findLive, for calls that the service may refuse on a frozen card.
 func findUsable(c *server.Call) (*Card, error) {
 	card, err := findLive(c)
 	if err == nil && card.Status == Frozen && c.Quirks.FrozenMoney == behavior.Refused {
@@ -145,7 +148,7 @@ func (c *Card) item() listItem {
 
 func (c *Card) summary() summaryView { return summaryView{c.item(), c.CreatedAt} }
 
-// full is also what events carry.
+// full returns the representation that events contain, too.
 func (c *Card) full() fullView {
 	return fullView{
 		c.item(), c.AllowedCategories, c.AutoFreezeAt, c.Metadata,
@@ -177,18 +180,21 @@ func details(c *server.Call) (wire.Response, error) {
 	}), err
 }
 
-// newestVisible is when the newest card was issued that reads and lists show.
+// newestVisible returns the time since which issued cards are hidden from reads and lists.
 func newestVisible(c *server.Call) time.Time {
 	return c.Tx.Now().Add(-time.Duration(c.Quirks.CardsHiddenSeconds) * time.Second)
 }
 
-// visible returns the card that find finds, unless reads do not show it yet.
+// visible returns the card that find returns. It fails if reads do not show the card yet.
 func visible(c *server.Call, find func(*server.Call) (*Card, error)) (*Card, error) {
 	card, err := find(c)
-	if err == nil && card.CreatedAt.After(newestVisible(c)) {
+	if err != nil {
+		return nil, err
+	}
+	if card.CreatedAt.After(newestVisible(c)) {
 		return nil, wire.NotFound("card", card.PublicID)
 	}
-	return card, err
+	return card, nil
 }
 
 func list(c *server.Call) (wire.Response, error) {
@@ -199,7 +205,8 @@ func list(c *server.Call) (wire.Response, error) {
 	}
 	page := query.Page()
 	page.Size = min(page.Size, c.Quirks.CardsPerPage)
-	if err := query.Done(); err != nil {
+	err := query.Done()
+	if err != nil {
 		return wire.Response{}, err
 	}
 	if c.Quirks.CardsHiddenSeconds > 0 {
@@ -211,7 +218,8 @@ func list(c *server.Call) (wire.Response, error) {
 	}
 	items := make([]listItem, len(cards))
 	for i, card := range cards {
-		if _, err := card.Shown(c); err != nil {
+		_, err := card.Shown(c)
+		if err != nil {
 			return wire.Response{}, err
 		}
 		items[i] = card.item()
@@ -223,17 +231,17 @@ func list(c *server.Call) (wire.Response, error) {
 	return wire.OK(view), nil
 }
 
-// Filter picks cards of an account. A field that is not set excludes no card.
+// Filter selects cards of an account. A field that is not set excludes no card.
 type Filter struct {
 	Text   string // in the label, or the last four digits, or the id
 	Status Status
 	Live   bool // active or frozen
 	BINID  string
-	Until  time.Time // when it was issued at the latest
+	Until  time.Time // issued at this time or earlier
 	LowAt  time.Time // active, with a balance that is low at this time
 }
 
-// Where is the condition that a filter puts on the rows of cards c.
+// Where returns the condition of the filter on the rows of cards c.
 func (f Filter) Where(accountID int64) store.Where {
 	text := "%" + store.Literal(f.Text) + "%"
 	return store.NewWhere(`c.account_id = ?`, accountID).
@@ -245,7 +253,7 @@ func (f Filter) Where(accountID int64) store.Where {
 		And(f.Text != "", `(c.label LIKE ? ESCAPE '\' OR c.last4 = ? OR c.public_id = ?)`, text, f.Text, f.Text)
 }
 
-// lowDays is how many days of spending a balance has to cover.
+// lowDays is the number of days of spending that a balance should cover.
 const lowDays = 7
 
 // low selects the cards that Low reports.
@@ -271,38 +279,40 @@ func (c *Card) Low(tx *store.Tx) (bool, error) {
 	return c.Balance < spent, err
 }
 
-// Search returns a page of the cards that a filter picks, newest first, and their number.
+// Search returns a page of the cards that match a filter, newest first, and the number of all that match.
 func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*Card, total int64, err error) {
-	if total, err = Count(tx, accountID, f); err != nil {
+	total, err = Count(tx, accountID, f)
+	if err != nil {
 		return nil, 0, err
 	}
 	where := f.Where(accountID)
-	// The ids first: rows that the offset skips are never read.
+	// The subquery reads the ids alone, so that skipped rows are never read.
 	found, err = store.List[Card](tx, columns+`
 		WHERE c.id IN (SELECT c.id FROM cards c `+where.SQL+` ORDER BY c.id DESC LIMIT ? OFFSET ?) ORDER BY c.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
 	return found, total, err
 }
 
-// Count returns how many cards a filter picks.
+// Count returns the number of cards that match a filter.
 func Count(tx *store.Tx, accountID int64, f Filter) (int64, error) {
 	where := f.Where(accountID)
 	return store.Value[int64](tx, `SELECT COUNT(*) FROM cards c `+where.SQL, where.Args...)
 }
 
-// Counts are how many cards have each status.
+// Counts are the numbers of cards with each status.
 type Counts struct{ Active, Frozen, Terminated int64 }
 
 // CountByStatus counts the cards of an account.
-func CountByStatus(tx *store.Tx, accountID int64) (n Counts, err error) {
-	_, err = tx.Get([]any{&n.Active, &n.Frozen, &n.Terminated}, `
+func CountByStatus(tx *store.Tx, accountID int64) (Counts, error) {
+	var n Counts
+	_, err := tx.Get([]any{&n.Active, &n.Frozen, &n.Terminated}, `
 		SELECT COUNT(*) FILTER (WHERE status = ?2), COUNT(*) FILTER (WHERE status = ?3), COUNT(*) FILTER (WHERE status = ?4)
 		FROM cards WHERE account_id = ?1`, accountID, Active, Frozen, Terminated)
 	return n, err
 }
 
-// NearLimit returns a few active cards that have used more than nine tenths of this
-// month's spending limit.
+// NearLimit returns active cards that have used more than nine tenths of this month's spending limit,
+// at most as many as asked for.
 func NearLimit(tx *store.Tx, accountID, most int64) ([]*Card, error) {
 	return store.List[Card](tx, columns+`JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ? / 1000, 'unixepoch')
 		WHERE c.account_id = ? AND c.status = ? AND s.amount * 10 > c.spending_limit * 9 ORDER BY c.id DESC LIMIT ?`,

@@ -267,9 +267,9 @@ func TestPrivateWebhooks(t *testing.T) {
 		arguments []string
 		log       string
 	}{
-		"loopback":               {[]string{"--listen", "localhost:0"}, "the sandbox is listening … an event was delivered"},
-		"every address":          {[]string{"--listen", "0.0.0.0:0"}, "other machines can reach the sandbox … an event was not delivered"},
-		"every address, allowed": {[]string{"--listen", "0.0.0.0:0", "--allow-private-webhooks"}, "an event was delivered"},
+		"loopback":               {[]string{"--listen", "localhost:0"}, "the sandbox is listening … delivered an event"},
+		"every address":          {[]string{"--listen", "0.0.0.0:0"}, "other machines can reach the sandbox … could not deliver an event"},
+		"every address, allowed": {[]string{"--listen", "0.0.0.0:0", "--allow-private-webhooks"}, "delivered an event"},
 	} {
 		r := runMain(t, append(c.arguments, "--data", ":memory:", "--webhook-ca", inbox.CAFile())...)
 		r.Post("/webhooks", `{"url":"`+inbox.URL+`","events":["*"]}`).OK(201)

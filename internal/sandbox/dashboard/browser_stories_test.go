@@ -330,7 +330,7 @@ func night(t *testing.T) (s *sandboxtest.Server, cards map[string]string) {
 		run("decade00", http.MethodPost, "/cards/"+cards["search-ads"]+"/fund", `{"amount":193.95}`)
 	}
 	run("decade00", http.MethodPost, "/cards/"+cards["social-ads"]+"/withdraw", `{"amount":12.50}`).OK(http.StatusOK)
-	s.Fault(`{"method":"POST","path":"/cards/*/unfreeze","then":{"status":429,"body":{"error":"rate_limited","message":"the API key has used up a limit"}}}`)
+	s.Fault(`{"method":"POST","path":"/cards/*/unfreeze","then":{"status":429,"body":{"error":"rate_limited","message":"the API key has reached a rate limit"}}}`)
 	run("decade00", http.MethodPost, "/cards/"+cards["display-ads"]+"/unfreeze", "")
 	sandboxtest.Eventually(t, func() bool { return strings.Contains(s.Get("/_sandbox/deliveries").Raw, `"tries":[{`) }) // at this time
 	s.Advance("3s")

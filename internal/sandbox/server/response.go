@@ -18,11 +18,12 @@ const (
 	textType = "text/plain; charset=utf-8"
 )
 
-// LargeList responds with a page of a list of control calls, and how many are on all pages.
+// LargeList responds to a control call with a page of a list and the total number of its items.
 func LargeList[T any](c *Call, read func(wire.Page) (data []T, total int64, err error)) (wire.Response, error) {
 	query := c.Query()
 	page := query.LargePage()
-	if err := query.Done(); err != nil {
+	err := query.Done()
+	if err != nil {
 		return wire.Response{}, err
 	}
 	data, total, err := read(page)
@@ -43,7 +44,7 @@ const (
 	dropped
 )
 
-// sentStatus is what the caller sees; 0 is nothing.
+// sentStatus returns the status that the client sees, or 0 if it sees no response.
 func (r response) sentStatus() int {
 	if r.extent == dropped {
 		return 0
@@ -51,7 +52,8 @@ func (r response) sentStatus() int {
 	return r.Status
 }
 
-// send writes the response. One that is cut off ends in http.ErrAbortHandler.
+// send writes the response. It panics with http.ErrAbortHandler to cut the response off. It ignores errors,
+// which mean that the client has gone away.
 func (r response) send(w http.ResponseWriter, requestID string, now time.Time) {
 	if r.extent == dropped {
 		panic(http.ErrAbortHandler)
@@ -62,18 +64,18 @@ func (r response) send(w http.ResponseWriter, requestID string, now time.Time) {
 	h.Set("Content-Length", strconv.Itoa(len(r.Body)))
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Request-Id", requestID)
-	h.Set("Date", now.UTC().Format(http.TimeFormat)) // the service's own time, which created_at is told by
+	h.Set("Date", now.UTC().Format(http.TimeFormat)) // the service's clock, which created_at follows
 	if r.Status == http.StatusNoContent || r.Status == http.StatusNotModified {
 		h.Del("Content-Length")
 		r.Body = nil
 	}
 	w.WriteHeader(r.Status)
 	if r.extent == truncated {
-		_, _ = w.Write(r.Body[:len(r.Body)/2])    // the caller is to see it break off
-		_ = http.NewResponseController(w).Flush() // where there is a connection
+		_, _ = w.Write(r.Body[:len(r.Body)/2])
+		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
-	_, _ = w.Write(r.Body) // nobody is told when the caller went away
+	_, _ = w.Write(r.Body)
 }
 
 func unknownPath() *wire.Error {
@@ -83,13 +85,13 @@ func unknownPath() *wire.Error {
 func rateLimited(wait time.Duration) *wire.Error {
 	return &wire.Error{
 		Status: http.StatusTooManyRequests, Code: wire.CodeRateLimited, Wait: wait,
-		Message: fmt.Sprintf("the API key has used up a limit; it may go on in %d s", seconds(wait)),
+		Message: fmt.Sprintf("the API key has reached a rate limit; try again in %d s", seconds(wait)),
 	}
 }
 
 func internalError(requestID string) *wire.Error {
 	return wire.NewError(http.StatusInternalServerError, wire.CodeInternal,
-		"the sandbox failed; its log says why, under request %s", requestID)
+		"the sandbox failed; see request %s in its log", requestID)
 }
 
 func readiness(state account.State) error {
@@ -117,7 +119,7 @@ func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 		switch x.quirks.RetryAfter {
 		case behavior.Seconds:
 			res.Header.Set("Retry-After", strconv.FormatInt(seconds(e.Wait), 10))
-		case behavior.Date: // by the clock that the Date header shows
+		case behavior.Date: // in the time of the Date header
 			at := x.now.Add(time.Duration(seconds(e.Wait)+1) * time.Second)
 			res.Header.Set("Retry-After", at.UTC().Format(http.TimeFormat))
 		}
@@ -128,7 +130,8 @@ func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 	case x.isAPI() && x.quirks.ErrorBody == behavior.Nested:
 		res.Body = wire.Encode(map[string]any{"error": map[string]string{"code": e.Code, "message": e.Message}})
 	case x.isAPI() && x.quirks.ErrorBody == behavior.Text:
-		res.Body, res.ContentType = []byte(e.Message+"\n"), textType
+		res.Body = []byte(e.Message + "\n")
+		res.ContentType = textType
 	default:
 		res.Body = wire.Encode(e)
 	}

@@ -1,6 +1,5 @@
-// Package server is the HTTP side of the sandbox: it takes a request from its
-// key to its response. A handler sees a Call inside one transaction and returns
-// a response; everything else happens here.
+// Package server is the HTTP side of the sandbox. It authenticates and limits requests, injects faults
+// and sends responses. Handlers see a Call inside one transaction and return a response.
 package server
 
 import (
@@ -22,7 +21,7 @@ import (
 // The two trees of paths.
 const (
 	API     = "/api/v1"   // the service
-	Control = "/_sandbox" // what the outside world does to an account, and what tests need
+	Control = "/_sandbox" // the control calls, which play the outside world and serve tests
 )
 
 // Route is one method on one path.
@@ -30,27 +29,28 @@ type Route struct {
 	Method string
 	Path   string // with {name} for a path parameter
 	Handle func(*Call) (wire.Response, error)
-	Public bool // needs no key
-	// Class is what the call counts as; empty is behavior.Request.
+	Public bool // whether it needs no key
+	// Class is the rate limit that the call counts towards. Empty means behavior.Request.
 	Class behavior.Class
-	// NeedsRequestLog has the request log written to the file before the transaction.
+	// NeedsRequestLog makes the server write the request log to the file before the transaction.
 	NeedsRequestLog bool
 }
 
 func (r Route) writes() bool { return r.Method != http.MethodGet }
 
-// NoFields has a handler refuse a body that holds anything.
+// NoFields makes a handler refuse a body with fields.
 func NoFields(handle func(*Call) (wire.Response, error)) func(*Call) (wire.Response, error) {
 	return func(c *Call) (wire.Response, error) {
-		if err := c.Fields().Done(); err != nil {
+		err := c.Fields().Done()
+		if err != nil {
 			return wire.Response{}, err
 		}
 		return handle(c)
 	}
 }
 
-// Call is an authenticated request in its transaction: a snapshot for GET,
-// else a write that is committed with the response, and undone by an error.
+// Call is an authenticated request in its transaction. For GET the transaction is a snapshot. Otherwise
+// it is committed together with the response, or rolled back after an error.
 type Call struct {
 	*Server
 
@@ -67,10 +67,10 @@ func (c *Call) PathValue(name string) string { return c.request.PathValue(name) 
 // Query returns a reader of the query string.
 func (c *Call) Query() *wire.Query { return wire.ReadQuery(c.request.URL.RawQuery) }
 
-// Fields returns a reader of the body, which is a JSON object or nothing.
+// Fields returns a reader of the body, which must be a JSON object or empty.
 func (c *Call) Fields() *wire.Fields { return c.body.Fields(c.request.Header.Get("Content-Type")) }
 
-// Text returns a body that need not be JSON, as it is.
+// Text returns the raw body, which need not be JSON.
 func (c *Call) Text() ([]byte, error) { return c.body.Raw, c.body.Err }
 
 // Server responds to HTTP requests by its routes.
@@ -82,7 +82,7 @@ type Server struct {
 	Logger   *slog.Logger
 	Stopping <-chan struct{}  // ends the delays of faults
 	Routes   map[string]Route // by their methods and paths; Handler fills it
-	inFlight sync.Map         // the calls with an idempotency key that have no response yet
+	inFlight sync.Map         // the running calls with an idempotency key
 	late     lateCalls
 }
 
@@ -105,8 +105,9 @@ func (s *Server) Handler(routes []Route) http.Handler {
 	}
 	mux.HandleFunc("/", serveUnknown)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The mux would redirect these to their clean form.
-		if p := r.URL.EscapedPath(); !strings.HasPrefix(p, "/") || !isClean(p) || p == Control {
+		// The mux would redirect these to their canonical form.
+		p := r.URL.EscapedPath()
+		if !strings.HasPrefix(p, "/") || !isClean(p) || p == Control {
 			serveUnknown(w, r)
 			return
 		}
@@ -129,39 +130,68 @@ func (s *Server) unknown(mux *http.ServeMux, r *http.Request) *wire.Error {
 	if len(allowed) > 0 {
 		return &wire.Error{
 			Status: http.StatusMethodNotAllowed, Code: wire.CodeMethodNotAllowed, Allow: strings.Join(allowed, ", "),
-			Message: "this path takes " + strings.Join(allowed, " and ") + ", not " + r.Method,
+			Message: "this path accepts " + strings.Join(allowed, " and ") + ", not " + r.Method,
 		}
 	}
 	e := unknownPath()
-	switch meant := s.alike(r.URL.Path); {
-	case meant != "":
-		e.Message += "; there is " + meant
-	case strings.HasPrefix(r.URL.Path, Control):
-		e.Message += "; GET " + Control + "/ lists the calls"
-	case !strings.HasPrefix(r.URL.Path, API+"/"):
-		e.Message += "; the API is below " + API + ", as in " + API + "/cards"
-	}
+	e.Message += s.pathHint(r.URL.Path)
 	return e
 }
 
-// alike is the control call whose name begins most like that of a path, if it is half of it.
-func (s *Server) alike(path string) (meant string) {
-	asked, found := strings.CutPrefix(path, Control+"/")
-	best := 1
-	for key, route := range s.Routes {
-		name, control := strings.CutPrefix(route.Path, Control+"/")
-		same := 0
-		for same < min(len(name), len(asked)) && name[same] == asked[same] {
-			same++
-		}
-		if found && control && 2*same >= len(asked) && (same > best || same == best && key < meant) {
-			best, meant = same, key
-		}
+// listOfCalls is the route that lists the control calls. Only a server has it, not the embedded service.
+const listOfCalls = "GET " + Control + "/{$}"
+
+// pathHint completes the message about an unknown path.
+func (s *Server) pathHint(path string) string {
+	similar := s.similarCall(path)
+	if similar != "" {
+		return "; there is " + similar
 	}
-	return meant
+	_, listed := s.Routes[listOfCalls]
+	if strings.HasPrefix(path, Control) && listed {
+		return "; GET " + Control + "/ lists the calls"
+	}
+	if strings.HasPrefix(path, Control) {
+		return "; vcard sandbox serves all control calls, the embedded sandbox only some"
+	}
+	if !strings.HasPrefix(path, API+"/") {
+		return "; the API is below " + API + ", as in " + API + "/cards"
+	}
+	return ""
 }
 
-// isClean tells whether a path has neither empty segments nor dots for names.
+// similarCall returns the control call that has the longest beginning in common with a path. It
+// returns nothing if that is less than half of the path.
+func (s *Server) similarCall(path string) string {
+	asked, ok := strings.CutPrefix(path, Control+"/")
+	if !ok {
+		return ""
+	}
+	similar := ""
+	longest := 1
+	for key, route := range s.Routes {
+		name, ok := strings.CutPrefix(route.Path, Control+"/")
+		common := commonPrefix(name, asked)
+		if !ok || 2*common < len(asked) {
+			continue
+		}
+		if common > longest || common == longest && key < similar {
+			longest = common
+			similar = key
+		}
+	}
+	return similar
+}
+
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// isClean reports whether a path has neither empty segments nor segments of dots.
 func isClean(p string) bool {
 	clean := path.Clean(p)
 	return p == clean || p == strings.TrimSuffix(clean, "/")+"/"

@@ -12,13 +12,13 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// debit is the leg that takes an amount from a card that holds it.
+// debit returns the leg that takes an amount from a card. The card must have that much.
 func debit(from *card.Card, amount usd.Amount) ledger.Leg {
 	from.Balance -= amount
 	return ledger.OnCard(from.LedgerAccountID, -amount)
 }
 
-// credit is the leg that gives an amount back to a card or, of a terminated one, to the wallet.
+// credit returns the leg that gives an amount back to a card, or to the wallet if the card is terminated.
 func credit(to *card.Card, amount usd.Amount) ledger.Leg {
 	if to.Status == card.Terminated {
 		return ledger.On(ledger.Wallet, amount)
@@ -27,19 +27,24 @@ func credit(to *card.Card, amount usd.Amount) ledger.Leg {
 	return ledger.OnCard(to.LedgerAccountID, amount)
 }
 
-// collect returns the legs that take an amount from whoever has it: the card,
-// then the wallet; the rest is the service's loss.
+// collect returns the legs that take an amount from the card, then from the wallet. The remainder is
+// the service's loss.
 func collect(c *server.Call, from *card.Card, amount usd.Amount) ([]ledger.Leg, error) {
 	wallet, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
+	if err != nil {
+		return nil, err
+	}
 	fromCard := min(amount, from.Balance)
 	fromWallet := min(amount-fromCard, wallet)
 	return []ledger.Leg{
-		debit(from, fromCard), ledger.On(ledger.Wallet, -fromWallet), ledger.On(ledger.Loss, fromCard+fromWallet-amount),
-	}, err
+		debit(from, fromCard),
+		ledger.On(ledger.Wallet, -fromWallet),
+		ledger.On(ledger.Loss, fromCard+fromWallet-amount),
+	}, nil
 }
 
-// book records a transaction, moves its money and charges its fee, emits the event, and
-// freezes the card when it shows less than before and too little.
+// book records a transaction, moves its money, charges its fee and emits the event. If the card then
+// shows a lower balance than before, it may freeze automatically.
 func book(c *server.Call, n New, entry string, event webhook.EventType, legs func() ([]ledger.Leg, error)) (Transaction, error) {
 	before, err := n.Card.Shown(c)
 	if err != nil {
@@ -49,36 +54,45 @@ func book(c *server.Call, n New, entry string, event webhook.EventType, legs fun
 	if err != nil {
 		return Transaction{}, err
 	}
-	post := func(entry string, legs []ledger.Leg, err error) error {
-		if err != nil {
-			return err
-		}
-		return ledger.PostFor(c.Tx, c.Account.ID, done.ID, entry, legs...)
-	}
 	moved, err := legs()
-	if err := post(entry, moved, err); err != nil {
+	if err != nil {
+		return Transaction{}, err
+	}
+	err = ledger.PostFor(c.Tx, c.Account.ID, done.ID, entry, moved...)
+	if err != nil {
 		return Transaction{}, err
 	}
 	if n.Fee > 0 {
-		charged, err := collect(c, n.Card, n.Fee)
-		if err := post("fee", append(charged, ledger.On(ledger.Fees, n.Fee)), err); err != nil {
+		err := chargeFee(c, n, done.ID)
+		if err != nil {
 			return Transaction{}, err
 		}
 	}
-	if err := webhook.Emit(c, event, done.ID, done); err != nil {
+	err = webhook.Emit(c, event, done.ID, done)
+	if err != nil {
 		return Transaction{}, err
 	}
-	if after, err := n.Card.Shown(c); err != nil || after >= before {
+	after, err := n.Card.Shown(c)
+	if err != nil || after >= before {
 		return done, err
 	}
 	return done, n.Card.AutoFreeze(c)
 }
 
+func chargeFee(c *server.Call, n New, transactionID string) error {
+	legs, err := collect(c, n.Card, n.Fee)
+	if err != nil {
+		return err
+	}
+	legs = append(legs, ledger.On(ledger.Fees, n.Fee))
+	return ledger.PostFor(c.Tx, c.Account.ID, transactionID, "fee", legs...)
+}
+
 func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
-// Counted returns what counts towards a card's limit: what its authorizations of the
-// current UTC month come to, the settled amount of those that are settled, the held one
-// of the others. Refunds do not lower it.
+// Counted returns what counts towards a card's limit: the sum of its authorizations of the current UTC
+// month. Settled ones count with the settled amount, the others with the held one. Refunds do not
+// lower the sum.
 func Counted(tx *store.Tx, cardID int64) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, `SELECT amount FROM card_spending WHERE card_id = ? AND month = ?`, cardID, monthOf(tx.Now()))
 }
@@ -89,7 +103,7 @@ func addCounted(tx *store.Tx, cardID int64, month string, amount usd.Amount) err
 		ON CONFLICT DO UPDATE SET amount = amount + excluded.amount`, cardID, month, amount)
 }
 
-// Spending is what was settled, less what was refunded, of a card's purchases of this month.
+// Spending is the settled minus the refunded amount of a card's purchases of this month.
 type Spending struct {
 	CardID string     `db:"card_id"`
 	Label  string     `db:"label"`
@@ -97,7 +111,7 @@ type Spending struct {
 	Amount usd.Amount `db:"spent"`
 }
 
-// ofMonth picks the days of the current UTC month, in which time goes forward only.
+// ofMonth returns the first day of the current UTC month.
 func ofMonth(tx *store.Tx) int64 {
 	now := tx.Now()
 	return store.Day(now) - int64(now.Day()) + 1
@@ -116,22 +130,22 @@ func LargestSpending(tx *store.Tx, accountID, cards int64) ([]*Spending, error) 
 		WHERE d.account_id = ? AND d.day >= ? GROUP BY c.id HAVING spent > 0 ORDER BY spent DESC LIMIT ?`, accountID, ofMonth(tx), cards)
 }
 
-// settle pays a merchant what an authorization holds, or less, or more. It is
-// final: the rest of the hold goes back to the card. Neither a freeze nor a
-// termination stops what was authorized before.
+// settle pays a merchant the amount that an authorization holds, or another one. It is final: the rest
+// of the hold returns to the card. It works on frozen and terminated cards too.
 func settle(c *server.Call) (wire.Response, error) {
 	f, err := readFollowUp(c)
 	if err != nil {
 		return wire.Response{}, err
 	}
 	authorized := f.parent
-	switch {
-	case authorized.Type != Authorization:
+	if authorized.Type != Authorization {
 		return wire.Response{}, wire.Invalid("transaction_id: %s is of type %s; only an authorization can be settled", authorized.ID, authorized.Type)
-	case f.children > 0:
-		return wire.Response{}, wire.Invalid("transaction_id: %s is settled already", authorized.ID)
 	}
-	if f.Type = Settlement; !f.partial {
+	if f.children > 0 {
+		return wire.Response{}, wire.Invalid("transaction_id: %s is already settled", authorized.ID)
+	}
+	f.Type = Settlement
+	if !f.partial {
 		f.Amount = authorized.Amount
 	}
 	shown, err := book(c, f.New, "settled", webhook.TransactionSettled, func() ([]ledger.Leg, error) {
@@ -140,22 +154,25 @@ func settle(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	// The month of the authorization, whenever it is settled.
+	// The amount counts in the month of the authorization, whenever it is settled.
 	err = addCounted(c.Tx, f.Card.ID, monthOf(authorized.CreatedAt.Time), f.Amount-authorized.Amount)
 	return wire.Created(map[string]Transaction{"transaction": shown}), err
 }
 
-// payMerchant returns the legs of a settlement of an amount that was held.
+// payMerchant returns the legs of a settlement.
 func payMerchant(c *server.Call, on *card.Card, held, amount usd.Amount) ([]ledger.Leg, error) {
 	legs := []ledger.Leg{ledger.On(ledger.Holds, -held), ledger.On(ledger.Merchants, amount)}
 	if amount <= held {
 		return append(legs, credit(on, held-amount)), nil
 	}
 	collected, err := collect(c, on, amount-held)
-	return append(legs, collected...), err
+	if err != nil {
+		return nil, err
+	}
+	return append(legs, collected...), nil
 }
 
-// refund returns what was settled to the card, at once or in parts.
+// refund returns a settled amount to the card, as a whole or in part.
 func refund(c *server.Call) (wire.Response, error) {
 	f, err := readFollowUp(c)
 	if err != nil {
@@ -166,11 +183,12 @@ func refund(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, wire.Invalid("transaction_id: %s is of type %s; only a settlement can be refunded", settled.ID, settled.Type)
 	}
 	left := settled.Amount - f.childTotal
-	if f.Type = Refund; !f.partial {
+	f.Type = Refund
+	if !f.partial {
 		f.Amount = left
 	}
 	if f.Amount == 0 || f.Amount > left {
-		return wire.Response{}, wire.Invalid("amount: of %s, %s USD can still be refunded", settled.ID, left)
+		return wire.Response{}, wire.Invalid("amount: of %s, only %s USD can still be refunded", settled.ID, left)
 	}
 	shown, err := book(c, f.New, "refunded", webhook.TransactionRefunded, func() ([]ledger.Leg, error) {
 		return []ledger.Leg{ledger.On(ledger.Merchants, -f.Amount), credit(f.Card, f.Amount)}, nil
@@ -178,25 +196,28 @@ func refund(c *server.Call) (wire.Response, error) {
 	return wire.Created(map[string]Transaction{"transaction": shown}), err
 }
 
-// followUp is what a merchant asks for after a transaction, its parent: a settlement of an
-// authorization, a refund of a settlement.
+// followUp is a merchant's request that follows a transaction, its parent: a settlement of an
+// authorization, or a refund of a settlement.
 type followUp struct {
 	New
 
-	partial    bool // an amount was named
+	partial    bool // whether the request names an amount
 	parent     Transaction
 	children   int64 // of the parent
 	childTotal usd.Amount
 }
 
-func readFollowUp(c *server.Call) (f followUp, err error) {
+func readFollowUp(c *server.Call) (followUp, error) {
+	var f followUp
 	fields := c.Fields()
 	f.parent.ID = fields.Text("transaction_id")
-	if f.partial = fields.Has("amount"); f.partial {
+	f.partial = fields.Has("amount")
+	if f.partial {
 		f.Amount = fields.Positive("amount")
 	}
 	f.Fee = fields.OptionalNotNegative("fee")
-	if err := fields.Done(); err != nil {
+	err := fields.Done()
+	if err != nil {
 		return followUp{}, err
 	}
 	p := &f.parent
@@ -207,11 +228,11 @@ func readFollowUp(c *server.Call) (f followUp, err error) {
 		       (SELECT COALESCE(SUM(f.Amount), 0) FROM transactions f WHERE f.parent_id = t.id)
 		FROM transactions t JOIN cards k ON k.id = t.card_id WHERE t.public_id = ? AND t.account_id = ?`,
 		p.ID, c.Account.ID)
-	if err == nil && !found {
-		err = wire.NotFound("transaction", p.ID)
-	}
 	if err != nil {
 		return followUp{}, err
+	}
+	if !found {
+		return followUp{}, wire.NotFound("transaction", p.ID)
 	}
 	f.Card, err = card.ByPublicID(c.Tx, c.Account.ID, p.CardID)
 	return f, err

@@ -14,7 +14,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Routes is API §4.10, and what merchants do.
+// Routes returns the route of API §4.10 and the control calls for merchants.
 func Routes() []server.Route {
 	return []server.Route{
 		{Method: http.MethodGet, Path: server.API + "/transactions", Handle: list},
@@ -44,7 +44,8 @@ func list(c *server.Call) (wire.Response, error) {
 		query.Unknown("per_page")
 	}
 	page := query.Page()
-	if err := query.Done(); err != nil {
+	err := query.Done()
+	if err != nil {
 		return wire.Response{}, err
 	}
 	filter := Filter{CardID: cardID, Type: Type(kind), From: from, To: to}
@@ -56,7 +57,7 @@ func list(c *server.Call) (wire.Response, error) {
 		return wire.OK(map[string]any{"data": []Transaction{}, "page": page.Number}), nil
 	}
 	where := filter.Where(c.Account.ID)
-	// The ids first, from an index alone: rows that the offset skips are never read.
+	// The subquery reads the ids from an index alone, so that skipped rows are never read.
 	data, err := store.List[Transaction](c.Tx, columns+`
 		WHERE t.id IN (SELECT id FROM transactions `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
@@ -66,20 +67,18 @@ func list(c *server.Call) (wire.Response, error) {
 	return wire.OK(map[string]any{"data": data, "page": page.Number}), err
 }
 
-// sign writes amounts with the signs of a statement.
+// sign gives the amounts the signs that a quirk asks for.
 func (t *Transaction) sign(signs string) {
-	switch {
-	case signs == behavior.Spending:
+	if signs == behavior.Spending {
 		t.Fee = -t.Fee
-		if t.Type != Refund {
-			t.Amount = -t.Amount
-		}
-	case signs == behavior.Refunds && t.Type == Refund:
+	}
+	negative := signs == behavior.Spending && t.Type != Refund || signs == behavior.Refunds && t.Type == Refund
+	if negative {
 		t.Amount = -t.Amount
 	}
 }
 
-// Chain returns the transactions of the purchase that one of them names, in their order.
+// Chain returns all transactions of the purchase to which a transaction belongs, in their order.
 func Chain(tx *store.Tx, accountID int64, id string) ([]*Transaction, error) {
 	chain, err := store.List[Transaction](tx, `
 		WITH RECURSIVE
@@ -96,30 +95,30 @@ func Chain(tx *store.Tx, accountID int64, id string) ([]*Transaction, error) {
 	return chain, err
 }
 
-// Filter picks transactions of an account; what is empty picks all.
+// Filter selects transactions of an account. An empty field excludes none.
 type Filter struct {
 	ID     string
 	CardID string
-	Text   string // as in card.Filter, or in the merchant's name, or the reason of a decline
+	Text   string // a text of the card, as in card.Filter, of the merchant's name, or of the reason of a decline
 	Type   Type
-	// Purchases leaves settlements and refunds to the purchase that they belong to;
-	// State picks those of one.
+	// Purchases excludes settlements and refunds, which belong to a purchase. State selects purchases
+	// by their state.
 	Purchases bool
 	State     State
 	From, To  time.Time // both inclusive
 }
 
-// Where is the condition that a filter puts on transactions.
+// Where returns the condition of the filter.
 func (f Filter) Where(accountID int64) store.Where {
 	where := store.NewWhere(`account_id = ?`, accountID)
-	switch {
-	case f.ID != "":
+	if f.ID != "" {
 		where = where.And(true, `public_id = ?`, f.ID)
-	case f.CardID != "": // a foreign or unknown one has no row, so that nothing passes
+	} else if f.CardID != "" {
+		// The subquery is empty for another account's card, so nothing matches.
 		where = store.NewWhere(`card_id = (SELECT c.id FROM cards c WHERE c.public_id = ? AND c.account_id = ?)`, f.CardID, accountID)
 	}
-	// The plus has the account's transactions read in their order: those of many
-	// cards would have to be sorted.
+	// The plus sign keeps SQLite from using the index of card_id. It reads the account's transactions in
+	// their order instead of sorting those of many cards.
 	cards := card.Filter{Text: f.Text}.Where(accountID)
 	text := `%` + store.Literal(f.Text) + `%`
 	reason := `%` + store.Literal(strings.ReplaceAll(f.Text, " ", "_")) + `%`
@@ -132,14 +131,14 @@ func (f Filter) Where(accountID int64) store.Where {
 		And(!f.To.IsZero(), `id <= (`+lastUntil+`)`, accountID, f.To.UnixMilli())
 }
 
-// The ends of a period. As times never decrease along the ids of an account, the ids between
-// them are the transactions of the period, and no other one is read.
+// These select the first and the last transaction of a period. The times of an account's transactions
+// never decrease with their ids, so the ids between the two are the transactions of the period.
 const (
 	firstSince = `SELECT p.id FROM transactions p WHERE p.account_id = ? AND p.created_at >= ? ORDER BY p.created_at, p.id LIMIT 1`
 	lastUntil  = `SELECT p.id FROM transactions p WHERE p.account_id = ? AND p.created_at <= ? ORDER BY p.created_at DESC, p.id DESC LIMIT 1`
 )
 
-// most returns a number that the filter does not exceed, without reading what it picks.
+// most returns an upper bound of the number of transactions, without reading them.
 func (f Filter) most(tx *store.Tx, accountID int64) (int64, error) {
 	where := Filter{CardID: f.CardID, From: f.From, To: f.To}.Where(accountID)
 	ends := `(SELECT id FROM transactions ` + where.SQL + ` ORDER BY id DESC LIMIT 1) - (SELECT id FROM transactions ` + where.SQL + ` ORDER BY id LIMIT 1)`
@@ -148,13 +147,14 @@ func (f Filter) most(tx *store.Tx, accountID int64) (int64, error) {
 
 // ceilMilli rounds up to the precision of stored times.
 func ceilMilli(t time.Time) time.Time {
-	if whole := t.Truncate(time.Millisecond); whole.Before(t) {
+	whole := t.Truncate(time.Millisecond)
+	if whole.Before(t) {
 		return whole.Add(time.Millisecond)
 	}
 	return t
 }
 
-// Sums are what some purchases come to.
+// Sums are the sums of some purchases.
 type Sums struct {
 	Count    int64      `db:"purchases"`
 	Declines int64      `db:"declines"`
@@ -164,31 +164,34 @@ type Sums struct {
 	Fees     usd.Amount `db:"fees"`
 }
 
-// Net is what was spent.
+// Net returns what was spent.
 func (s Sums) Net() usd.Amount { return s.Settled - s.Refunded }
 
-// Sum adds up what a filter of purchases picks, of whole days.
-func Sum(tx *store.Tx, accountID int64, f Filter) (s Sums, err error) {
-	where, from := f.Where(accountID), `SELECT COUNT(*), COUNT(*) FILTER (WHERE state = 'declined'), SUM(amount) FILTER (WHERE state = 'authorized'),
+// Sum adds up the purchases that match a filter. From and To must be the limits of whole days.
+func Sum(tx *store.Tx, accountID int64, f Filter) (Sums, error) {
+	where := f.Where(accountID)
+	from := `SELECT COUNT(*), COUNT(*) FILTER (WHERE state = 'declined'), SUM(amount) FILTER (WHERE state = 'authorized'),
 		SUM(settled), SUM(refunded), SUM(fees) FROM transactions `
-	if f.Text == "" && f.State == "" { // which takes long to add up one by one
+	if f.Text == "" && f.State == "" {
+		// The daily sums are much faster than adding up all purchases.
 		from = `SELECT SUM(purchases), SUM(declines), SUM(held), SUM(settled), SUM(refunded), SUM(fees) FROM daily_sums `
 		where = store.NewWhere(`account_id = ? AND card_id = 0`, accountID).
 			And(!f.From.IsZero(), `day >= ?`, store.Day(f.From)).And(!f.To.IsZero(), `day <= ?`, store.Day(f.To))
 	}
-	_, err = tx.Get([]any{&s.Count, &s.Declines, &s.Held, &s.Settled, &s.Refunded, &s.Fees},
+	var s Sums
+	_, err := tx.Get([]any{&s.Count, &s.Declines, &s.Held, &s.Settled, &s.Refunded, &s.Fees},
 		`SELECT COALESCE(a, 0), COALESCE(b, 0), COALESCE(c, 0), COALESCE(d, 0), COALESCE(e, 0), COALESCE(f, 0) FROM (`+
 			`WITH sums (a, b, c, d, e, f) AS (`+from+where.SQL+`) SELECT * FROM sums)`, where.Args...)
 	return s, err
 }
 
-// Day is what the purchases of a UTC day come to.
+// Day has the sums of the purchases of a UTC day.
 type Day struct {
 	Day int64 `db:"day"`
 	Sums
 }
 
-// Days returns the days with purchases from one on, of a card or, with 0, of all, in their order.
+// Days returns the days with purchases since a day, in their order. A cardID of 0 stands for all cards.
 func Days(tx *store.Tx, accountID, cardID, from int64) ([]*Day, error) {
 	return store.List[Day](tx, `
 		SELECT day, purchases, declines, held, settled, refunded, fees FROM daily_sums

@@ -1,4 +1,4 @@
-// Package transaction keeps what happened on cards, and lists it.
+// Package transaction records the transactions of cards and lists them.
 package transaction
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Type says what happened.
+// Type is the type of a transaction.
 type Type string
 
 // The four types of API §2.2.
@@ -25,7 +25,7 @@ const (
 	Decline       Type = "decline"
 )
 
-// Merchant is where a card was used.
+// Merchant is the merchant of a transaction.
 type Merchant struct {
 	Name string `json:"name" db:"name"`
 	MCC  string `json:"mcc" db:"mcc"`
@@ -43,10 +43,10 @@ type Transaction struct {
 	CreatedAt wire.Time  `json:"created_at" db:"created_at"`
 }
 
-// New is a transaction to be recorded.
+// New is a transaction to record.
 type New struct {
 	Card     *card.Card
-	ParentID *int64 // the row that a settlement or a refund follows
+	ParentID *int64 // the row of the transaction that a settlement or a refund follows
 	Type     Type
 	Amount   usd.Amount
 	Fee      usd.Amount
@@ -55,7 +55,7 @@ type New struct {
 	Facts    *Facts        // of a decline
 }
 
-// State is what has become of a purchase.
+// State is the state of a purchase.
 type State string
 
 // The states of a purchase.
@@ -66,7 +66,7 @@ const (
 	Declined   State = "declined"
 )
 
-// Facts are what decided that a purchase was declined, as it stood then.
+// Facts are the values by which a purchase was declined, at that time.
 type Facts struct {
 	Asked   usd.Amount `json:"asked"` // with the fee
 	Balance usd.Amount `json:"balance"`
@@ -76,12 +76,12 @@ type Facts struct {
 	Allowed []string   `json:"allowed"`
 }
 
-// Scan reads the JSON of the file.
+// Scan decodes the JSON of a column.
 func (f *Facts) Scan(column any) error { return store.JSON{Into: f}.Scan(column) }
 
-// record writes a transaction and returns what the API shows of it. It moves no
-// money. Times never go back, even when a clock does: the order of an account's
-// transactions is the order of their times.
+// record writes a transaction and returns it as the API shows it. It moves no money. Its time is never
+// earlier than that of the account's last transaction, even if the clock goes back, because lists rely
+// on the order.
 func record(tx *store.Tx, accountID int64, n New) (Transaction, error) {
 	last, err := store.Value[int64](tx, `SELECT created_at FROM transactions WHERE account_id = ? ORDER BY id DESC LIMIT 1`, accountID)
 	if err != nil {
@@ -113,41 +113,48 @@ func record(tx *store.Tx, accountID int64, n New) (Transaction, error) {
 	return shown, addToPurchase(tx, accountID, row, n)
 }
 
-// addToPurchase counts a transaction among what its purchase has come to, and among that
-// of the day on which the purchase was made, of its card and of all.
+// addToPurchase adds a transaction to the sums of its purchase, and to the sums of the purchase's day,
+// for the card and for all cards.
 func addToPurchase(tx *store.Tx, accountID, row int64, n New) error {
-	var of Sums // what the transaction adds to them
-	state := map[Type]State{Authorization: Authorized, Settlement: Settled, Refund: Refunded, Decline: Declined}[n.Type]
+	var state State
+	var added Sums
 	switch n.Type {
 	case Authorization:
-		of.Count, of.Held = 1, n.Amount
+		state = Authorized
+		added = Sums{Count: 1, Held: n.Amount}
 	case Settlement:
-		of.Settled = n.Amount
+		state = Settled
+		added = Sums{Settled: n.Amount}
 	case Refund:
-		of.Refunded = n.Amount
+		state = Refunded
+		added = Sums{Refunded: n.Amount}
 	case Decline:
-		of.Count, of.Declines = 1, 1
+		state = Declined
+		added = Sums{Count: 1, Declines: 1}
 	}
 	var made int64
 	var authorized usd.Amount
 	_, err := tx.Get([]any{&made, &authorized}, `
 		UPDATE transactions SET state = ?, settled = settled + ?, refunded = refunded + ?, fees = fees + ?
 		WHERE id = COALESCE((SELECT parent_id FROM transactions WHERE id = ?5), ?5, ?6) RETURNING created_at, amount`,
-		state, of.Settled, of.Refunded, n.Fee, n.ParentID, row)
+		state, added.Settled, added.Refunded, n.Fee, n.ParentID, row)
+	if err != nil {
+		return err
+	}
 	if n.Type == Settlement {
-		of.Held = -authorized
+		added.Held = -authorized
 	}
 	for _, cardID := range []int64{0, n.Card.ID} {
-		if err != nil {
-			return err
-		}
-		err = tx.Exec(`
+		err := tx.Exec(`
 			INSERT INTO daily_sums (account_id, card_id, day, purchases, declines, held, settled, refunded, fees) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET purchases = purchases + excluded.purchases, declines = declines + excluded.declines, held = held + excluded.held,
 				settled = settled + excluded.settled, refunded = refunded + excluded.refunded, fees = fees + excluded.fees`,
-			accountID, cardID, store.Day(time.UnixMilli(made)), of.Count, of.Declines, of.Held, of.Settled, of.Refunded, n.Fee)
+			accountID, cardID, store.Day(time.UnixMilli(made)), added.Count, added.Declines, added.Held, added.Settled, added.Refunded, n.Fee)
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 const columns = `
@@ -164,7 +171,7 @@ const (
 	spendingLimitExceeded declineReason = "spending_limit_exceeded"
 )
 
-// authorize responds to a merchant with a hold on the card's money, or a decline.
+// authorize answers a merchant with a hold on the card's money, or with a decline.
 func authorize(c *server.Call) (wire.Response, error) {
 	n, err := readAttempt(c)
 	if err != nil {
@@ -187,7 +194,8 @@ func authorize(c *server.Call) (wire.Response, error) {
 	return wire.Created(body), err
 }
 
-func readAttempt(c *server.Call) (n New, err error) {
+func readAttempt(c *server.Call) (New, error) {
+	var n New
 	fields := c.Fields()
 	cardID := fields.Text("card_id")
 	n.Amount = fields.Positive("amount")
@@ -198,7 +206,8 @@ func readAttempt(c *server.Call) (n New, err error) {
 			f.Refuse(wire.Invalid("mcc must be four digits"))
 		}
 	})
-	if err := fields.Done(); err != nil {
+	err := fields.Done()
+	if err != nil {
 		return New{}, err
 	}
 	n.Card, err = card.ByPublicID(c.Tx, c.Account.ID, cardID)
@@ -209,11 +218,14 @@ func isMCC(code string) bool {
 	return len(code) == 4 && !slices.ContainsFunc([]byte(code), func(b byte) bool { return b < '0' || b > '9' })
 }
 
-// decline returns why the card is not accepted, the first reason when there
-// are several; "" when it is. The facts are what it was decided by.
-func (n New) decline(tx *store.Tx) (reason declineReason, facts *Facts, err error) {
+// decline returns the first reason to decline the purchase, and the facts that decide it. The reason
+// is empty if the purchase is approved.
+func (n New) decline(tx *store.Tx) (declineReason, *Facts, error) {
 	spent, err := Counted(tx, n.Card.ID)
-	facts = &Facts{
+	if err != nil {
+		return "", nil, err
+	}
+	facts := &Facts{
 		Asked:   n.Amount + n.Fee,
 		Balance: n.Card.Balance,
 		Spent:   spent,
@@ -221,7 +233,9 @@ func (n New) decline(tx *store.Tx) (reason declineReason, facts *Facts, err erro
 		Month:   monthOf(tx.Now()),
 		Allowed: n.Card.AllowedCategories,
 	}
-	switch allowed := n.Card.AllowedCategories; {
+	allowed := n.Card.AllowedCategories
+	var reason declineReason
+	switch {
 	case n.Card.Status == card.Terminated:
 		reason = cardTerminated
 	case n.Card.Status == card.Frozen:
@@ -233,7 +247,7 @@ func (n New) decline(tx *store.Tx) (reason declineReason, facts *Facts, err erro
 	case facts.Spent+n.Amount > facts.Limit:
 		reason = spendingLimitExceeded
 	}
-	return reason, facts, err
+	return reason, facts, nil
 }
 
 func (n New) approve(c *server.Call) (Transaction, error) {
@@ -248,7 +262,10 @@ func (n New) approve(c *server.Call) (Transaction, error) {
 }
 
 func (n New) refuse(c *server.Call, reason declineReason, facts *Facts) (Transaction, error) {
-	n.Type, n.Fee, n.Reason, n.Facts = Decline, 0, reason, facts
+	n.Type = Decline
+	n.Fee = 0
+	n.Reason = reason
+	n.Facts = facts
 	shown, err := record(c.Tx, c.Account.ID, n)
 	if err != nil {
 		return Transaction{}, err

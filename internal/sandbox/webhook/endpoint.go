@@ -1,5 +1,5 @@
-// Package webhook tells endpoints what happened: it registers them, writes events
-// into an outbox, delivers them, and shows what became of each delivery.
+// Package webhook registers endpoints, writes events into an outbox and delivers them. It keeps the
+// outcome of each delivery.
 package webhook
 
 import (
@@ -18,13 +18,13 @@ import (
 const (
 	maxURL    = 2048 // characters
 	maxSecret = 256  // characters
-	// maxEndpoints is how many an account may have: each change writes a delivery
-	// for each of them.
+	// maxEndpoints is the maximum number of endpoints of an account. Each change writes a delivery for
+	// each endpoint.
 	maxEndpoints = 2000
 )
 
-// Routes is API §4.15, the deliveries, and what the service's own dashboard does. Plain
-// has endpoints on this machine's own addresses without TLS, too.
+// Routes returns the route of API §4.15 and the control calls for endpoints and deliveries. With plain,
+// endpoints on this machine's own addresses may be without TLS.
 func Routes(plain bool) []server.Route {
 	const deliveries = server.Control + "/deliveries"
 	return []server.Route{
@@ -55,10 +55,11 @@ func register(c *server.Call, plain bool) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	if endpoints >= maxEndpoints {
-		return wire.Response{}, wire.Invalid("the account has %d endpoints already, the most there may be", endpoints)
+		return wire.Response{}, wire.Invalid("the account already has %d endpoints, the maximum", endpoints)
 	}
 	now := c.Tx.Now()
-	e.ID, e.CreatedAt = c.Tx.NewID("wh_"), wire.Timestamp(now)
+	e.ID = c.Tx.NewID("wh_")
+	e.CreatedAt = wire.Timestamp(now)
 	return wire.Created(e), c.Tx.Exec(`
 		INSERT INTO webhooks (public_id, account_id, url, events, secret, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		e.ID, c.Account.ID, e.URL, string(wire.Encode(e.Events)), e.Secret, now.UnixMilli())
@@ -67,10 +68,11 @@ func register(c *server.Call, plain bool) (wire.Response, error) {
 func readEndpoint(f *wire.Fields, plain bool) (endpoint, error) {
 	e := endpoint{URL: f.Text("url")}
 	checkURL(f, e.URL, plain)
-	var found bool
-	if e.Events, found = f.Texts("events"); !found {
+	events, found := f.Texts("events")
+	if !found {
 		f.Refuse(wire.Invalid("events is required"))
 	}
+	e.Events = events
 	checkEvents(f, e.Events)
 	secret, found := f.OptionalText("secret", maxSecret)
 	if found && secret == "" {
@@ -84,19 +86,27 @@ func readEndpoint(f *wire.Fields, plain bool) (endpoint, error) {
 }
 
 func checkURL(f *wire.Fields, text string, plain bool) {
-	u, err := url.Parse(text)
-	switch {
-	case err == nil && plain && u.Scheme == "http" && isOwn(u.Hostname()) && u.User == nil && len(text) <= maxURL:
-	case len(text) > maxURL:
+	if len(text) > maxURL {
 		f.Refuse(wire.Invalid("url has more than %d characters", maxURL))
-	case err != nil || u.Scheme != "https" || u.Hostname() == "":
+		return
+	}
+	u, err := url.Parse(text)
+	if err != nil {
 		f.Refuse(wire.Invalid("url must be an https URL with a host"))
-	case u.User != nil:
-		f.Refuse(wire.Invalid("url must not hold a user name or password"))
+		return
+	}
+	isPlain := plain && u.Scheme == "http" && isOwn(u.Hostname())
+	isHTTPS := u.Scheme == "https" && u.Hostname() != ""
+	if !isPlain && !isHTTPS {
+		f.Refuse(wire.Invalid("url must be an https URL with a host"))
+		return
+	}
+	if u.User != nil {
+		f.Refuse(wire.Invalid("url must not contain a user name or password"))
 	}
 }
 
-// isOwn tells whether a host is this machine and nothing else.
+// isOwn reports whether a host is this machine itself.
 func isOwn(host string) bool {
 	address, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && address.IsLoopback()
@@ -108,27 +118,27 @@ func checkEvents(f *wire.Fields, events []string) {
 	}
 	known := eventTypes()
 	for _, name := range events {
-		switch {
-		case name == allEvents && len(events) > 1:
+		if name == allEvents && len(events) > 1 {
 			f.Refuse(wire.Invalid(`events: "*" stands alone`))
-		case name != allEvents && !slices.Contains(known, name):
+		}
+		if name != allEvents && !slices.Contains(known, name) {
 			f.Refuse(wire.Invalid(`events: %.64q is not an event; there are "*" and %s`, name, strings.Join(known, ", ")))
 		}
 	}
 }
 
-// Endpoint is a registered endpoint as far as it may be shown: its secret never is.
+// Endpoint is a registered endpoint without its secret, which is never shown.
 type Endpoint struct {
 	ID        string    `db:"public_id"`
 	URL       address   `db:"url"`
 	Events    []string  `db:"events"`
 	CreatedAt wire.Time `db:"created_at"`
 
-	// Of its newest deliveries.
-	Recent    int64
-	Delivered int64
-	Attempt   int64  // that comes next for one that has failed; 0: none has
-	LastError string // "": the last attempt arrived
+	// The following describe its newest deliveries.
+	Recent    int64  // their number
+	Delivered int64  // how many were delivered
+	Attempt   int64  // the next attempt of one that has failed; 0 if none has
+	LastError string // empty if the last attempt succeeded
 }
 
 func (e *Endpoint) readHealth(tx *store.Tx) error {
@@ -147,33 +157,40 @@ func (e *Endpoint) readHealth(tx *store.Tx) error {
 func Endpoints(tx *store.Tx, accountID int64, page wire.Page) (endpoints []*Endpoint, more bool, err error) {
 	endpoints, more, err = store.Page[Endpoint](tx, page,
 		`SELECT public_id, url, events, created_at FROM webhooks WHERE account_id = ? ORDER BY id DESC`, accountID)
+	if err != nil {
+		return nil, false, err
+	}
 	for _, e := range endpoints {
-		if err == nil {
-			err = e.readHealth(tx)
+		err := e.readHealth(tx)
+		if err != nil {
+			return nil, false, err
 		}
 	}
-	return endpoints, more, err
+	return endpoints, more, nil
 }
 
-// remove ends an endpoint, and forgets its deliveries.
+// remove deletes an endpoint and its deliveries.
 func remove(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("webhook_id")
 	found, err := c.Tx.Get([]any{&id}, `DELETE FROM webhooks WHERE public_id = ? AND account_id = ? RETURNING public_id`,
 		id, c.Account.ID)
-	if err == nil && !found {
-		err = wire.NotFound("webhook", id)
+	if err != nil {
+		return wire.Response{}, err
 	}
-	return wire.OK(map[string]any{"id": id}), err
+	if !found {
+		return wire.Response{}, wire.NotFound("webhook", id)
+	}
+	return wire.OK(map[string]any{"id": id}), nil
 }
 
-// CountFailing returns how many endpoints have a delivery that will be tried again.
+// CountFailing returns the number of endpoints with a delivery that will be retried.
 func CountFailing(tx *store.Tx, accountID int64) (int64, error) {
 	return store.Value[int64](tx, `
 		SELECT COUNT(*) FROM webhooks w WHERE w.account_id = ? AND EXISTS (
 			SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL AND d.failures > 0)`, accountID)
 }
 
-// Failing returns the newest delivery of each of a few endpoints that did not arrive.
+// Failing returns the newest failed delivery of each endpoint, at most as many as asked for.
 func Failing(tx *store.Tx, accountID, most int64) ([]*Delivery, error) {
 	return readDeliveries(tx, `d.id IN (
 		SELECT (SELECT MAX(d.id) FROM deliveries d WHERE d.webhook_id = w.id AND (d.state = 'failed' OR d.state = 'pending' AND d.failures > 0)) AS newest

@@ -24,7 +24,7 @@ import (
 
 const (
 	defaultTimeout = 15 * time.Second
-	// maxResponse is how much of a receiver's response is kept, in bytes.
+	// maxResponse is the part of a receiver's response that is kept, in bytes.
 	maxResponse = 1 << 10
 
 	signatureHeader = "X-Webhook-Signature"
@@ -32,11 +32,11 @@ const (
 )
 
 type outcome struct {
-	status      int    // 0: there was no response
-	failure     string // why it does not count, in words; "" is success
+	status      int    // 0 if there was no response
+	failure     string // the reason of a failure; empty if the attempt succeeded
 	response    []byte // the beginning of the body
 	took        time.Duration
-	interrupted bool // by Close: it was no try
+	interrupted bool // whether Close interrupted it, so that it does not count as an attempt
 }
 
 type sender struct {
@@ -53,7 +53,7 @@ func newSender(o WorkerOptions) sender {
 		MaxResponseHeaderBytes: 64 << 10,
 	}
 	if o.PublicOnly {
-		transport.Proxy = nil // it would not say where it connects to
+		transport.Proxy = nil // the addresses to which a proxy connects cannot be checked
 		transport.DialContext = (&net.Dialer{Control: ssrf.New(ssrf.WithAnyPort()).Safe}).DialContext
 	}
 	return sender{
@@ -66,9 +66,9 @@ func newSender(o WorkerOptions) sender {
 }
 
 func (s sender) send(ctx context.Context, d *delivery) outcome {
-	begun := time.Now()
+	start := time.Now()
 	status, body, err := s.post(ctx, d)
-	o := outcome{status: status, response: body, took: time.Since(begun)}
+	o := outcome{status: status, response: body, took: time.Since(start)}
 	switch {
 	case status == 0 && ctx.Err() != nil:
 		o.interrupted = true
@@ -92,8 +92,8 @@ func (s sender) post(ctx context.Context, d *delivery) (status int, body []byte,
 	request.Header.Set("User-Agent", "vcard-sandbox")
 	request.Header.Set(signatureHeader, sign(d.Target.Secret, d.Payload))
 	request.Header.Set(idHeader, d.EventID)
-	// Never sent, being empty; it allows the transport to try again when a
-	// kept connection turns out to be closed.
+	// An empty header is not sent. It allows the transport to retry if an idle connection turns out to be
+	// closed.
 	request.Header["Idempotency-Key"] = []string{}
 	response, err := s.client.Do(request)
 	if err != nil {
@@ -104,16 +104,15 @@ func (s sender) post(ctx context.Context, d *delivery) (status int, body []byte,
 	return response.StatusCode, body, nil
 }
 
-// sign proves to an endpoint that a body comes from the service.
+// sign returns the signature of a body, by which an endpoint verifies that the service sent it.
 func sign(secret, body []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write(body)
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// explain says in words why there was no response. It names nothing but what the
-// account wrote: neither the URL, which may hold a token, nor the address that a name
-// has, nor what came in place of a response, which may echo the event.
+// explain describes why there was no response. It leaves out the URL, which may contain a token, the IP
+// address, and a malformed response, which may repeat the event.
 func (s sender) explain(err error) string {
 	refused, bySystem := errors.AsType[syscall.Errno](err)
 	connecting, inNetwork := errors.AsType[*net.OpError](err)
@@ -121,24 +120,24 @@ func (s sender) explain(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("no response within %v", s.client.Timeout)
 	case is[x509.UnknownAuthorityError](err):
-		return "its certificate comes from an authority that is not trusted here; name that authority's file with --webhook-ca"
+		return "its certificate is from an authority that is not trusted here; add the authority's file with --webhook-ca"
 	case is[x509.HostnameError](err):
 		return "its certificate is for another name"
 	case is[*tls.CertificateVerificationError](err):
 		return "its certificate is not valid; it may have expired"
 	case errors.Is(err, ssrf.ErrProhibitedIP):
-		return "its address is private or this machine's own, which the sandbox does not call while it listens to the network; " +
-			"--allow-private-webhooks has it do so"
+		return "its address is private, or this machine's own; a sandbox that listens to the network calls it only with " +
+			"--allow-private-webhooks"
 	case is[*net.DNSError](err):
 		return "the address of its host could not be found"
 	case inNetwork && connecting.Op == "proxyconnect":
-		return "the proxy that the environment names does not connect to it"
+		return "the proxy from the environment cannot connect to it"
 	case bySystem:
 		return refused.Error()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection was closed before there was a response"
 	}
-	return "what came is not an HTTP response, or no TLS connection could be made"
+	return "malformed HTTP response, or no TLS connection"
 }
 
 func is[T error](err error) bool {
@@ -146,18 +145,18 @@ func is[T error](err error) bool {
 	return ok
 }
 
-// Roots returns the system's certificate authorities and those in extra, which
-// is PEM. Without extra ones it returns nil, which stands for the system's.
+// Roots returns the system's certificate authorities and those in extra, which is PEM. If extra is empty,
+// it returns nil, which stands for the system's.
 func Roots(extra []byte) (*x509.CertPool, error) {
 	if len(extra) == 0 {
 		return nil, nil
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
-		pool = x509.NewCertPool() // a machine without any; the extra ones still serve
+		pool = x509.NewCertPool() // the system has none
 	}
 	if !pool.AppendCertsFromPEM(extra) {
-		return nil, errors.New("the webhook CA holds no PEM certificate (-----BEGIN CERTIFICATE-----)")
+		return nil, errors.New("the webhook CA contains no PEM certificate (-----BEGIN CERTIFICATE-----)")
 	}
 	return pool, nil
 }

@@ -13,29 +13,28 @@ import (
 )
 
 const (
-	// perEndpoint is how many deliveries to one endpoint run side by side.
+	// perEndpoint is the maximum number of concurrent deliveries to one endpoint.
 	perEndpoint = 8
-	// maxInFlight is the same for all endpoints together: each takes a connection.
+	// maxInFlight is the maximum number of concurrent deliveries to all endpoints.
 	maxInFlight = 256
-	// pollInterval is how late a worker may notice that a time has come, or
-	// what another process did.
+	// pollInterval is how often a worker looks for deliveries that are due, or that another process added.
 	pollInterval = 250 * time.Millisecond
-	// shutdownTime is how long running deliveries may take once Close is called.
+	// shutdownTime is how long running deliveries may take after Close is called.
 	shutdownTime = 500 * time.Millisecond
 )
 
-// WorkerOptions says how to deliver.
+// WorkerOptions are the settings of a worker.
 type WorkerOptions struct {
 	DB      *store.DB
 	Logger  *slog.Logger
-	Roots   *x509.CertPool // the authorities that endpoints' certificates may come from; nil: the system's
+	Roots   *x509.CertPool // the authorities of endpoints' certificates; nil for the system's
 	Timeout time.Duration  // how long an endpoint may take to answer; 0 is 15 s
 	// PublicOnly refuses endpoints whose address is this machine's or its network's.
 	PublicOnly bool
 }
 
-// Worker brings the events of the outbox to their endpoints while it runs. Of
-// several on one file, in one process or many, one does; the others keep ready.
+// Worker delivers the events of the outbox to their endpoints. If several workers have the same file open,
+// in one process or in many, one of them delivers and the others stand by.
 type Worker struct {
 	db      *store.DB
 	logger  *slog.Logger
@@ -44,10 +43,10 @@ type Worker struct {
 	stop    chan struct{}
 	stopped chan struct{}
 
-	// What follows belongs to the goroutine of run.
-	inFlight   map[string]string // the endpoints' ids by those of the deliveries
+	// Only the goroutine of run uses the following fields.
+	inFlight   map[string]string // ids of endpoints by ids of deliveries
 	pruned     time.Time
-	unrecorded []result // not in the file yet
+	unrecorded []result // results that are not in the file yet
 }
 
 type result struct {
@@ -55,19 +54,23 @@ type result struct {
 	outcome
 }
 
-// StartWorker begins to deliver. Close the worker before the file.
+// StartWorker starts a worker. Close it before the file.
 func StartWorker(o WorkerOptions) *Worker {
 	w := &Worker{
-		db: o.DB, logger: o.Logger, sender: newSender(o),
-		results: make(chan result, maxInFlight), stop: make(chan struct{}), stopped: make(chan struct{}),
+		db:       o.DB,
+		logger:   o.Logger,
+		sender:   newSender(o),
+		results:  make(chan result, maxInFlight),
+		stop:     make(chan struct{}),
+		stopped:  make(chan struct{}),
 		inFlight: map[string]string{},
 	}
 	go w.run()
 	return w
 }
 
-// Close stops the worker and returns when no goroutine of it is left. What is
-// in flight then, and not answered soon, is delivered again another time.
+// Close stops the worker and waits until its goroutines have ended. Deliveries that get no response within
+// shutdownTime are repeated later.
 func (w *Worker) Close() {
 	close(w.stop)
 	<-w.stopped
@@ -76,7 +79,7 @@ func (w *Worker) Close() {
 func (w *Worker) run() {
 	defer crash.End()
 	defer close(w.stopped)
-	ctx, cancel := context.WithCancel(context.Background()) // of all that is in flight
+	ctx, cancel := context.WithCancel(context.Background()) // for all deliveries in flight
 	tick := time.Tick(pollInterval)
 	for {
 		w.poll(ctx)
@@ -95,7 +98,7 @@ func (w *Worker) run() {
 
 // poll records the results so far and sends what is due, unless another worker does.
 func (w *Worker) poll(ctx context.Context) {
-	for len(w.results) > 0 { // all that are there, for one transaction
+	for len(w.results) > 0 { // record all results in one transaction
 		w.complete(<-w.results)
 	}
 	due, err := w.work(ctx)
@@ -104,7 +107,7 @@ func (w *Worker) poll(ctx context.Context) {
 		if errors.Is(err, store.ErrBusy) {
 			level = slog.LevelWarn
 		}
-		w.logger.Log(ctx, level, "the outbox could not be worked on", "error", err)
+		w.logger.Log(ctx, level, "could not read or update the outbox", "error", err)
 		return
 	}
 	for _, d := range due {
@@ -113,14 +116,16 @@ func (w *Worker) poll(ctx context.Context) {
 	}
 }
 
-// work records the results so far, and returns what is to be sent.
-func (w *Worker) work(ctx context.Context) (due []*delivery, err error) {
-	if lead, err := w.db.Lead(); err != nil || !lead {
+// work records the results so far and returns the deliveries to send.
+func (w *Worker) work(ctx context.Context) ([]*delivery, error) {
+	lead, err := w.db.Lead()
+	if err != nil || !lead {
 		return nil, err
 	}
 	if len(w.unrecorded) > 0 || time.Since(w.pruned) >= pruneInterval {
 		err := w.db.Write(ctx, func(tx *store.Tx) error {
-			if err := w.record(tx); err != nil {
+			err := w.record(tx)
+			if err != nil {
 				return err
 			}
 			return w.prune(tx)
@@ -130,7 +135,9 @@ func (w *Worker) work(ctx context.Context) (due []*delivery, err error) {
 		}
 		w.unrecorded = nil
 	}
-	err = w.db.Read(ctx, func(tx *store.Tx) (err error) {
+	var due []*delivery
+	err = w.db.Read(ctx, func(tx *store.Tx) error {
+		var err error
 		due, err = w.due(tx)
 		return err
 	})
@@ -148,9 +155,9 @@ func (w *Worker) complete(r result) {
 		"status", r.status, "duration", r.took,
 	}
 	if r.failure == "" {
-		w.logger.Info("an event was delivered", attributes...)
+		w.logger.Info("delivered an event", attributes...)
 	} else {
-		w.logger.Warn("an event was not delivered", append(attributes, "error", r.failure)...)
+		w.logger.Warn("could not deliver an event", append(attributes, "error", r.failure)...)
 	}
 }
 
@@ -162,12 +169,13 @@ func (w *Worker) shutDown() {
 	if len(w.unrecorded) == 0 {
 		return
 	}
-	if err := w.db.Write(context.Background(), w.record); err != nil {
-		w.logger.Error("the last deliveries could not be recorded and will be repeated", "error", err)
+	err := w.db.Write(context.Background(), w.record)
+	if err != nil {
+		w.logger.Error("could not record the last deliveries, which will be repeated", "error", err)
 	}
 }
 
-// retryDelays are how long after each failure the next try comes. After the last one there is none.
+// retryDelays returns the time from each failure to the next attempt. There is no attempt after the last.
 func retryDelays() []time.Duration {
 	return []time.Duration{
 		5 * time.Second, 5 * time.Minute, 30 * time.Minute,
@@ -177,7 +185,8 @@ func retryDelays() []time.Duration {
 
 func (w *Worker) record(tx *store.Tx) error {
 	for _, r := range w.unrecorded {
-		if err := r.record(tx); err != nil {
+		err := r.record(tx)
+		if err != nil {
 			return err
 		}
 	}
@@ -190,22 +199,24 @@ func (r result) record(tx *store.Tx) error {
 		failures   int
 	)
 	found, err := tx.Get([]any{&row, &round, &failures}, `SELECT id, round, failures FROM deliveries WHERE public_id = ?`, r.ID)
-	if err != nil || !found { // the service was reset meanwhile
+	if err != nil || !found { // it is missing if the sandbox was reset meanwhile
 		return err
 	}
 	err = tx.Exec(`
 		INSERT INTO delivery_tries (delivery_id, time, status, error, duration_ms, response)
 		VALUES (?, ?, NULLIF(?, 0), NULLIF(?, ''), ?, ?)`,
 		row, r.begun.UnixMilli(), r.status, r.failure, r.took.Milliseconds(), r.response)
-	if err != nil || round != r.Round { // a try of an earlier round decides nothing
+	if err != nil || round != r.Round { // an attempt from before a redelivery changes nothing
 		return err
 	}
 	var due sql.NullInt64
 	state := Delivered
 	if r.failure != "" {
 		state = Failed
-		if delays := retryDelays(); failures < len(delays) {
-			state, due = Pending, sql.NullInt64{Int64: tx.Now().Add(delays[failures]).UnixMilli(), Valid: true}
+		delays := retryDelays()
+		if failures < len(delays) {
+			state = Pending
+			due = sql.NullInt64{Int64: tx.Now().Add(delays[failures]).UnixMilli(), Valid: true}
 		}
 		failures++
 	}
