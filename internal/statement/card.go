@@ -148,15 +148,15 @@ func (r *reader) readCard(change *change, this object) error {
 	}
 	card.Label = card.after.text("label")
 
-	if creates && (deletes || forgets) {
-		card.Actions = []Action{Replace}
-	} else if creates {
-		card.Actions = []Action{Issue}
+	if creates {
+		action := Issue
+		if deletes || forgets {
+			action = Replace
+		}
+		card.Actions = []Action{action}
+		r.issue(card)
 	} else if deletes {
 		card.Actions = []Action{Terminate}
-	}
-	if creates {
-		r.issue(card)
 	}
 	if deletes {
 		r.terminate(card, before)

@@ -64,15 +64,17 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 			live := account.live[id]
 			label := live.text("label")
 			alike := account.byLabel[labels.Canonical(label)]
-			if label != "" && len(alike) > 0 {
+			hasLabel := label != "" && len(alike) > 0
+			if !hasLabel && !isGeneratedWith(prefix, label) {
+				continue
+			}
+			if hasLabel {
 				s.refuse("--no-unmanaged: %s: live card %s has the same label, %q, and is not in this state", alike[0].address, id, alike[0].values.text("label"))
-			} else if isGeneratedWith(prefix, label) {
+			} else {
 				s.refuse("--no-unmanaged: live card %s has the generated label %q and is not in this state", id, label)
 				if prefix == labels.DefaultPrefix {
 					defaultPrefix = true
 				}
-			} else {
-				continue
 			}
 			imports = append(imports, cardImport{address: account.addressFor(live, alike), id: id})
 		}
