@@ -228,7 +228,7 @@ func TestFaultCommitsLater(t *testing.T) {
 	later("/cards", `"drop"`)
 	s.Unrepeated().Send(t.Context(), http.MethodPost, "/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":60}`)
 	s.Post("/_sandbox/reset", "").OK(200)
-	s.Advance("1h")
+	s.Advance("240h")
 	sandboxtest.Equal(t, "cards after a reset", s.Get("/cards").Text("total"), "0")
 	s.Balanced()
 }
