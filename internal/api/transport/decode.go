@@ -50,17 +50,25 @@ func DecodeObject(body []byte, into any, required ...string) error {
 		folded := strings.ToLower(strings.ToUpper(name))
 		return string(value) == "null" || name != folded && fields[folded] != nil
 	})
-	isAsItCame := len(fields) == all && !markNoIDs(fields)
-	missing := slices.DeleteFunc(slices.Clone(required), func(name string) bool { _, ok := fields[name]; return ok })
-	switch {
-	case len(missing) > 0 && len(missing) == len(required):
+	marked := markNoIDs(fields)
+	changed := marked || len(fields) != all
+	var missing []string
+	for _, name := range required {
+		_, found := fields[name]
+		if !found {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 && len(missing) == len(required) {
 		return fmt.Errorf("the response lacks %s", strings.Join(missing, ", "))
-	case len(missing) > 0:
+	}
+	if len(missing) > 0 {
 		return &ShapeError{Field: strings.Join(missing, ", "), Problem: "missing"}
 	}
-	if !isAsItCame {
+	if changed {
 		var err error
-		if body, err = json.Marshal(fields); err != nil {
+		body, err = json.Marshal(fields)
+		if err != nil {
 			return err
 		}
 	}

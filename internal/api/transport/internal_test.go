@@ -118,3 +118,17 @@ func TestWrongProxyIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// An invalid id is marked whatever else its object has: a null field must not hide it.
+func TestInvalidIDIsMarked(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`{"id": "card 1"}`, `{"id": "card 1", "auto_freeze_at": null}`, `{"id": "card 1", "ID": "card_2"}`} {
+		var card struct {
+			ID string `json:"id"`
+		}
+		err := DecodeObject([]byte(body), &card, "id")
+		if err != nil || !strings.Contains(card.ID, "(no id, ") {
+			t.Errorf("%s is read as %q: %v", body, card.ID, err)
+		}
+	}
+}
