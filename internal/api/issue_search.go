@@ -366,11 +366,11 @@ func (q IssueCardRequest) identify(alike []CardSummary, askedAt time.Time) error
 	case early > sameMoment && !createdAt.IsZero():
 		return fmt.Errorf("card %s looks like it, but was issued %s before it was asked for, by the service's clock", card.ID, early.Round(time.Second))
 	case !q.hasLoad(card.CardListItem):
-		return fmt.Errorf("card %s looks like it, but holds %s in place of %s USD", card.ID, card.Balance, q.Amount)
+		return fmt.Errorf("card %s looks like it, but holds %s instead of %s USD", card.ID, card.Balance, q.Amount)
 	case !q.hasLabel(card.CardListItem):
-		return fmt.Errorf("card %s looks like it, but has the label %q in place of %q", card.ID, card.Label, q.Label)
+		return fmt.Errorf("card %s looks like it, but has the label %q instead of %q", card.ID, card.Label, q.Label)
 	case !q.hasLimit(card.CardListItem):
-		return fmt.Errorf("card %s looks like it, but has a spending limit of %s in place of %s USD", card.ID, card.SpendingLimit, q.SpendingLimit)
+		return fmt.Errorf("card %s looks like it, but has a spending limit of %s instead of %s USD", card.ID, card.SpendingLimit, q.SpendingLimit)
 	}
 	return nil
 }

@@ -200,7 +200,7 @@ func TestFailuresOfSecretCallsAreNamed(t *testing.T) {
 		answer func(net.Conn, *http.Request)
 		want   string
 	}{
-		"words":   {says("hello "+planted, shut), "got no usable response: what came is not an HTTP response"},
+		"words":   {says("hello "+planted, shut), "got no usable response: malformed HTTP response"},
 		"nothing": {says("", shut), " to HOST got no usable response: the connection ended before the response did"},
 		"a part": {
 			says("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", shut),

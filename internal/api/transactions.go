@@ -193,8 +193,10 @@ func (p *transactionPages) ask(ctx context.Context, form transactionForm, number
 	var page []Transaction
 	err := p.client.Read(ctx, &transport.Call{
 		Operation: "list transactions", Method: http.MethodGet, Path: "/transactions", Query: query,
-		Accept: func(body []byte) (err error) {
-			if page, _, err = transport.DecodeEach(body, decodeTransaction); number == 1 {
+		Accept: func(body []byte) error {
+			var err error
+			page, _, err = transport.DecodeEach(body, decodeTransaction)
+			if number == 1 {
 				p.full = len(page)
 			}
 			for i := range page {
@@ -206,16 +208,17 @@ func (p *transactionPages) ask(ctx context.Context, form transactionForm, number
 	return page, err
 }
 
-// instant writes an end of a period in UTC: a second wider, or as a date a day
-// wider, since the document does not say whether the ends are included.
+// instant formats an end of a period in UTC, one second wider, or one day wider as a date, because the
+// API documentation does not say whether the ends are included.
 func (f transactionForm) instant(at time.Time, wider int) string {
-	switch {
-	case at.IsZero():
+	if at.IsZero() {
 		return ""
-	case !f.times:
+	}
+	if !f.times {
 		return at.UTC().AddDate(0, 0, wider).Format(time.DateOnly)
-	case wider > 0:
-		at = at.Add(time.Second - 1) // up to the whole second
+	}
+	if wider > 0 {
+		at = at.Add(time.Second - 1) // round up to the whole second
 	}
 	return at.UTC().Truncate(time.Second).Add(time.Duration(wider) * time.Second).Format(time.RFC3339)
 }

@@ -47,15 +47,17 @@ func New(config Config) (*Client, error) {
 	config.Clock = cmp.Or[ratelimit.Clock](config.Clock, ratelimit.SystemClock{})
 	config.APIKey = ""
 	var secrets []string
-	given, isOwn := config.Transport.(*http.Transport)
-	if config.Transport == nil || isOwn {
-		through := oneTry{given}
-		if !isOwn {
-			if through, err = newTransport(base, httpproxy.FromEnvironment()); err != nil {
-				return nil, err
-			}
+	if config.Transport == nil {
+		proxied, err := newTransport(base, httpproxy.FromEnvironment())
+		if err != nil {
+			return nil, err
 		}
-		config.Transport, secrets = through, through.secrets(base)
+		config.Transport = proxied
+		secrets = proxied.secrets(base)
+	} else if given, ok := config.Transport.(*http.Transport); ok {
+		single := oneTry{given}
+		config.Transport = single
+		secrets = single.secrets(base)
 	}
 	return &Client{
 		config: config,
@@ -72,7 +74,7 @@ func New(config Config) (*Client, error) {
 	}, nil
 }
 
-// Config is what the client was made by, with what a zero value stands for, less the key.
+// Config returns the configuration of the client with its defaults, without the key.
 func (c *Client) Config() Config { return c.config }
 
 // Clock is what the client tells the time by.

@@ -32,7 +32,7 @@ func newScrubber(key, base string, secrets ...string) scrubber {
 	return scrubber{regexp.MustCompile(`(?i)` + strings.Join(known, "|")), base}
 }
 
-// escape matches what %q writes in place of a character that does not print.
+// escape matches what %q writes instead of a non-printing character.
 const escape = `\\(?:[abfnrtv]|x[[:xdigit:]]{2}|u[[:xdigit:]]{4}|U[[:xdigit:]]{8})`
 
 // ownNumber matches a number that may be a card's. It passes over UUIDs, dated ones too,
@@ -107,7 +107,7 @@ func (s scrubber) lost(x *Call, connected bool, err error) error {
 	if proxied, ok := err.(*ProxyError); ok && !x.Secret { //nolint:errorlint // its own words are put around
 		return &ProxyError{Address: proxied.Address, Err: s.lost(x, connected, proxied.Err)}
 	}
-	text := "what came is not an HTTP response"
+	text := "malformed HTTP response"
 	timeout, isNet := errors.AsType[net.Error](err)
 	isTimeout := isNet && timeout.Timeout()
 	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)

@@ -123,10 +123,11 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 	if err != nil {
 		operation, isOperation := errors.AsType[*net.OpError](err)
 		unsent := dialing.Load() && !connected.Load() || isOperation && operation.Op == "dial"
-		if err = c.scrub.lost(a.Call, connected.Load(), err); unsent {
-			err = &notSentError{err}
+		lost := c.scrub.lost(a.Call, connected.Load(), err)
+		if unsent {
+			return 0, nil, nil, &notSentError{lost}
 		}
-		return 0, nil, nil, err
+		return 0, nil, nil, lost
 	}
 	defer func() { _ = response.Body.Close() }() // read to its end or given up
 	// Its body is the connection, which nothing ends.

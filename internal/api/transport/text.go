@@ -117,7 +117,7 @@ func (l *Line) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// inLine has unicode.ReplacementChar in place of what is no graphic character, and of the
+// inLine has unicode.ReplacementChar instead of every non-graphic character, and instead of the
 // second sign of those pairs that a pipeline's log takes for the beginning of a command:
 // ## anywhere, and :: but behind a letter or a digit, as in "FB::US".
 func inLine(text string) string {
@@ -200,7 +200,7 @@ func IsID(text string) bool {
 	return len(text) <= longest && idForm.MatchString(text) && !keyForm.MatchString(text)
 }
 
-// markNoIDs writes in place of an id that is none what names its record to people and to
+// markNoIDs writes instead of an id that is none what names its record to people and to
 // nothing else: the text, of which a shell and HCL make nothing, and its hash. It
 // reports whether there is one.
 func markNoIDs(fields map[string]json.RawMessage) (found bool) {
