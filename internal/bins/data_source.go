@@ -1,4 +1,4 @@
-// Package bins is all that HCL can say about the BIN catalogue.
+// Package bins has the Terraform types for the BIN catalogue.
 package bins
 
 import (
@@ -76,36 +76,42 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	if err != nil {
 		return err
 	}
-	m.IDs, m.Bins = []string{}, []bin{}
-	var refused tfkit.Refused
+	m.IDs = []string{}
+	m.Bins = []bin{}
+	var invalid tfkit.InvalidIDs
 	for _, b := range catalogue {
-		if refused.Has(b.ID, "") || !m.passes(b) {
+		if invalid.Has(b.ID, "") || !m.matches(b) {
 			continue
 		}
 		m.IDs = append(m.IDs, b.ID)
 		m.Bins = append(m.Bins, bin{ID: b.ID, Network: b.Network.String(), Category: b.Category.String(), ThreeDS: b.ThreeDS, Wallets: b.Wallets})
 	}
-	diags.Append(refused.Warning("BINs")...)
+	diags.Append(invalid.Warning("BINs")...)
 	if len(m.Bins) == 0 {
-		diags.AddWarning("No BIN passes the filters", "ids and bins are empty. "+has(catalogue))
+		diags.AddWarning("No BIN matches the filters", "ids and bins are empty. "+describe(catalogue)+" Change the filters.")
 	}
 	return nil
 }
 
-// has says what a catalogue has to filter by.
-func has(catalogue []api.Bin) string {
+// describe lists the values by which a catalogue can be filtered.
+func describe(catalogue []api.Bin) string {
 	if len(catalogue) == 0 {
 		return "The service's catalogue is empty."
 	}
-	networks, categories := map[string]bool{}, map[string]bool{}
+	networks := map[string]bool{}
+	categories := map[string]bool{}
 	for _, b := range catalogue {
-		networks[b.Network.String()], categories[b.Category.String()] = true, true
+		networks[b.Network.String()] = true
+		categories[b.Category.String()] = true
 	}
-	listed := func(names map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(names)), ", ") }
-	return fmt.Sprintf("The catalogue has %d BINs, of the networks %s and the categories %s.", len(catalogue), listed(networks), listed(categories))
+	return fmt.Sprintf("The catalogue has %d BINs, with the networks %s and the categories %s.", len(catalogue), sortedNames(networks), sortedNames(categories))
 }
 
-func (m *model) passes(b api.Bin) bool {
+func sortedNames(names map[string]bool) string {
+	return strings.Join(slices.Sorted(maps.Keys(names)), ", ")
+}
+
+func (m *model) matches(b api.Bin) bool {
 	return (m.Network.IsNull() || strings.EqualFold(m.Network.ValueString(), b.Network.String())) &&
 		(m.Category.IsNull() || strings.EqualFold(m.Category.ValueString(), b.Category.String())) &&
 		(m.ThreeDS.IsNull() || m.ThreeDS.ValueBool() == b.ThreeDS)

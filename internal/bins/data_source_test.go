@@ -25,7 +25,7 @@ func TestScripts(t *testing.T) {
 func TestTitles(t *testing.T) {
 	t.Parallel()
 	acctest.CheckTitles(t, []string{
-		"No BIN passes the filters",
+		"No BIN matches the filters",
 	})
 }
 
@@ -41,12 +41,12 @@ func TestAccBinsDataSource(t *testing.T) {
 			{
 				Config: s.ProviderConfig() + `
 					data "vcard_bins" "test" { network = "" }`,
-				ExpectError: acctest.Error("Empty text", "network"),
+				ExpectError: acctest.Error("Invalid Attribute Value Length", "network"),
 			},
 			{
 				Config: s.ProviderConfig() + `
 					data "vcard_bins" "test" { category = "" }`,
-				ExpectError: acctest.Error("Empty text", "category"),
+				ExpectError: acctest.Error("Invalid Attribute Value Length", "category"),
 			},
 			{
 				Config: s.ProviderConfig() + `

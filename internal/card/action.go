@@ -24,12 +24,11 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-// cardAction is what the actions on a card have in common.
+// cardAction has what all actions on a card have in common.
 type cardAction struct {
-	session          *session.Session
-	typeName         string // without the provider's
-	description      string
-	operation, doing string // with %s for the card
+	session     *session.Session
+	typeName    string // without the provider's prefix
+	description string
 }
 
 func (a *cardAction) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
@@ -52,7 +51,7 @@ func (a *cardAction) Schema(_ context.Context, _ action.SchemaRequest, resp *act
 	}
 }
 
-// ModifyPlan checks what validation has seen as unknown.
+// ModifyPlan checks values that were still unknown to validation.
 func (a *cardAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
 	var id types.String
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("card_id"), &id)...)
@@ -61,20 +60,20 @@ func (a *cardAction) ModifyPlan(ctx context.Context, req action.ModifyPlanReques
 	resp.Diagnostics.Append(checked.Diagnostics...)
 }
 
-// readCard reads the card of an action; false, with an error, where nothing can be done on
-// it. Operation is what is to be done, with %s for the card.
-func (a *cardAction) readCard(ctx context.Context, id, operation string, diags *diag.Diagnostics) (api.CardSummary, bool) {
+// readCard reads the card of an action. It adds an error and reports false if nothing can be done on
+// it. The operation completes "Could not …" for a card's name.
+func (a *cardAction) readCard(ctx context.Context, id string, operation func(card string) string, diags *diag.Diagnostics) (api.CardSummary, bool) {
 	card, err := a.session.Client.GetCard(ctx, id)
-	switch {
-	case err != nil:
-		diags.Append(session.ErrorDiagnostic(fmt.Sprintf(operation, "card "+id), err))
-	case card.Status == api.StatusTerminated:
-		name := nameOf(card.CardListItem)
-		diags.AddError("Could not "+fmt.Sprintf(operation, name), capitalized(name)+" "+terminatedForGood)
-	default:
-		return card, true
+	if err != nil {
+		diags.Append(session.ErrorDiagnostic(operation("card "+id), err))
+		return card, false
 	}
-	return card, false
+	if card.Status == api.StatusTerminated {
+		name := nameOf(card.CardListItem)
+		diags.AddError("Could not "+operation(name), capitalized(name)+" "+terminatedForGood)
+		return card, false
+	}
+	return card, true
 }
 
 func progress(resp *action.InvokeResponse, text string, args ...any) {
@@ -83,6 +82,8 @@ func progress(resp *action.InvokeResponse, text string, args ...any) {
 
 type stateAction struct {
 	cardAction
+	verb   string // "freeze" or "unfreeze"
+	gerund string // "Freezing" or "Unfreezing"
 	change func(*api.Client, context.Context, string) (api.CardState, error)
 }
 
@@ -95,10 +96,12 @@ var (
 func NewFreezeAction() action.Action {
 	return &stateAction{
 		cardAction: cardAction{
-			typeName: "card_freeze", operation: "freeze %s", doing: "Freezing %s",
+			typeName: "card_freeze",
 			description: "Freezes a card at once: all its transactions are suspended, and its balance is kept. Moves no money; freezing a frozen card changes nothing. " +
 				"An action stands outside the plan: where the card's `vcard_card` resource sets `frozen = false`, the next plan unfreezes it again.",
 		},
+		verb:   "freeze",
+		gerund: "Freezing",
 		change: (*api.Client).FreezeCard,
 	}
 }
@@ -107,22 +110,26 @@ func NewFreezeAction() action.Action {
 func NewUnfreezeAction() action.Action {
 	return &stateAction{
 		cardAction: cardAction{
-			typeName: "card_unfreeze", operation: "unfreeze %s", doing: "Unfreezing %s",
+			typeName: "card_unfreeze",
 			description: "Unfreezes a card at once: its transactions are enabled again. Moves no money; unfreezing an active card changes nothing. " +
 				"An action stands outside the plan: where the card's `vcard_card` resource sets `frozen = true`, the next plan freezes it again. " +
 				"A card whose balance is under its `auto_freeze_at` is frozen by the service with the next purchase.",
 		},
+		verb:   "unfreeze",
+		gerund: "Unfreezing",
 		change: func(client *api.Client, ctx context.Context, id string) (api.CardState, error) {
 			return client.UnfreezeCard(ctx, id, nil)
 		},
 	}
 }
 
+func (a *stateAction) operation(card string) string { return a.verb + " " + card }
+
 func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	defer session.CatchPanic(&resp.Diagnostics)
 	var id types.String
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("card_id"), &id)...)
-	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, fmt.Sprintf(a.operation, "a card")) {
+	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, a.operation("a card")) {
 		return
 	}
 	card, ok := a.readCard(ctx, id.ValueString(), a.operation, &resp.Diagnostics)
@@ -130,18 +137,18 @@ func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 		return
 	}
 	name := nameOf(card.CardListItem)
-	progress(resp, a.doing+", which is %s and holds %s USD.", name, card.Status, card.Balance)
+	progress(resp, "%s %s, which is %s and holds %s USD.", a.gerund, name, card.Status, card.Balance)
 	state, err := a.change(a.session.Client, ctx, card.ID)
 	if err != nil {
-		resp.Diagnostics.Append(rejection(card.Status, fmt.Sprintf(a.operation, name), err))
+		resp.Diagnostics.Append(rejection(card.Status, a.operation(name), err))
 		return
 	}
-	progress(resp, "%s is %s now and holds %s USD.", capitalized(name), state.Status, state.Balance)
+	progress(resp, "%s is now %s and holds %s USD.", capitalized(name), state.Status, state.Balance)
 }
 
 type transferAction struct {
 	cardAction
-	withdraws bool // takes everything when no amount is set, and the service may freeze the card for it
+	withdraws bool // without an amount, it withdraws the whole balance; the service may then freeze the card
 }
 
 var (
@@ -158,7 +165,7 @@ const outsideThePlan = " An action stands outside the plan: the plan's check of 
 // NewFundAction makes the action vcard_card_fund.
 func NewFundAction() action.Action {
 	return &transferAction{cardAction: cardAction{
-		typeName: "card_fund", operation: "fund %%s with %s USD", doing: "Funding %%s with %s USD",
+		typeName:    "card_fund",
 		description: "Moves money from the wallet to a card at once, where it can be spent immediately." + outsideThePlan,
 	}}
 }
@@ -166,7 +173,7 @@ func NewFundAction() action.Action {
 // NewWithdrawAction makes the action vcard_card_withdraw.
 func NewWithdrawAction() action.Action {
 	return &transferAction{withdraws: true, cardAction: cardAction{
-		typeName: "card_withdraw", operation: "withdraw %s USD from %%s", doing: "Withdrawing %s USD from %%s",
+		typeName: "card_withdraw",
 		description: "Moves money from a card back to the wallet at once: the amount, or everything that is on the card. " +
 			"When that leaves the card under its `auto_freeze_at`, the service freezes it, and the action warns." + outsideThePlan,
 	}}
@@ -179,7 +186,10 @@ func (a *transferAction) Schema(ctx context.Context, req action.SchemaRequest, r
 		amount += " Not set: everything that is on the card at that moment; a card that holds nothing is left as it is."
 	}
 	resp.Schema.Attributes["amount"] = schema.NumberAttribute{
-		Required: !a.withdraws, Optional: a.withdraws, CustomType: usdtype.Type{}, Validators: []validator.Number{tfkit.AtLeast(usd.Cent)},
+		Required:            !a.withdraws,
+		Optional:            a.withdraws,
+		CustomType:          usdtype.Type{},
+		Validators:          []validator.Number{tfkit.AtLeast(usd.Cent)},
 		MarkdownDescription: amount,
 	}
 }
@@ -194,8 +204,9 @@ func (a *transferAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRe
 	a.read(ctx, req.Config, &resp.Diagnostics)
 }
 
-// read returns the configuration, with an error where its amount is none.
-func (a *transferAction) read(ctx context.Context, from tfsdk.Config, diags *diag.Diagnostics) (config transferConfig) {
+// read returns the configuration. It adds an error if the amount is invalid.
+func (a *transferAction) read(ctx context.Context, from tfsdk.Config, diags *diag.Diagnostics) transferConfig {
+	var config transferConfig
 	diags.Append(from.Get(ctx, &config)...)
 	if !diags.HasError() {
 		diags.Append(a.checkAmount(ctx, config.Amount)...)
@@ -203,53 +214,59 @@ func (a *transferAction) read(ctx context.Context, from tfsdk.Config, diags *dia
 	return config
 }
 
+// delta is the change of the card's balance.
+func (a *transferAction) delta(amount usd.Amount) usd.Amount {
+	if a.withdraws {
+		return -amount
+	}
+	return amount
+}
+
 func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	defer session.CatchPanic(&resp.Diagnostics)
 	config := a.read(ctx, req.Config, &resp.Diagnostics)
-	amount := config.Amount.Amount()
-	operation := fmt.Sprintf(a.operation, amount)
-	if config.Amount.IsNull() {
-		operation = "withdraw everything from %s"
+	configured := func(card string) string {
+		if config.Amount.IsNull() {
+			return "withdraw everything from " + card
+		}
+		return operationOf(card, a.delta(config.Amount.Amount()))
 	}
-	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, fmt.Sprintf(operation, "a card")) {
+	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, configured("a card")) {
 		return
 	}
-	if a.session.LastUpdateFailed(config.CardID.ValueString()) {
-		resp.Diagnostics.AddError("Action refused after a failed update", "Could not "+fmt.Sprintf(operation, "card "+config.CardID.ValueString())+
-			": the card's update in this run has not succeeded, and Terraform runs the actions of a failed update all the same. Nothing was sent. "+
-			"If the action had moved money, the next apply could not tell it from the update's."+
-			"\n\nApply again: once the update succeeds, the action runs after it. To move this money by itself, invoke the action with -invoke.")
+	id := config.CardID.ValueString()
+	if a.session.LastUpdateFailed(id) {
+		resp.Diagnostics.Append(refusedAfterUpdate(configured("card " + id)))
 		return
 	}
-	card, ok := a.readCard(ctx, config.CardID.ValueString(), operation, &resp.Diagnostics)
+	card, ok := a.readCard(ctx, id, configured, &resp.Diagnostics)
 	if !ok {
 		return
 	}
+
 	name := nameOf(card.CardListItem)
+	amount := config.Amount.Amount()
 	if config.Amount.IsNull() {
-		if amount = card.Balance; amount <= 0 {
-			progress(resp, "%s holds %s USD: there is nothing to withdraw.", capitalized(name), amount)
+		amount = card.Balance
+		if amount <= 0 {
+			progress(resp, "%s holds %s USD, so there is nothing to withdraw.", capitalized(name), amount)
 			return
 		}
 	}
-	progress(resp, fmt.Sprintf(a.doing, amount)+"; it holds %s USD.", name, card.Balance)
-	movement := transfer.Movement{CardID: card.ID, Movement: reconcile.Movement{Delta: amount}}
 	if a.withdraws {
-		movement.Delta = -amount
+		progress(resp, "Withdrawing %s USD from %s; it holds %s USD.", amount, name, card.Balance)
+	} else {
+		progress(resp, "Funding %s with %s USD; it holds %s USD.", name, amount, card.Balance)
 	}
-	operation = fmt.Sprintf(fmt.Sprintf(a.operation, amount), name)
-	moved, err := a.session.Mover.Move(ctx, movement)
-	switch {
-	case err != nil:
-		resp.Diagnostics.Append(notMoved(card, operation, err))
+
+	delta := a.delta(amount)
+	operation := operationOf(name, delta)
+	moved, err := a.session.Mover.Move(ctx, transfer.Movement{CardID: card.ID, Movement: reconcile.Movement{Delta: delta}})
+	if err != nil {
+		resp.Diagnostics.Append(actionFailed(card, operation, err))
 		return
-	case moved.How == api.Found:
-		progress(resp, "The response was lost, but %s shows that the money has moved: it holds %s USD now.", name, moved.CardBalance)
-	case moved.WalletBalance == nil:
-		progress(resp, "%s holds %s USD now.", capitalized(name), moved.CardBalance)
-	default:
-		progress(resp, "%s holds %s USD now, and the wallet %s USD.", capitalized(name), moved.CardBalance, moved.WalletBalance.WithoutNoise())
 	}
+	progress(resp, "%s", describeTransfer(name, moved))
 	resp.Diagnostics.Append(session.LostResponseWarning(operation, moved.How.LostResponse())...)
 	if moved.Excess != 0 {
 		resp.Diagnostics.Append(excess(name, operation, moved))
@@ -259,11 +276,29 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 	}
 }
 
-// checkAmount is for values that were unknown to validation, which comes but once.
+// refusedAfterUpdate is the error for money that an action would move after a failed update.
+func refusedAfterUpdate(operation string) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("Action refused after a failed update", "Could not "+operation+
+		", because the card's update in this run has not succeeded. Terraform runs actions even after a failed update. Nothing was sent. "+
+		"If the action had moved money, the next apply could not distinguish it from the update's."+
+		"\n\nApply again: once the update succeeds, the action runs after it. To move this money by itself, invoke the action with -invoke.")
+}
+
+func describeTransfer(card string, moved transfer.Transfer) string {
+	if moved.How == api.Found {
+		return fmt.Sprintf("The response was lost, but %s shows that the money moved: it now holds %s USD.", card, moved.CardBalance)
+	}
+	if moved.WalletBalance == nil {
+		return fmt.Sprintf("%s now holds %s USD.", capitalized(card), moved.CardBalance)
+	}
+	return fmt.Sprintf("%s now holds %s USD, and the wallet %s USD.", capitalized(card), moved.CardBalance, moved.WalletBalance.WithoutNoise())
+}
+
+// checkAmount checks the amount again, because validation runs only once and may not know it yet.
 func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) diag.Diagnostics {
 	at := path.Root("amount")
 	if amount.IsNull() && !a.withdraws {
-		return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "No amount", "amount turned out to be null. It must say how many USD to move.")}
+		return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "amount is null", "amount turned out to be null. Set it to the USD to move.")}
 	}
 	typed := xattr.ValidateAttributeResponse{}
 	amount.ValidateAttribute(ctx, xattr.ValidateAttributeRequest{Path: at}, &typed)
@@ -275,19 +310,21 @@ func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) 
 	return append(typed.Diagnostics, least.Diagnostics...)
 }
 
-// notMoved says why money did not move, moved too far, or may have moved.
-func notMoved(card api.CardSummary, operation string, err error) diag.Diagnostic {
+// actionFailed is the error for money that did not move, or that may have moved.
+func actionFailed(card api.CardSummary, operation string, err error) diag.Diagnostic {
+	undecided, isUndecided := errors.AsType[*transport.UndecidedError](err)
+	halted, isStopped := errors.AsType[*transfer.StoppedError](err)
 	var known string
-	if open, ok := errors.AsType[*transport.UndecidedError](err); ok {
-		known = fmt.Sprintf("The card held %s USD before. %s.", card.Balance, capitalized(open.Err.Error()))
-	} else if halted, ok := errors.AsType[*transfer.StoppedError](err); ok {
-		known = fmt.Sprintf("The service answered, but %s holds %s USD, which does not show that the money has moved.", nameOf(card.CardListItem), halted.Balance)
+	if isUndecided {
+		known = fmt.Sprintf("The card held %s USD before. %s.", card.Balance, capitalized(undecided.Err.Error()))
+	} else if isStopped {
+		known = fmt.Sprintf("The service confirmed the transfer, but %s holds %s USD, which does not show it.", nameOf(card.CardListItem), halted.Balance)
 	} else {
 		return rejection(card.Status, operation, err)
 	}
-	return diag.NewErrorDiagnostic("It is not known whether this took effect: "+operation, known+
-		"\n\nLook before you repeat: running the action again moves the money a second time if it has moved already. "+
-		"Compare the card's balance and its transactions with what you expect (data sources vcard_card and vcard_transactions, or the dashboard).")
+	return diag.NewErrorDiagnostic("Unknown outcome: "+operation, known+
+		"\n\nCheck the card before you run the action again: if the money has moved, it would move a second time. "+
+		"The dashboard and the data sources vcard_card and vcard_transactions show the balance and the transactions.")
 }
 
 func (a *transferAction) frozenByWithdrawal(ctx context.Context, before api.CardSummary) diag.Diagnostics {
@@ -295,7 +332,7 @@ func (a *transferAction) frozenByWithdrawal(ctx context.Context, before api.Card
 	if err != nil || after.Status != api.StatusFrozen {
 		return nil // the money has moved, so a read that fails is no error
 	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic(capitalized(nameOf(before.CardListItem))+" is frozen now",
-		fmt.Sprintf("It was active before the withdrawal and holds %s USD now: the service freezes a card whose balance drops below its auto_freeze_at. "+
-			"Fund it and unfreeze it to use it again.", after.Balance))}
+	return diag.Diagnostics{diag.NewWarningDiagnostic("Withdrawal froze the card",
+		fmt.Sprintf("%s was active before the withdrawal, and now holds %s USD and is frozen. The service freezes a card whose balance drops below auto_freeze_at. "+
+			"Fund and unfreeze the card to use it again.", capitalized(nameOf(before.CardListItem)), after.Balance))}
 }

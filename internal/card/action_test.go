@@ -244,7 +244,7 @@ func TestCardActions_outcomes(t *testing.T) {
 		{
 			name: "a lost response", faults: []object{lostFund}, action: "fund", amount: 25,
 			says:    []string{"response was lost", "{id}", "75.00 USD"},
-			warning: diagnostic{"A response was lost, and the outcome found out", []string{"{id}"}}, balance: 75_00,
+			warning: diagnostic{"Recovered from a lost response", []string{"{id}"}}, balance: 75_00,
 		},
 		{
 			name: "an unknown outcome", faults: []object{lostFund, passTwice, failingReads}, action: "fund", amount: 25,
@@ -322,7 +322,7 @@ func TestCardActions_amounts(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	p := s.Protocol(object{"max_card_load": 500})
-	const aboveMost = "More than one card may be given"
+	const aboveMost = "Amount exceeds max_card_load"
 	for _, test := range []struct {
 		action string
 		amount any
@@ -364,16 +364,16 @@ func TestCardActions_amounts(t *testing.T) {
 func TestCardActions_ids(t *testing.T) {
 	t.Parallel()
 	p := acctest.Start(t).Protocol(nil)
-	p.PlanAction("vcard_card_fund", object{"card_id": "wh_1", "amount": 1}).ExpectError(t, "Not a card id", `"wh_1"`)
+	p.PlanAction("vcard_card_fund", object{"card_id": "wh_1", "amount": 1}).ExpectError(t, "Invalid card id", `"wh_1"`)
 	p.PlanAction("vcard_card_fund", object{"card_id": acctest.Unknown, "amount": 1}).ExpectError(t, "")
-	p.PlanAction("vcard_card_freeze", object{"card_id": "wh_1"}).ExpectError(t, "Not a card id", `"wh_1"`)
+	p.PlanAction("vcard_card_freeze", object{"card_id": "wh_1"}).ExpectError(t, "Invalid card id", `"wh_1"`)
 	p.PlanAction("vcard_card_freeze", object{"card_id": acctest.Unknown}).ExpectError(t, "")
 }
 
 // What needs the service says that the provider is not configured yet.
 func TestActionsAndLists_unknownProvider(t *testing.T) {
 	t.Parallel()
-	const notKnownYet = "The provider's configuration is not known yet"
+	const notKnownYet = "Provider configuration is not known yet"
 	for _, name := range []string{
 		"base_url", "api_key", "sandbox", "request_timeout", "max_retries", "rate_limits", "idempotency_keys", "wallet_check", "max_card_load", "max_taken_per_plan",
 	} {

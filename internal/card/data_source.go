@@ -54,9 +54,10 @@ func fillCard(ctx context.Context, s *session.Session, m *summaryModel, diags *d
 	if !tfkit.RequireCardID(path.Root("id"), m.ID, diags) {
 		return nil
 	}
-	id, label := m.ID.ValueString(), m.Label
+	id := m.ID.ValueString()
+	label := m.Label
 	if m.ID.IsNull() {
-		card, problem := labelled(ctx, s.Client, label.ValueString())
+		card, problem := findByLabel(ctx, s.Client, label.ValueString())
 		if problem != nil {
 			diags.Append(problem)
 			return nil
@@ -72,7 +73,7 @@ func fillCard(ctx context.Context, s *session.Session, m *summaryModel, diags *d
 		listItemModel: listItemFromAPI(summary.CardListItem),
 		CreatedAt:     tfkit.CreatedAt(summary.CreatedAt, nameOf(summary.CardListItem), diags),
 	}
-	if !label.IsNull() { // as it is written; the service may have trimmed it
+	if !label.IsNull() { // keep its notation; the service may have trimmed it
 		m.Label = label
 	}
 	return nil
@@ -80,11 +81,11 @@ func fillCard(ctx context.Context, s *session.Session, m *summaryModel, diags *d
 
 func checkSelector(wanted summaryModel, diags *diag.Diagnostics) {
 	if !wanted.ID.IsUnknown() && !wanted.Label.IsUnknown() && wanted.ID.IsNull() == wanted.Label.IsNull() {
-		diags.AddError("Either id or label", "Set one of the two: id for a card in whatever state it is, label for the one active or frozen card that has it.")
+		diags.AddError("Set either id or label", "id reads a card in any status. label reads the one active or frozen card that has it.")
 	}
 }
 
-func labelled(ctx context.Context, client *api.Client, label string) (api.CardListItem, diag.Diagnostic) {
+func findByLabel(ctx context.Context, client *api.Client, label string) (api.CardListItem, diag.Diagnostic) {
 	var found []api.CardListItem
 	for card, err := range (cardQuery{Label: types.StringValue(label)}).find(ctx, client) {
 		if err != nil {
@@ -92,19 +93,20 @@ func labelled(ctx context.Context, client *api.Client, label string) (api.CardLi
 		}
 		found = append(found, card)
 	}
-	switch len(found) {
-	case 0:
-		return api.CardListItem{}, diag.NewAttributeErrorDiagnostic(path.Root("label"), fmt.Sprintf("No live card is labelled %q", label),
-			"None of the account's active and frozen cards has exactly this label; upper and lower case matter. The data source vcard_cards lists the cards that there are, with status = \"terminated\" the terminated ones.")
-	case 1:
+	if len(found) == 1 {
 		return found[0], nil
+	}
+	if len(found) == 0 {
+		return api.CardListItem{}, diag.NewAttributeErrorDiagnostic(path.Root("label"), "No live card has this label",
+			fmt.Sprintf("No active or frozen card of the account has exactly the label %q. Labels are case-sensitive. "+
+				"The data source vcard_cards lists the cards; with status = \"terminated\", the terminated ones.", label))
 	}
 	lines := make([]string, len(found))
 	for i, card := range found {
 		lines[i] = fmt.Sprintf("  %s   # %s, ending in %s, %s USD", card.ID, card.Status, card.Last4, card.Balance)
 	}
-	return api.CardListItem{}, diag.NewAttributeErrorDiagnostic(path.Root("label"), fmt.Sprintf("%d live cards are labelled %q", len(found), label),
-		"A label names one card only as long as nobody gives it to another. Set id to the one that is meant:\n"+strings.Join(lines, "\n"))
+	return api.CardListItem{}, diag.NewAttributeErrorDiagnostic(path.Root("label"), "Several live cards have this label",
+		fmt.Sprintf("%d live cards have the label %q. Set id to the one you mean:\n%s", len(found), label, strings.Join(lines, "\n")))
 }
 
 // listItemModel is what lists and summaries of cards have in common.
@@ -121,9 +123,14 @@ type listItemModel struct {
 
 func listItemFromAPI(c api.CardListItem) listItemModel {
 	return listItemModel{
-		ID: types.StringValue(c.ID), BinID: types.StringValue(c.BinID), Label: tfkit.StringOrNull(c.Label.String()),
-		Network: types.StringValue(c.Network.String()), Last4: types.StringValue(c.Last4.String()),
-		Status: types.StringValue(string(c.Status)), Balance: usdtype.Of(c.Balance), SpendingLimit: usdtype.Of(c.SpendingLimit),
+		ID:            types.StringValue(c.ID),
+		BinID:         types.StringValue(c.BinID),
+		Network:       types.StringValue(c.Network.String()),
+		Last4:         types.StringValue(c.Last4.String()),
+		Status:        types.StringValue(string(c.Status)),
+		Balance:       usdtype.Of(c.Balance),
+		SpendingLimit: usdtype.Of(c.SpendingLimit),
+		Label:         tfkit.StringOrNull(c.Label.String()),
 	}
 }
 
@@ -176,20 +183,23 @@ type cardsModel struct {
 }
 
 func fillCards(ctx context.Context, s *session.Session, found *cardsModel, diags *diag.Diagnostics) error {
-	var cards []api.CardListItem // which take less than their values, if the list has no end
-	var refused tfkit.Refused
+	// The items of the API take less memory than attribute values, in case the list never ends.
+	var cards []api.CardListItem
+	var invalid tfkit.InvalidIDs
 	for card, err := range found.find(ctx, s.Client) {
 		if err != nil {
 			return err
 		}
-		if !refused.Has(card.ID, card.BinID) {
+		if !invalid.Has(card.ID, card.BinID) {
 			cards = append(cards, card)
 		}
 	}
-	found.IDs, found.Cards = make([]string, len(cards)), make([]listItemModel, len(cards))
+	found.IDs = make([]string, len(cards))
+	found.Cards = make([]listItemModel, len(cards))
 	for i, card := range cards {
-		found.IDs[i], found.Cards[i] = card.ID, listItemFromAPI(card)
+		found.IDs[i] = card.ID
+		found.Cards[i] = listItemFromAPI(card)
 	}
-	diags.Append(refused.Warning("cards")...)
+	diags.Append(invalid.Warning("cards")...)
 	return nil
 }

@@ -174,7 +174,7 @@ func TestAccCardsDataSource(t *testing.T) {
 			{
 				Config: s.ProviderConfig() + `
 					data "vcard_cards" "test" { status = "lost" }`,
-				ExpectError: acctest.Error("Not one of the words", "status", `"terminated"`, `"lost"`),
+				ExpectError: acctest.Error("Invalid Attribute Value Match", "status", `"terminated"`, `"lost"`),
 			},
 			{
 				Config:            config,

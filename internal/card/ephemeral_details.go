@@ -63,7 +63,10 @@ type detailsModel struct {
 func (e *cardDetails) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ephemeral.OpenResponse) {
 	var opened detailsModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &opened)...)
-	if resp.Diagnostics.HasError() || !e.session.Require(&resp.Diagnostics, "read the details of a card") || !tfkit.RequireCardID(path.Root("card_id"), opened.CardID, &resp.Diagnostics) {
+	if resp.Diagnostics.HasError() || !e.session.Require(&resp.Diagnostics, "read the details of a card") {
+		return
+	}
+	if !tfkit.RequireCardID(path.Root("card_id"), opened.CardID, &resp.Diagnostics) {
 		return
 	}
 	id := opened.CardID.ValueString()
@@ -71,12 +74,14 @@ func (e *cardDetails) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	if err != nil {
 		var card api.CardSummary
 		if forState(err) != nil {
-			card, _ = e.session.Client.GetCard(ctx, id) // the first response says more than a failed read
+			card, _ = e.session.Client.GetCard(ctx, id) // without the status, the first response is reported as it is
 		}
 		resp.Diagnostics.Append(rejection(card.Status, "read the details of card "+id, err))
 		return
 	}
-	opened.PAN, opened.CVV = types.StringValue(details.PAN.Reveal()), types.StringValue(details.CVV.Reveal())
-	opened.ExpMonth, opened.ExpYear = types.Int64Value(int64(details.ExpMonth)), types.Int64Value(int64(details.ExpYear))
+	opened.PAN = types.StringValue(details.PAN.Reveal())
+	opened.CVV = types.StringValue(details.CVV.Reveal())
+	opened.ExpMonth = types.Int64Value(int64(details.ExpMonth))
+	opened.ExpYear = types.Int64Value(int64(details.ExpYear))
 	resp.Diagnostics.Append(resp.Result.Set(ctx, opened)...)
 }

@@ -42,7 +42,7 @@ func TestAccCardDetailsEphemeralResource(t *testing.T) {
 			{
 				Config: s.ProviderConfig() + `
 					ephemeral "vcard_card_details" "test" { card_id = "3ds_1" }`,
-				ExpectError: acctest.Error("Not a card id", `"3ds_1"`),
+				ExpectError: acctest.Error("Invalid card id", `"3ds_1"`),
 			},
 			{
 				Config:            config,

@@ -2,7 +2,6 @@ package card
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -12,44 +11,43 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-// One line makes an attribute one that is kept, compared, adopted and replaced for: here
-// two that the card has for other purposes, of which the service shows one.
-func TestAFixedAttributeIsALine(t *testing.T) {
+// A setting is kept, compared, adopted or a reason to replace the card: here one that the service
+// reports, and one that it does not.
+func TestSettings(t *testing.T) {
 	t.Parallel()
-	shown := fixed("network", func(m *model) *types.String { return &m.Network }, types.String.Equal)
-	shown.shown, shown.quote = textOf, "%q"
-	all := append(whatIsFixed(), shown, fixed("last4", func(m *model) *types.String { return &m.Last4 }, types.String.Equal))
-	card := func(network, last4 types.String) model {
-		m := model{Network: network, Last4: last4, IssuanceFee: usdtype.Of(0)}
-		m.AllowedCategories, m.Metadata = types.SetNull(types.StringType), types.MapNull(types.StringType)
-		return m
+	card := func(bin string, freezeAt usdtype.Value) model {
+		return model{
+			BinID: types.StringValue(bin), AutoFreezeAt: freezeAt, IssuanceFee: usdtype.Of(0),
+			AllowedCategories: types.SetNull(types.StringType), Metadata: types.MapNull(types.StringType),
+		}
 	}
-	visa, other := types.StringValue("visa"), types.StringValue("other")
+	null, ten, twenty := usdtype.FromNumber(types.NumberNull()), usdtype.Of(1000), usdtype.Of(2000)
 
-	read, asked := card(other, visa), card(visa, visa)
-	told := all.keepAsked(&read, &asked, true)
-	if texts := all.differences(told, &read); !read.Network.Equal(visa) || !slices.Equal(texts, []string{`network "other" in place of "visa"`}) {
-		t.Errorf("kept is %s, shown is %q", read.Network, texts)
+	read, state := card("bin_other", null), card("bin_1", ten)
+	shown := keepConfigured(&read, &state, true)
+	texts := differences(shown, &read)
+	if read.BinID != state.BinID || !slices.Equal(texts, []string{`bin_id "bin_other" instead of "bin_1"`}) {
+		t.Errorf("kept is %s, shown is %q", read.BinID, texts)
 	}
 	for name, test := range map[string]struct {
 		state, config model
 		imported      bool
-		told          map[string]string
+		shown         map[string]string
 		replaces      []string
 		warns         bool
 	}{
-		"the same":               {state: card(visa, visa), config: card(visa, visa)},
-		"both":                   {state: card(visa, visa), config: card(other, other), replaces: []string{"network", "last4"}},
-		"what is shown":          {state: card(visa, visa), config: card(other, visa), told: told},
-		"imported, not told":     {state: card(visa, types.StringNull()), config: card(visa, other), imported: true, warns: true},
-		"imported, and told":     {state: card(visa, other), config: card(visa, visa), imported: true, replaces: []string{"last4"}},
-		"imported, and replaced": {state: card(visa, types.StringNull()), config: card(other, other), imported: true, replaces: []string{"network"}},
+		"the same":               {state: card("bin_1", ten), config: card("bin_1", ten)},
+		"both":                   {state: card("bin_1", ten), config: card("bin_2", twenty), replaces: []string{"bin_id", "auto_freeze_at"}},
+		"what is shown":          {state: card("bin_1", ten), config: card("bin_other", ten), shown: shown},
+		"imported, first set":    {state: card("bin_1", null), config: card("bin_1", ten), imported: true, warns: true},
+		"imported, changed":      {state: card("bin_1", ten), config: card("bin_1", twenty), imported: true, replaces: []string{"auto_freeze_at"}},
+		"imported, and replaced": {state: card("bin_1", null), config: card("bin_2", ten), imported: true, replaces: []string{"bin_id"}},
 	} {
 		if test.imported {
-			test.state.IssuanceFee = usdtype.FromNumber(types.NumberNull())
+			test.state.IssuanceFee = null
 		}
-		p := planner{state: test.state, config: test.config, private: privateState{Shown: test.told}, diags: new(diag.Diagnostics)}
-		p.planFixed(t.Context(), all)
+		p := planner{state: test.state, config: test.config, private: privateState{Shown: test.shown}, diags: new(diag.Diagnostics)}
+		p.planFixed(t.Context())
 		var paths path.Paths
 		for _, name := range test.replaces {
 			paths = append(paths, path.Root(name))
@@ -58,7 +56,8 @@ func TestAFixedAttributeIsALine(t *testing.T) {
 			t.Errorf("%s: replaced for %s, %s", name, p.replacement.Paths, *p.diags)
 		}
 	}
-	if untold := strings.Join(all.notTold(&asked), " "); untold != "allowed_categories metadata auto_freeze_at" {
-		t.Errorf("not told are %s", untold)
+	bare := card("bin_1", null)
+	if names := unreported(&bare); !slices.Equal(names, []string{"allowed_categories", "metadata", "auto_freeze_at"}) {
+		t.Errorf("unreported are %s", names)
 	}
 }

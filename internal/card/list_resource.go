@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"sync"
 
@@ -54,7 +53,7 @@ func (l *cardListResource) ListResourceConfigSchema(_ context.Context, _ list.Li
 	}
 }
 
-// cardQuery selects cards: the service by status and BIN, the rest is done here.
+// cardQuery selects cards. The service filters by status and BIN, and this client by label.
 type cardQuery struct {
 	Status      types.String `tfsdk:"status"`
 	BinID       types.String `tfsdk:"bin_id"`
@@ -68,7 +67,7 @@ func (q cardQuery) selects(card api.CardListItem) bool {
 		strings.HasPrefix(label, strings.TrimLeft(q.LabelPrefix.ValueString(), " "))
 }
 
-// List streams the cards. A call that fails ends it with an error: no list is cut short.
+// List streams the cards. If a request fails, it ends with an error, so that no list is silently cut short.
 func (l *cardListResource) List(ctx context.Context, req list.ListRequest, stream *list.ListResultsStream) {
 	var query cardQuery
 	diags := req.Config.Get(ctx, &query)
@@ -77,42 +76,60 @@ func (l *cardListResource) List(ctx context.Context, req list.ListRequest, strea
 		return
 	}
 	stream.Results = func(push func(list.ListResult) bool) {
-		var batch []api.CardListItem
-		var refused tfkit.Refused
-		flush := func() bool { // false where nothing more is wanted
-			results := l.readAll(ctx, req, batch)
-			batch = batch[:0]
-			return !slices.ContainsFunc(results, func(result *list.ListResult) bool {
-				return result != nil && (!push(*result) || result.Diagnostics.HasError())
-			})
-		}
-		var count int64
-		for card, err := range query.find(ctx, l.session.Client) {
-			if err != nil {
-				if flush() {
-					push(list.ListResult{Diagnostics: diag.Diagnostics{session.ErrorDiagnostic("list the cards", err)}})
-				}
-				return
-			}
-			if refused.Has(card.ID, card.BinID) {
-				continue
-			}
-			batch = append(batch, card)
-			if count++; count == req.Limit {
-				break // before the next page is asked for
-			}
-			if len(batch) == readAhead && !flush() {
-				return
-			}
-		}
-		if left := refused.Warning("cards"); flush() && left != nil {
-			push(list.ListResult{Diagnostics: left})
-		}
+		l.pushCards(ctx, req, query, push)
 	}
 }
 
-// find returns the cards that a query selects, each once: without a status those that
-// are not terminated.
+// pushCards reads the cards in batches and pushes their results, until push wants no more.
+func (l *cardListResource) pushCards(ctx context.Context, req list.ListRequest, query cardQuery, push func(list.ListResult) bool) {
+	var batch []api.CardListItem
+	var invalid tfkit.InvalidIDs
+	var count int64
+	for card, err := range query.find(ctx, l.session.Client) {
+		if err != nil {
+			if l.pushBatch(ctx, req, batch, push) {
+				push(list.ListResult{Diagnostics: diag.Diagnostics{session.ErrorDiagnostic("list the cards", err)}})
+			}
+			return
+		}
+		if invalid.Has(card.ID, card.BinID) {
+			continue
+		}
+		batch = append(batch, card)
+		count++
+		if count == req.Limit {
+			break // before the next page is requested
+		}
+		if len(batch) == readAhead {
+			if !l.pushBatch(ctx, req, batch, push) {
+				return
+			}
+			batch = nil
+		}
+	}
+	if !l.pushBatch(ctx, req, batch, push) {
+		return
+	}
+	warning := invalid.Warning("cards")
+	if warning != nil {
+		push(list.ListResult{Diagnostics: warning})
+	}
+}
+
+// pushBatch reports whether more results are wanted.
+func (l *cardListResource) pushBatch(ctx context.Context, req list.ListRequest, batch []api.CardListItem, push func(list.ListResult) bool) bool {
+	for _, result := range l.readAll(ctx, req, batch) {
+		if result == nil {
+			continue
+		}
+		if !push(*result) || result.Diagnostics.HasError() {
+			return false
+		}
+	}
+	return true
+}
+
+// find returns the cards that a query selects, each once. Without a status, it leaves out terminated cards.
 func (q cardQuery) find(ctx context.Context, client *api.Client) iter.Seq2[api.CardListItem, error] {
 	cards := client.LiveCards(ctx, q.BinID.ValueString())
 	if status := q.Status.ValueString(); status != "" {
@@ -131,7 +148,7 @@ func (q cardQuery) find(ctx context.Context, client *api.Client) iter.Seq2[api.C
 
 const readAhead = 8
 
-// readAll returns results in the order of the cards, nil for one that was terminated meanwhile.
+// readAll returns the results in the order of the cards. A card that has been terminated in the meantime is nil.
 func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, cards []api.CardListItem) []*list.ListResult {
 	results := make([]*list.ListResult, len(cards))
 	var readers sync.WaitGroup
@@ -146,7 +163,7 @@ func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, ca
 	return results
 }
 
-// read makes the result of a card, with what importing it gives where that is asked for.
+// read makes the result of a card. With IncludeResource, it includes what an import would give.
 func (l *cardListResource) read(ctx context.Context, req list.ListRequest, card api.CardListItem) *list.ListResult {
 	result := req.NewListResult(ctx)
 	result.DisplayName = fmt.Sprintf("%s (%s ending in %s)", cmp.Or(card.Label.String(), card.ID), card.Network, card.Last4)
@@ -155,10 +172,10 @@ func (l *cardListResource) read(ctx context.Context, req list.ListRequest, card 
 		return &result
 	}
 	summary, err := l.session.Client.GetCard(ctx, card.ID)
-	switch {
-	case err != nil:
+	if err != nil {
 		return &list.ListResult{Diagnostics: diag.Diagnostics{session.ErrorDiagnostic("read "+nameOf(card), err)}}
-	case summary.Status == api.StatusTerminated:
+	}
+	if summary.Status == api.StatusTerminated {
 		return nil
 	}
 	m := importedModel(summary)

@@ -97,7 +97,7 @@ func TestListCards_filters(t *testing.T) {
 	}
 	for _, status := range []string{"lost", "terminated"} {
 		_, diags := list(t, s.Protocol(nil), ids, object{"status": status}, 100, false)
-		diags.ExpectError(t, "Not one of the words", `"active" or "frozen"`, status)
+		diags.ExpectError(t, "Invalid Attribute Value Match", `"active" "frozen"`, status)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestListCards_withoutID(t *testing.T) {
 	}))
 	listed, diags := s.Protocol(nil).List("vcard_card", object{"status": "frozen"}, 100, false)
 	diags.ExpectError(t, "")
-	diags.ExpectWarning(t, "Left out for their ids: 1 cards", "(no id, ")
+	diags.ExpectWarning(t, "Records with invalid ids were left out", "(no id, ")
 	if len(listed) > 0 {
 		t.Errorf("%v are listed", listed)
 	}

@@ -19,85 +19,97 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// replaceInstead is for -replace, of which a provider learns nothing in the first plan of the card.
+// replaceInstead explains -replace: in the first plan of a card, the provider cannot see it.
 func replaceInstead(amount usd.Amount) string {
 	if amount < api.MinimumLoad {
-		return "" // no card is issued with that
+		return "" // no card can be issued with that amount
 	}
-	return " Only if this was asked for with -replace: use terraform taint on this resource and apply, in place of -replace."
+	return " If you passed -replace: run terraform taint on this resource instead, then apply."
 }
 
 func withdrawsIntoTopUp(card model, after, below usd.Amount) string {
-	return fmt.Sprintf("Lowering amount leaves %s with %s USD, which is under top_up.below (%s USD): the same plan would load again what it withdraws. Lower top_up as well, or take it out.",
+	return fmt.Sprintf("Lowering amount leaves %s with %s USD, less than top_up.below (%s USD). "+
+		"The same plan would fund again what it withdraws. Lower top_up as well, or remove it.",
 		card.name(), after, below)
 }
 
-// notKnown is for a card that the service answers 404 or 410 to, which ends none. It has no
-// detail where that was told of all cards.
-func notKnown(card model, err error, s *session.Session) diag.Diagnostic {
-	title := "The service does not know " + card.name()
+// notFound is the error for a card that the service answers with 404 or 410, which proves nothing. If
+// the service knows none of the cards, only the first error has a detail.
+func notFound(card model, err error, s *session.Session) diag.Diagnostic {
+	title := "Card not found: " + card.name()
 	if !s.FirstTime(session.TopicUnknownCard, "") && !s.Cards.HasFound() {
 		return diag.NewErrorDiagnostic(title, "")
 	}
-	why := "So the API key may belong to another account, a sandbox may have another file, or something is wrong at the service. " +
-		"Check that the key (VCARD_API_KEY) and base_url are those of the account that owns the card."
-	if s.Sandbox != nil {
-		made := "may be another than the one that had the card"
-		if s.Sandbox.Created {
-			made = "was missing and has been made new just now, with nothing in it, while the state still speaks of cards in an earlier one"
-		}
-		why = "The sandbox file " + s.Sandbox.Path + " " + made +
-			". Put the earlier file there again (a pipeline has to keep it, as it keeps the state), or point sandbox.path or VCARD_SANDBOX to where it is now."
-	}
 	return diag.NewErrorDiagnostic(title, session.Cause(err)+
-		" That alone does not prove that it is gone: the service keeps cards that are terminated, and shows them. "+why+
-		"\n\nThe card stays in the state. If it is gone for certain, take it out with terraform state rm. "+
-		"Where the service knows no card of this state, the others are not named.")
+		" This does not prove that the card is gone, because the service keeps showing terminated cards. "+whyNotFound(s)+
+		"\n\nThe card stays in the state. If you are sure that it is gone, remove it with terraform state rm. "+
+		"If the service knows none of the cards in this state, this error stands for all of them.")
+}
+
+func whyNotFound(s *session.Session) string {
+	if s.Sandbox == nil {
+		return "The API key may belong to another account, a sandbox may have opened another file, or the service may have a problem. " +
+			"Check that the key (VCARD_API_KEY) and base_url belong to the account that owns the card."
+	}
+	reason := "may not be the one that issued the card."
+	if s.Sandbox.Created {
+		reason = "was missing and has just been created empty."
+	}
+	return "The sandbox file " + s.Sandbox.Path + " " + reason +
+		" Put the earlier file back; a pipeline must keep it together with the state. If it has moved, set sandbox.path or VCARD_SANDBOX to its new location."
 }
 
 func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
 	var more string
-	if unknown, ok := errors.AsType[*transport.UndecidedError](err); ok && len(unknown.Candidates) > 0 {
-		more = "\n\nCards that may be the one; import it, or terminate it in the dashboard, before the next apply issues another:"
-		for _, candidate := range unknown.Candidates {
+	undecided, ok := errors.AsType[*transport.UndecidedError](err)
+	if ok && len(undecided.Candidates) > 0 {
+		more = "\n\nOne of these cards may be the new one. Import it, or terminate it in the dashboard, before the next apply issues another:"
+		for _, candidate := range undecided.Candidates {
 			more += fmt.Sprintf("\n  %q, %s USD:\n    terraform import <address> %s", candidate.Label, candidate.Balance, candidate.ID)
 		}
 	}
 	return failed(fmt.Sprintf("issue the card %q on BIN %s", request.Label, request.BinID), err, more)
 }
 
+// failed is session.ErrorDiagnostic with more in its detail.
 func failed(operation string, err error, more string) diag.Diagnostic {
 	failure := session.ErrorDiagnostic(operation, err)
 	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+more)
 }
 
 func issuedButNotFrozen(card model, err error) diag.Diagnostic {
-	return failed("freeze the new "+card.name(), err, "\n\nThe card exists, is loaded with "+card.Balance.Amount().String()+" USD and active. Terraform marks it as tainted, and the next apply would terminate it and issue another. "+
-		"To keep it, run terraform untaint on this resource, then apply again: that freezes it.")
+	return failed("freeze the new "+card.name(), err, "\n\nThe card exists, is active, and holds "+card.Balance.Amount().String()+" USD. "+
+		"Terraform marks it as tainted, so the next apply would terminate it and issue another. "+
+		"To keep it, run terraform untaint on this resource and apply again: that freezes the card.")
 }
 
-// issued says what is to be said of a card that was issued.
-func issued(card model, request api.IssueCardRequest, by api.Issuance, shown map[string]string) (diags diag.Diagnostics) {
-	if has := whatIsFixed().differences(shown, &card); len(has) > 0 {
-		diags.AddWarning("The service issued "+card.ID.ValueString()+" otherwise than asked",
-			fmt.Sprintf("The new card has %s, which is what counts when it is used. The state keeps what was asked.", strings.Join(has, " and "))+followAdvice(shown))
+// issued returns the warnings about a card that was issued.
+func issued(card model, request api.IssueCardRequest, issuance api.Issuance, shown map[string]string) diag.Diagnostics {
+	var diags diag.Diagnostics
+	if differences := differences(shown, &card); len(differences) > 0 {
+		diags.AddWarning("Card was issued with different settings",
+			fmt.Sprintf("%s has %s. The service enforces these values; the state keeps the configured ones.",
+				capitalized(card.name()), strings.Join(differences, " and "))+followAdvice(shown))
 	}
-	if asked, holds := request.Amount, by.Card.Balance; holds != asked {
-		diags.AddWarning(fmt.Sprintf("%s holds %s USD in place of %s USD", capitalized(card.name()), holds, asked),
-			fmt.Sprintf("It was just issued with a load of %s USD, and the service shows %s USD on it. Nothing is sent for the difference, and amount stays %s in the state. "+
-				"Unless the card has been used already, compare the wallet in the dashboard, and ask the service's support.", asked, holds, asked))
+	if request.Amount != issuance.Card.Balance {
+		diags.AddWarning("Unexpected initial balance: "+card.name(),
+			fmt.Sprintf("The card was issued with a load of %s USD, but the service shows a balance of %s USD. "+
+				"Terraform sends nothing for the difference, and amount stays %s in the state. "+
+				"Unless the card was already used, compare the wallet in the dashboard and ask the service's support.",
+				request.Amount, issuance.Card.Balance, request.Amount))
 	}
-	for _, other := range by.PossibleDuplicates {
-		diags.AddWarning("A second card may have been issued: "+nameOf(other),
-			fmt.Sprintf("While %s was issued, %s with a balance of %s USD appeared on the same BIN with the same label. If it is not yours, terminate it in the dashboard; to keep it, import it: terraform import <address> %s",
+	for _, other := range issuance.PossibleDuplicates {
+		diags.AddWarning("Possible duplicate card: "+nameOf(other),
+			fmt.Sprintf("While %s was issued, %s with a balance of %s USD appeared on the same BIN with the same label. "+
+				"If it is not yours, terminate it in the dashboard. To keep it, import it: terraform import <address> %s",
 				card.name(), nameOf(other), other.Balance, other.ID))
 	}
-	diags.Append(session.LostResponseWarning("issue "+card.name(), by.How.LostResponse())...)
-	if by.How == api.Found && !request.GeneratedLabel {
-		diags.AddWarning("A card was recognized by its label: "+card.name(),
-			"The response to its issuing was lost, and a new card with the same label, BIN and load was found. Another pipeline that issues cards "+
-				"with this label might own it, or another configuration of this provider: an alias runs in a process of its own. "+
-				"If so, remove it here with terraform state rm and apply again. Labels that nobody else uses, or none at all, leave no doubt.")
+	diags.Append(session.LostResponseWarning("issue "+card.name(), issuance.How.LostResponse())...)
+	if issuance.How == api.Found && !request.GeneratedLabel {
+		diags.AddWarning("Card was identified by its label",
+			fmt.Sprintf("The response that issued %s was lost. The provider found a new card with the same label, BIN and load, and took it for this one. "+
+				"Another pipeline, or another alias of this provider, may have issued it with the same label. "+
+				"If so, remove it here with terraform state rm and apply again. To rule this out, use unique labels, or leave label out.", card.name()))
 	}
 	return diags
 }
@@ -117,8 +129,8 @@ func labelExists(cards []api.CardListItem) diag.Diagnostic {
 
 // unfreezes warns of a plan that unfreezes a card which Terraform did not freeze.
 func unfreezes(card model) diag.Diagnostic {
-	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), "This plan unfreezes "+card.name(),
-		"The card was frozen since the last apply: by the service, if its balance fell below auto_freeze_at, or by someone. "+
+	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), "Plan unfreezes a card that was frozen outside Terraform",
+		capitalized(card.name())+" was frozen since the last apply: by the service, if its balance fell below auto_freeze_at, or by someone. "+
 			"The configuration says frozen = false, so applying this plan unfreezes it.\n\nTo keep the card frozen, set frozen = true.")
 }
 
@@ -131,76 +143,88 @@ func generatedLabelsExist(count int, prefix string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Cards with generated labels already exist", fmt.Sprintf(
 		"%s generated with the prefix %q within the last week. They may be in this state, in another workspace, or left by an interrupted run."+
 			"\n\nIf a run was interrupted or the state was lost, do not apply. `vcard statement --no-unmanaged` lists the cards that are in no state with import blocks. "+
-			"To have each new card compared by itself, write labels.", cards, prefix))
+			"To have each new card checked by itself, set label.", cards, prefix))
 }
 
 func labelsNotRead(err error) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Labels of new cards were not checked",
-		"This plan issues cards, and the live cards could not be listed: a card with the same label may already exist. "+
+		"This plan issues cards, but the live cards could not be listed. A card with the same label may already exist. "+
 			session.ErrorDiagnostic("list the live cards", err).Detail()+
 			"\n\nIf an earlier run was interrupted, plan again before you apply.")
 }
 
-// followAdvice is how the configuration takes over what the service shows, where it may.
-func followAdvice(shown map[string]string) (advice string) {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(shown)), func(name string) bool {
-		switch value := shown[name]; name {
-		case "label":
-			return labelLength(value)+oneLine(value) != ""
-		case "spending_limit":
-			limit, err := usd.Parse(value)
-			return err != nil || limit < usd.Cent
-		default:
-			return value == ""
+// followAdvice says how to adopt the service's values. It leaves out those that no configuration may have.
+func followAdvice(shown map[string]string) string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(shown)) {
+		if isConfigurable(name, shown[name]) {
+			names = append(names, name)
 		}
-	})
+	}
+	advice := ""
 	if len(names) > 0 {
-		advice = fmt.Sprintf(" To have what the service shows in the state, write its %s into the configuration: that replaces nothing.", strings.Join(names, " and "))
+		advice = fmt.Sprintf(" To adopt the service's values, set %s to them in the configuration; that does not replace the card.", strings.Join(names, " and "))
 	}
 	if label, differs := shown["label"]; differs && label == "" {
-		advice += " An empty label cannot be configured: delete the line where there is one, which replaces nothing."
+		advice += " An empty label cannot be configured. To adopt it, remove label from the configuration; that does not replace the card."
 	}
 	return advice
 }
 
-// rejection is session.ErrorDiagnostic and, where the state in which the card was last
-// seen may be the reason, what to do about that.
+func isConfigurable(attribute, value string) bool {
+	switch attribute {
+	case "label":
+		return labelLength(value) == "" && oneLine(value) == ""
+	case "spending_limit":
+		limit, err := usd.Parse(value)
+		return err == nil && limit >= usd.Cent
+	}
+	return value != ""
+}
+
+// rejection is session.ErrorDiagnostic, with advice if the status in which the card was last seen
+// may be the reason.
 func rejection(status api.CardStatus, operation string, err error) diag.Diagnostic {
 	rejected := forState(err)
 	if rejected == nil {
 		return session.ErrorDiagnostic(operation, err)
 	}
-	isFrozen := status == api.StatusFrozen || rejected.Code == "card_frozen"
-	var reason string
-	switch {
-	case status == api.StatusTerminated:
-		reason = "The card " + terminatedForGood
-	case isFrozen && strings.HasSuffix(rejected.Path, "/unfreeze"):
-		reason = "If the card holds less than its auto_freeze_at, fund it before you unfreeze it: " +
-			"take frozen out of the configuration, raise amount and apply (or use the action vcard_card_fund), then try again."
-	case isFrozen:
-		reason = "The card is frozen, which may be the reason. " +
-			"Unfreeze it with frozen = false on its vcard_card or with the action vcard_card_unfreeze, then try again."
-	case status != "" && !status.IsKnown():
-		reason = fmt.Sprintf("The service shows it as %s, a status that its document does not have, which may be the reason. "+
-			"Look at the card in the dashboard. If it is gone for good, take its vcard_card out of the state with "+
-			"terraform state rm ADDRESS; the next apply issues a new card if it is still in the configuration.", status)
-	case rejected.Status == 400 && strings.HasSuffix(rejected.Path, "/withdraw"):
-		reason = "If the service takes no amount with a withdrawal, it has to be made in the dashboard. " +
-			"amount of a vcard_card stays in the state as it was: set it back in the configuration, or each apply tries again."
-	default:
+	advice := adviceForStatus(status, rejected)
+	if advice == "" {
 		return session.ErrorDiagnostic(operation, err)
 	}
-	return failed(operation, err, "\n\n"+reason)
+	return failed(operation, err, "\n\n"+advice)
 }
 
-const terminatedForGood = "is terminated, which is final: it holds no money, has no details, and its state cannot change any more."
+func adviceForStatus(status api.CardStatus, rejected *transport.Error) string {
+	isFrozen := status == api.StatusFrozen || rejected.Code == "card_frozen"
+	switch {
+	case status == api.StatusTerminated:
+		return "The card " + terminatedForGood
+	case isFrozen && strings.HasSuffix(rejected.Path, "/unfreeze"):
+		return "If the card's balance is below auto_freeze_at, fund the card before you unfreeze it. " +
+			"Remove frozen from the configuration, raise amount and apply (or use the action vcard_card_fund), then try again."
+	case isFrozen:
+		return "The card is frozen, which may be the reason. " +
+			"Unfreeze it with frozen = false on its vcard_card or with the action vcard_card_unfreeze, then try again."
+	case status != "" && !status.IsKnown():
+		return fmt.Sprintf("The service shows the card as %s, an undocumented status, which may be the reason. "+
+			"Check the card in the dashboard. If it is gone for good, remove its vcard_card with terraform state rm ADDRESS. "+
+			"The next apply issues a new card if it is still in the configuration.", status)
+	case rejected.Status == 400 && strings.HasSuffix(rejected.Path, "/withdraw"):
+		return "The service may not accept an amount for withdrawals. If so, withdraw in the dashboard. " +
+			"The state keeps the previous amount of a vcard_card: restore it in the configuration, or each apply tries again."
+	}
+	return ""
+}
 
-// forState returns the rejection of a call that may be for the state of the card, or nil.
+const terminatedForGood = "is terminated, which is final: it has no balance and no details, and its status cannot change."
+
+// forState returns the rejection of a call that may be due to the card's status, or nil.
 func forState(err error) *transport.Error {
 	rejected, ok := errors.AsType[*transport.Error](err)
-	_, unknown := errors.AsType[*transport.UndecidedError](err)
-	if unknown || !ok || rejected.LacksFunds() || rejected.Code == "card_terminated" {
+	_, undecided := errors.AsType[*transport.UndecidedError](err)
+	if undecided || !ok || rejected.LacksFunds() || rejected.Code == "card_terminated" {
 		return nil
 	}
 	switch rejected.Status {
@@ -210,200 +234,256 @@ func forState(err error) *transport.Error {
 	return nil
 }
 
-// nameOfMovement completes "a …".
-func nameOfMovement(delta usd.Amount) string {
+// movementNoun is a movement as in "the funding of 50.00 USD".
+func movementNoun(delta usd.Amount) string {
 	if delta < 0 {
 		return "withdrawal of " + (-delta).String() + " USD"
 	}
-	return "fund of " + delta.String() + " USD"
+	return "funding of " + delta.String() + " USD"
 }
 
+// sentBefore describes a pending transfer.
 func sentBefore(card model, pending reconcile.Pending) string {
-	text := fmt.Sprintf("An earlier apply sent a %s on %s", nameOfMovement(pending.Delta), card.name())
+	text := "An earlier apply sent a request to " + operationOf(card.name(), pending.Delta)
 	if pending.Answered {
-		return text + ", the service answered that it was made, and the card does not show it. Nothing is sent again until it does."
+		return text + ". The service confirmed it, but the card does not show it. Nothing is sent again until it does."
 	}
-	return text + " and lost the response. Until it is known whether that took effect, no other money moves on this card."
+	return text + ", and the response was lost. Until the outcome is known, no other money moves on this card."
 }
 
-// giveUp says how to give up a pending movement, by what a plan moves besides; nil: not known.
-func giveUp(card model, movements []reconcile.Movement) string {
-	ways := []string{"set amount to what the state has", "take top_up out of the configuration"}
+// abandonAdvice says how to abandon a pending transfer, given what else the plan moves; nil: not known.
+func abandonAdvice(card model, movements []reconcile.Movement) string {
+	setAmount := "set amount to the value in the state"
 	if card.Amount.IsKnown() {
-		ways[0] = "set amount to " + card.Amount.Amount().String()
+		setAmount = "set amount to " + card.Amount.Amount().String()
 	}
-	if len(movements) == 1 {
-		ways = ways[movements[0].Purpose : movements[0].Purpose+1]
+	const removeTopUp = "remove top_up from the configuration"
+	steps := setAmount + ", " + removeTopUp
+	if len(movements) == 1 && movements[0].Purpose == reconcile.ForAmount {
+		steps = setAmount
+	} else if len(movements) == 1 {
+		steps = removeTopUp
 	}
-	return "To give it up, " + strings.Join(ways, ", ") + " and apply: that moves no money and forgets it. Look in the dashboard whether it was made; top_up can come back with the next apply."
+	return "To abandon that transfer, first check in the dashboard whether the money moved. Then " + steps + " and apply: that moves no money. You can restore top_up afterwards."
 }
 
-func notSettled(card model, pending reconcile.Pending, reason string) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("A movement of money is still undecided",
-		sentBefore(card, pending)+fmt.Sprintf(" It cannot be told yet: %s. Each plan looks again. ", strings.TrimSuffix(reason, "."))+giveUp(card, nil))
+func stillPending(card model, pending reconcile.Pending, reason string) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("Earlier transfer is still pending",
+		sentBefore(card, pending)+fmt.Sprintf(" The outcome is not known yet: %s. Each plan checks again. ", strings.TrimSuffix(reason, "."))+abandonAdvice(card, nil))
 }
 
-// stopsForPending says in a plan that apply moves nothing on this one card.
+// stopsForPending warns that apply moves nothing on this card.
 func stopsForPending(card model, pending reconcile.Pending, movements ...reconcile.Movement) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("Apply moves no money on "+card.name()+": an earlier movement is undecided",
-		sentBefore(card, pending)+" Plan again in a minute: each plan looks again. "+giveUp(card, movements))
+	return diag.NewWarningDiagnostic("Apply will stop until an earlier transfer is resolved: "+card.name(),
+		sentBefore(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card, movements))
 }
 
-func undecidedBefore(card model, operation string, pending reconcile.Pending, m reconcile.Movement) diag.Diagnostic {
-	return diag.NewErrorDiagnostic("Could not "+operation+": an earlier movement of money is undecided",
-		"Nothing was sent. "+sentBefore(card, pending)+" Plan again in a minute: each plan looks again. "+giveUp(card, []reconcile.Movement{m}))
+func stoppedForPending(card model, operation string, pending reconcile.Pending, m reconcile.Movement) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("Could not "+operation+": an earlier transfer is pending",
+		"Nothing was sent. "+sentBefore(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card, []reconcile.Movement{m}))
 }
 
-func givesUpPending(card model, pending reconcile.Pending) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("This plan gives up an undecided movement of "+card.name(),
-		sentBefore(card, pending)+" This plan moves no money on the card, so applying it forgets that movement: what the card holds then is taken as it is. Look in the dashboard whether it was made.")
+func abandonsPending(card model, pending reconcile.Pending) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("Plan abandons a pending transfer: "+card.name(),
+		sentBefore(card, pending)+" This plan moves no money on the card, so applying it forgets that transfer and accepts the card's balance. "+
+			"Check in the dashboard whether the money moved.")
 }
 
-// mayGiveUpPending is for a plan that cannot show whether it gives a movement up.
-func mayGiveUpPending(card model, pending reconcile.Pending) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("This plan may give up an undecided movement of "+card.name(),
-		sentBefore(card, pending)+" amount or top_up is known only during apply: where it moves no money then, that movement is forgotten, and what the card holds is taken as it is. "+
-			"To keep it, write the value itself until it is decided, or first apply what it comes from with -target. Each plan looks again.")
+// mayAbandonPending is for a plan that does not know yet whether it abandons a transfer.
+func mayAbandonPending(card model, pending reconcile.Pending) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("Plan may abandon a pending transfer: "+card.name(),
+		sentBefore(card, pending)+" amount or top_up is known only during apply. If it moves no money then, apply forgets that transfer and accepts the card's balance. "+
+			"To keep the transfer, write the value itself until the outcome is known, or apply its source first with -target. Each plan checks again.")
 }
 
-func cameOrWent(found usd.Amount) string {
-	if found < 0 {
-		return (-found).String() + " USD went from it"
+// describeDelta is a change of a balance as in "the balance shows an increase of 5.00 USD".
+func describeDelta(delta usd.Amount) string {
+	if delta < 0 {
+		return "a decrease of " + (-delta).String() + " USD"
 	}
-	return found.String() + " USD came to it"
+	return "an increase of " + delta.String() + " USD"
 }
 
-// fitting says how a balance may be that after a movement, by what is unexplained of it.
-func fitting(delta, found usd.Amount, topUp bool) string {
+// explainBalance says how a balance may result from a transfer, by what of it is unexplained.
+func explainBalance(delta, unexplained usd.Amount, withTopUp bool) string {
 	switch {
-	case found > 0 && delta > 0:
-		return "and since Terraform last moved money on it up to " + found.String() + " USD may have come to it that no transaction explains, which may be this movement or hold it"
-	case found < 0 && delta < 0:
-		return "and since Terraform last moved money on it " + cameOrWent(found) + " that no transaction explains, which may be this movement or hold it"
-	case topUp:
-		return "as it may after this movement and a top-up beside it"
-	case found != 0:
-		return "which fits with this movement"
+	case unexplained > 0 && delta > 0:
+		return fmt.Sprintf("Since Terraform's last transfer, it may have gained up to %s USD that no transaction explains. That may include this transfer.", unexplained)
+	case unexplained < 0 && delta < 0:
+		return fmt.Sprintf("Since Terraform's last transfer, its balance shows %s that no transaction explains. That may include this transfer.", describeDelta(unexplained))
+	case withTopUp:
+		return "This balance fits this transfer together with a top-up."
+	case unexplained != 0:
+		return "This balance fits if this transfer was made."
 	}
-	return "which fits with this movement and without it"
+	return "This balance fits with this transfer and without it."
 }
 
-// previewed says what apply will do about a movement that may have been made.
+// previewed warns of what apply will do about a transfer that may have been made.
 func previewed(card model, d reconcile.Decision) diag.Diagnostics {
-	e, m, what := d.Since, d.Movement, nameOfMovement(d.Movement.Delta)
-	mayBeMade, stops := "The "+what+" may have been made already", "Apply stops once before a "+what
-	holds := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), e.Balance)
-	say := func(title, text string, args ...any) diag.Diagnostics {
-		return diag.Diagnostics{diag.NewWarningDiagnostic(title+": "+card.name(), fmt.Sprintf(text, args...))}
+	text := previewText(card, d)
+	if text == "" {
+		return nil
 	}
-	switch {
-	case d.Verdict == reconcile.Undecided:
-		return say(mayBeMade, "%s Apply looks again, and moves nothing on this card until it can be told. %s", sentBefore(card, *d.Before.Pending), giveUp(card, []reconcile.Movement{m}))
-	case d.Verdict == reconcile.SendKey:
-		return say(mayBeMade, "%s, as it may after an apply of this plan that was cut off. Apply asks under the idempotency key of that, which the service counts once. If something else brought the card there, the %s comes on top.", holds, what)
-	case d.Verdict == reconcile.Made:
-		return say(mayBeMade, "%s, as after an apply that made this movement and was cut off, or after as much by another hand. Apply looks again, and does not make it a second time.", holds)
-	case d.Verdict == reconcile.Send && d.Reason == reconcile.LooksEither:
-		return say(mayBeMade, "%s, %s. Apply looks again, and sends it under an idempotency key that the service counts once, unless it has forgotten it.", holds, fitting(m.Delta, 0, false))
-	case d.Verdict == reconcile.Send && d.Reason == reconcile.OtherMoney && e.Left != 0:
-		return say("A card holds what its transactions do not explain", "%s: since Terraform last moved money on it, %s that no transaction explains. The %s comes on top.", holds, cameOrWent(e.Left), what)
+	return diag.Diagnostics{diag.NewWarningDiagnostic(previewTitle(d)+": "+card.name(), text)}
+}
+
+func previewTitle(d reconcile.Decision) string {
+	if d.Verdict == reconcile.Send && d.Reason == reconcile.OtherMoney {
+		return "Unexplained balance change"
 	}
+	mayBeDone := d.Verdict == reconcile.Undecided || d.Verdict == reconcile.SendKey || d.Verdict == reconcile.Made ||
+		d.Reason == reconcile.LooksEither || d.Reason == reconcile.LeftOver
+	if mayBeDone {
+		return capitalized(movementNoun(d.Movement.Delta)) + " may already be done"
+	}
+	if d.Movement.Delta < 0 {
+		return "Apply will stop before withdrawing " + (-d.Movement.Delta).String() + " USD"
+	}
+	return "Apply will stop before funding " + d.Movement.Delta.String() + " USD"
+}
+
+// previewText is empty for a decision that needs no warning.
+func previewText(card model, d reconcile.Decision) string {
+	e, m := d.Since, d.Movement
+	balance := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), e.Balance)
+	explained := explainBalance(m.Delta, m.Found(e, d.Reason), m.MayHaveTopUp(e))
+
+	switch d.Verdict {
+	case reconcile.Undecided:
+		return sentBefore(card, *d.Before.Pending) + " Apply checks again, and moves nothing on this card until then. " +
+			abandonAdvice(card, []reconcile.Movement{m})
+	case reconcile.SendKey:
+		return fmt.Sprintf("%s, which fits an interrupted apply of this plan. Apply repeats the request with the same idempotency key, which the service counts once. "+
+			"If something else caused this balance, the %s is made in addition.", balance, movementNoun(m.Delta))
+	case reconcile.Made:
+		return balance + ". An interrupted apply may have made this transfer, or someone made the same change. Apply checks again, and does not make it a second time."
+	case reconcile.Send:
+		if d.Reason == reconcile.LooksEither {
+			return fmt.Sprintf("%s. %s Apply checks again, and sends the request with an idempotency key. "+
+				"The service counts the key once, as long as it remembers it.", balance, explainBalance(m.Delta, 0, false))
+		}
+		if d.Reason == reconcile.OtherMoney && e.Left != 0 {
+			return fmt.Sprintf("%s. Since Terraform's last transfer, its balance shows %s that no transaction explains. The %s is made in addition.",
+				balance, describeDelta(e.Left), movementNoun(m.Delta))
+		}
+	}
+
 	switch d.Reason {
 	case reconcile.LooksEither, reconcile.LeftOver:
-		return say(mayBeMade, "%s, %s. Apply looks again, and if that tells no more it stops once and says what to do.", holds, fitting(m.Delta, m.Found(e, d.Reason), m.MayHaveTopUp(e)))
+		return fmt.Sprintf("%s. %s Apply checks again. If the outcome is still unclear, it stops once and says what to do.", balance, explained)
 	case reconcile.BehindLast:
-		return say(stops, "%s, as before Terraform last moved money on it: the service shows it late, or another hand undid that. Apply looks again, and if that tells no more it stops once.", holds)
+		return balance + ", as before Terraform's last transfer. The service may show it late, or someone reversed that transfer. " +
+			"Apply checks again. If the balance is still the same, it stops once."
 	case reconcile.Unreadable:
 		if e.Hidden == reconcile.LostRecord {
-			return say(stops, "%s, and %s, so that nothing tells what an earlier run has moved. Apply takes what the card holds as it is and stops; the apply after it moves the money.", holds, e.Hidden)
+			return fmt.Sprintf("%s, and %s. The provider cannot tell what an earlier run moved. "+
+				"Apply accepts the card's balance and stops; the apply after it moves the money.", balance, e.Hidden)
 		}
-		return say(stops, "%s, and may have had this movement already: %s. Apply stops once and says what to do.", holds, e.Hidden)
+		return fmt.Sprintf("%s. That may already include this transfer: %s. Apply stops once and says what to do.", balance, e.Hidden)
 	case reconcile.OverCap:
-		return say(stops, "%s, and what came to it without an explanation counts, since it may be a top-up: with that, this one may pass max_top_up_per_month.", holds)
+		return balance + ". Money that no transaction explains counts as a top-up. With it, this top-up may exceed max_top_up_per_month. " +
+			"The plan after that apply shows what is left."
 	}
-	return nil
+	return ""
 }
 
-// hadInMonth says what counts as topped up in a month, or in that of the record, if later.
-func hadInMonth(had reconcile.TopUps, month reconcile.Month, limit usd.Amount) string {
-	sum := had.Sum.String() + " USD count (top-ups, and what came unexplained, since it may be one)"
-	switch {
-	case month > had.Month:
-		sum = "nothing counts yet"
-	case had.Sum >= reconcile.Unknown:
-		sum = "an unknown sum counts, since its money_record was lost"
+// capUsage says how much of max_top_up_per_month a month has used, or the record's month if that is later.
+func capUsage(had reconcile.TopUps, month reconcile.Month, limit usd.Amount) string {
+	used := had.Sum.String() + " USD are used, counting unexplained money"
+	if month > had.Month {
+		used = "nothing is used yet"
+	} else if had.Sum >= reconcile.Unknown {
+		used = "the used amount is unknown, because the card's money_record was lost"
 	}
 	month = max(month, had.Month)
-	return fmt.Sprintf("in %s %s, of at most %s USD (max_top_up_per_month); the cap begins anew on %s.",
-		month.First().Format("January 2006"), sum, limit, (month + 1).First().Format(time.DateOnly))
+	return fmt.Sprintf("In %s, %s. max_top_up_per_month is %s USD, and resets on %s.",
+		month.First().Format("January 2006"), used, limit, (month + 1).First().Format(time.DateOnly))
 }
 
 func excess(name, operation string, moved transfer.Transfer) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("More or less money moved than asked: "+operation,
-		fmt.Sprintf("After this call, %s holds %s USD, which is %s USD other than what it held before, the movement and its transactions lead "+
-			"to. The service may have ignored the amount. Where Terraform manages the card, amount in the state is as it was planned. "+
-			"Look at the card in the dashboard, and put it right with the actions vcard_card_fund and vcard_card_withdraw.",
-			name, moved.CardBalance, moved.Excess.Abs()))
+	difference := "more"
+	if moved.Excess < 0 {
+		difference = "less"
+	}
+	return diag.NewWarningDiagnostic("Unexpected amount moved: "+operation,
+		fmt.Sprintf("After this request, %s holds %s USD. That is %s USD %s than its earlier balance, this transfer and its transactions explain. "+
+			"The service may have ignored the amount. If Terraform manages the card, the state has the planned amount. "+
+			"Check the card in the dashboard, and correct it with the actions vcard_card_fund and vcard_card_withdraw.",
+			name, moved.CardBalance, moved.Excess.Abs(), difference))
 }
 
-// stopped says why nothing was moved, and how the money moves after all.
+// stopped says why no money was moved, and how to move it.
 func stopped(card model, operation string, halted *transfer.StoppedError, record reconcile.Record) diag.Diagnostic {
-	name, m := capitalized(card.name()), halted.Movement
-	again := fmt.Sprintf("If it was made already, take amount out of the configuration and apply, then set it to %s and apply: neither moves money, and the state is right. "+
-		"If it was not, apply again: what the card holds now is taken as it is, and the money moves.", m.Before+m.Delta)
-	if m.Purpose == reconcile.ForTopUp {
-		again = "Plan again: what the card holds now is taken as it is, and it is topped up if that is still due."
-	}
-	title := "Could not " + operation + ": it may have been made already"
-	text := fmt.Sprintf("Nothing was sent. %s holds %s USD, %s: a run that was cut off or an action may have made it. %s", name, halted.Balance, fitting(m.Delta, halted.Found, halted.TopUp), again)
+	m := halted.Movement
+	balance := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), halted.Balance)
+	repeat := adviceToRepeat(m)
+
+	var reason, text string
 	switch halted.Reason {
 	case reconcile.BehindLast:
-		title = "Could not " + operation + ": the card is as before the last movement"
-		text = fmt.Sprintf("Nothing was sent. %s holds %s USD, as before Terraform last moved money on it: the service shows it late, or another hand undid that movement. "+
-			"Look at the card in the dashboard. Where it shows the card so too, apply again: what it holds is taken as it is, and the money moves.", name, halted.Balance)
+		reason = "the card does not show the last transfer"
+		text = "Nothing was sent. " + balance + ", as before Terraform's last transfer. The service may show it late, or someone reversed that transfer. " +
+			"Check the card in the dashboard. If it shows the same balance, apply again: the balance is accepted, and the money moves."
 	case reconcile.NotDue:
-		title = "Could not " + operation + ": it is not due any more"
-		text = fmt.Sprintf("Nothing was sent. %s holds %s USD by now, which is not under top_up.below (%s USD). %s", name, halted.Balance, m.Range.Below, again)
+		reason = "it is no longer due"
+		text = fmt.Sprintf("Nothing was sent. %s, which is not below top_up.below (%s USD). %s", balance, m.Range.Below, repeat)
 	case reconcile.IntoRange:
-		title = "Could not " + operation + ": it would be topped up again"
+		reason = "it would trigger a top-up"
 		text = "Nothing was sent. " + withdrawsIntoTopUp(card, halted.Balance+m.Delta, m.Range.Below)
 	case reconcile.OverCap:
-		title = "Could not " + operation + ": it would pass max_top_up_per_month"
-		text = "Nothing was sent. Of " + card.name() + " " + hadInMonth(record.TopUps, 0, *m.Range.Limit) + " " + again
+		reason = "it would exceed max_top_up_per_month"
+		text = fmt.Sprintf("Nothing was sent. %s. %s %s", balance, capUsage(record.TopUps, 0, *m.Range.Limit), repeat)
 	case reconcile.Unreadable:
-		text = fmt.Sprintf("Nothing was sent. %s holds %s USD, and %s, which may be this movement, made by a run that was cut off. %s", name, halted.Balance, halted.Unread, again)
+		reason = "it may already be done"
+		text = fmt.Sprintf("Nothing was sent. %s, and %s. An interrupted run may already have made this transfer. %s", balance, halted.Unread, repeat)
 		if halted.Unread == reconcile.LostRecord {
-			title = "Could not " + operation + ": nothing tells what was moved before"
-			text = fmt.Sprintf("Nothing was sent. %s holds %s USD now%s, and %s, so that nothing tells whether a run that was cut off has made this movement. %s",
-				name, halted.Balance, loadedWith(card), halted.Unread, again)
+			reason = "its money_record is lost"
+			text = fmt.Sprintf("Nothing was sent. %s, and %s. An interrupted run may already have made this transfer.%s %s",
+				balance, halted.Unread, loadedWith(card), repeat)
 		}
 	case reconcile.NotShown:
-		title = "Could not " + operation + ": the service says it did, and the card does not show it"
-		text = fmt.Sprintf("The service answered that it was made, and the card holds %s USD. %s %s", halted.Balance,
-			"Nothing is sent again until the card shows it, which each plan looks for, or until you give it up.", giveUp(card, []reconcile.Movement{m.Movement}))
+		reason = "the card does not show it"
+		text = "The service confirmed the transfer, but " + card.name() + " does not show it: it holds " + halted.Balance.String() + " USD. " +
+			"Nothing is sent again until the card shows it, or until you abandon it. Each plan checks again. " + abandonAdvice(card, []reconcile.Movement{m.Movement})
 		if halted.Refusal != nil {
-			text = fmt.Sprintf("The service answered that it has met the idempotency key before (%s), and the card, which holds %s USD, does not show this movement. "+
-				"Look at its transactions in the dashboard first. %s", strings.TrimSuffix(halted.Refusal.Error(), "."), halted.Balance, again)
+			reason = "its idempotency key was already used"
+			text = fmt.Sprintf("The service has seen the idempotency key before (%s). %s, which does not show this transfer. "+
+				"Check its transactions in the dashboard first. %s", strings.TrimSuffix(halted.Refusal.Error(), "."), balance, repeat)
 		}
+	default:
+		reason = "it may already be done"
+		text = fmt.Sprintf("Nothing was sent. %s. %s An interrupted run or an action may have made it. %s",
+			balance, explainBalance(m.Delta, halted.Found, halted.TopUp), repeat)
 	}
-	return diag.NewErrorDiagnostic(title, text)
+	return diag.NewErrorDiagnostic("Could not "+operation+": "+reason, text)
 }
 
-// notToppedUp says that a card got another status since its top-up was planned.
+// adviceToRepeat says how to continue after a stop.
+func adviceToRepeat(m transfer.Movement) string {
+	if m.Purpose == reconcile.ForTopUp {
+		return "Plan again: the card's balance is accepted, and the card is topped up if that is still due."
+	}
+	return fmt.Sprintf("If the transfer was already made, remove amount from the configuration and apply, then set it to %s and apply. Neither apply moves money. "+
+		"If it was not made, apply again: the card's balance is accepted, and the money moves.", m.Before+m.Delta)
+}
+
+// notToppedUp is the error for a card whose status changed after its top-up was planned.
 func notToppedUp(card model, operation string, unusable *transfer.StatusError) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Could not "+operation+": the card is "+string(unusable.Status),
-		fmt.Sprintf("Nothing was sent. The top-up was planned for a card in use. The service now shows %s as %s, with %s USD. "+
-			"Look at the card in the dashboard, then plan again: cards that are neither active nor frozen are not topped up.",
+		fmt.Sprintf("Nothing was sent. The service now shows %s as %s, with %s USD; only active and frozen cards are topped up. "+
+			"Check the card in the dashboard, then plan again.",
 			card.name(), unusable.Status, unusable.Balance))
 }
 
+// loadedWith says what the state has of a card's money.
 func loadedWith(card model) string {
 	text := ""
 	if card.Amount.IsKnown() {
-		text += fmt.Sprintf(", where the state has amount = %s", card.Amount.Amount())
+		text += fmt.Sprintf(" The state has amount = %s.", card.Amount.Amount())
 	}
 	if toppedUp := card.ToppedUp.Amount(); toppedUp != 0 {
-		text += fmt.Sprintf(", topped up with %s USD", toppedUp)
+		text += fmt.Sprintf(" The state has topped_up = %s.", toppedUp)
 	}
 	return text
 }

@@ -61,12 +61,12 @@ type topUp struct {
 	To    usdtype.Value `tfsdk:"to"`
 }
 
-// readTopUp returns the rule, nil when there is none, and whether it is known and valid.
-func (m model) readTopUp(ctx context.Context) (rule *topUp, known bool) {
+// readTopUp returns the rule, or nil if there is none. It reports whether the rule is known and valid.
+func (m model) readTopUp(ctx context.Context) (*topUp, bool) {
 	if m.TopUp.IsNull() {
 		return nil, true
 	}
-	rule = &topUp{}
+	rule := &topUp{}
 	if m.TopUp.IsUnknown() || m.TopUp.As(ctx, rule, basetypes.ObjectAsOptions{}).HasError() || !rule.Below.IsKnown() || !rule.To.IsKnown() {
 		return nil, false
 	}
@@ -75,20 +75,23 @@ func (m model) readTopUp(ctx context.Context) (rule *topUp, known bool) {
 
 func (m model) toAPI(ctx context.Context, diags *diag.Diagnostics) api.IssueCardRequest {
 	req := api.IssueCardRequest{
-		BinID: m.BinID.ValueString(), Amount: m.Amount.Amount(), Label: m.Label.ValueString(),
-		SpendingLimit: m.SpendingLimit.Pointer(), AutoFreezeAt: m.AutoFreezeAt.Pointer(),
+		BinID:         m.BinID.ValueString(),
+		Amount:        m.Amount.Amount(),
+		Label:         m.Label.ValueString(),
+		SpendingLimit: m.SpendingLimit.Pointer(),
+		AutoFreezeAt:  m.AutoFreezeAt.Pointer(),
 	}
 	diags.Append(m.AllowedCategories.ElementsAs(ctx, &req.AllowedCategories, false)...)
 	diags.Append(m.Metadata.ElementsAs(ctx, &req.Metadata, false)...)
 	return req
 }
 
-// issueCost is the load and the fee in USD, at least, while the load is not known.
+// issueCost is the load and the fee in USD. While the load is not known, it is the least possible cost.
 func (m model) issueCost() usd.Amount {
 	return max(m.Amount.Amount(), api.MinimumLoad) + api.IssuanceFee
 }
 
-// isImported reports whether somebody else issued the card, with what only the service knows.
+// isImported reports whether Terraform did not issue the card.
 func (m model) isImported() bool { return m.IssuanceFee.IsNull() }
 
 func (m model) record() reconcile.Record {
@@ -100,18 +103,21 @@ func (m *model) setRecord(r reconcile.Record) {
 }
 
 func (m *model) add(made reconcile.Movement) {
-	at := &m.Amount
+	total := usdtype.Of(made.Before + made.Delta)
 	if made.Purpose == reconcile.ForTopUp {
-		at = &m.ToppedUp
+		m.ToppedUp = total
+	} else {
+		m.Amount = total
 	}
-	*at = usdtype.Of(made.Before + made.Delta)
 }
 
-// fromAPI fills in what a list of cards says of this one.
+// fromAPI sets what a list item of the card contains.
 func (m *model) fromAPI(c api.CardListItem) {
-	m.ID, m.BinID = types.StringValue(c.ID), types.StringValue(c.BinID)
-	m.Network, m.Last4 = types.StringValue(c.Network.String()), types.StringValue(c.Last4.String())
-	if m.Label.ValueString() != c.Label.Raw() { // else as it was asked for
+	m.ID = types.StringValue(c.ID)
+	m.BinID = types.StringValue(c.BinID)
+	m.Network = types.StringValue(c.Network.String())
+	m.Last4 = types.StringValue(c.Last4.String())
+	if m.Label.ValueString() != c.Label.Raw() { // the same label keeps its notation
 		m.Label = tfkit.StringOrNull(c.Label.String())
 	}
 	m.SpendingLimit = m.SpendingLimit.Becoming(c.SpendingLimit)
@@ -119,19 +125,22 @@ func (m *model) fromAPI(c api.CardListItem) {
 }
 
 func (m *model) setState(status api.CardStatus, balance usd.Amount) {
-	m.Status, m.Frozen = types.StringValue(string(status)), types.BoolValue(status == api.StatusFrozen)
+	m.Status = types.StringValue(string(status))
+	m.Frozen = types.BoolValue(status == api.StatusFrozen)
 	m.Balance = m.Balance.Becoming(balance)
 }
 
-// keepPlanned sets what the plan knew to what was planned, though the card may
-// have changed meanwhile: Terraform insists, and the next refresh shows it.
+// keepPlanned sets the values that the plan knew, because Terraform requires them. If the card has
+// changed in the meantime, the next refresh shows it.
 func (m *model) keepPlanned(plan model) {
-	m.Frozen, m.Status, m.Balance = knownOr(plan.Frozen, m.Frozen), knownOr(plan.Status, m.Status), knownOr(plan.Balance, m.Balance)
+	m.Frozen = knownOr(plan.Frozen, m.Frozen)
+	m.Status = knownOr(plan.Status, m.Status)
+	m.Balance = knownOr(plan.Balance, m.Balance)
 }
 
-func knownOr[V attr.Value](planned, is V) V {
+func knownOr[V attr.Value](planned, current V) V {
 	if planned.IsUnknown() {
-		return is
+		return current
 	}
 	return planned
 }
@@ -165,7 +174,7 @@ func describe(id, label, last4 string) string {
 
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// importedModel is a card that Terraform did not issue: what nobody tells is null.
+// importedModel is a card that Terraform did not issue. What the service does not report is null.
 func importedModel(c api.CardSummary) model {
 	m := model{
 		AllowedCategories:  types.SetNull(types.StringType),
@@ -182,21 +191,22 @@ func oneLine(text string) string {
 	if tfkit.IsOneLine(text) {
 		return ""
 	}
-	return fmt.Sprintf("must be one line, without control characters, got %q. Text that was read from a file ends in a line break: trimspace() takes it off.", text)
+	return fmt.Sprintf("must be one line without control characters, got %q. Text from a file usually ends in a line break: remove it with trimspace().", text)
 }
 
 func labelLength(text string) string {
-	switch n := utf8.RuneCountInString(text); {
-	case n == 0:
-		return fmt.Sprintf("must have 1 to %d characters, got 0. Leave it out for a generated one.", maxLabelLength)
-	case n > maxLabelLength:
-		return fmt.Sprintf("must have 1 to %d characters, got %d. substr(…, 0, %d) cuts what is longer.", maxLabelLength, n, maxLabelLength)
+	n := utf8.RuneCountInString(text)
+	if n == 0 {
+		return fmt.Sprintf("must have 1 to %d characters, got 0. Leave it out for a generated label.", maxLabelLength)
+	}
+	if n > maxLabelLength {
+		return fmt.Sprintf("must have 1 to %d characters, got %d. Shorten it, for example with substr(…, 0, %d).", maxLabelLength, n, maxLabelLength)
 	}
 	return ""
 }
 
-// decode reads a configuration, a plan or a state, and nothing where it is null. It is the
-// framework's Get, which compiles a regular expression for every attribute of every card.
+// decode reads a configuration, a plan or a state, unless it is null. It replaces the framework's Get,
+// which compiles a regular expression for every attribute of every card.
 func decode(ctx context.Context, raw tftypes.Value, into *model, diags *diag.Diagnostics) {
 	if raw.IsNull() {
 		return
@@ -241,23 +251,23 @@ var modelAttributes = sync.OnceValue(func() []modelAttribute {
 	return attributes
 })
 
-// privateState is what Terraform's private state holds of a card, no secret among it. Core
-// drops it when a provider dies: without it, the safe side is taken.
+// privateState is what the provider keeps about a card in Terraform's private state. It contains no
+// secrets. Terraform drops it when a provider dies, so every zero value is the safe one.
 type privateState struct {
-	// Shown is what the service shows in place of what was asked for, by attribute.
+	// Shown has the service's values that differ from the configured ones, by attribute.
 	Shown map[string]string `json:"shown,omitempty"`
-	// DefaultLimit says that nobody asked for the spending limit.
+	// DefaultLimit reports that the spending limit was not configured.
 	DefaultLimit bool `json:"default_limit,omitempty"`
 	// Month is that of the last refresh.
 	Month reconcile.Month `json:"month,omitempty"`
-	// FrozenOutside says that the last refreshes saw the card become frozen outside Terraform.
+	// FrozenOutside reports that a refresh saw the card become frozen outside Terraform.
 	FrozenOutside bool `json:"frozen_outside,omitempty"`
-	// JustImported spares the read with which Terraform follows an import.
+	// JustImported skips the read that Terraform makes right after an import.
 	JustImported bool `json:"just_imported,omitempty"`
-	// Replaced is the card as it was planned: core plans a replacement a second
-	// time as a creation, and this is all which that creation knows of it.
+	// Replaced is the card that the plan may replace. Terraform plans a replacement a second time as
+	// a creation, which knows only this about the old card.
 	Replaced *replacedCard `json:"replaced,omitempty"`
-	// NextCost is what the card that replaces this one takes, in USD; 0 with create_before_destroy.
+	// NextCost is the cost of the card that replaces this one, in USD; 0 with create_before_destroy.
 	NextCost usd.Amount `json:"next_cost,omitzero"`
 }
 
@@ -276,9 +286,9 @@ type replacedCard struct {
 	Name      string     `json:"name"`
 	Protected bool       `json:"protected"`
 	Balance   usd.Amount `json:"balance"`
-	// Planned is what the plan's sum of the wallet already has of this card.
+	// Planned is what the first plan added to the net total of the wallet.
 	Planned usd.Amount `json:"planned"`
-	// Taken is what max_taken_per_plan has counted of it.
+	// Taken is what the first plan added to the total for max_taken_per_plan.
 	Taken usd.Amount `json:"taken"`
 }
 
@@ -289,10 +299,11 @@ type privateData interface {
 	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
 }
 
-// readPrivateState returns the zero privateState where none can be read.
-func readPrivateState(ctx context.Context, from privateData, diags *diag.Diagnostics) (s privateState) {
+// readPrivateState returns the zero privateState if none can be read.
+func readPrivateState(ctx context.Context, from privateData, diags *diag.Diagnostics) privateState {
 	data, problems := from.GetKey(ctx, privateStateKey)
 	diags.Append(problems...)
+	var s privateState
 	if json.Unmarshal(data, &s) != nil {
 		return privateState{}
 	}

@@ -1,4 +1,4 @@
-// Package card is all that HCL can say about cards.
+// Package card has the Terraform types for cards.
 package card
 
 import (
@@ -51,7 +51,8 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 		return
 	}
 	if request.Label == "" {
-		request.Label, request.GeneratedLabel = r.session.GeneratedLabel(), true
+		request.Label = r.session.GeneratedLabel()
+		request.GeneratedLabel = true
 	}
 	began := r.session.Client.ServiceTime()
 	issuance, err := r.session.Client.IssueCard(ctx, request)
@@ -68,14 +69,14 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	asked := plan
 	asked.Label = types.StringValue(request.Label)
 	private := privateState{DefaultLimit: request.SpendingLimit == nil}
-	private.Shown = whatIsFixed().keepAsked(&state, &asked, private.DefaultLimit)
+	private.Shown = keepConfigured(&state, &asked, private.DefaultLimit)
 	state.setRecord(reconcile.IssuedRecord(request.Amount, began))
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 	private.write(ctx, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(issued(state, request, issuance, private.Shown)...)
 
 	if plan.Frozen.ValueBool() {
-		// An active card would be tainted, and issued anew: an interruption waits.
+		// If the card stayed active, it would be tainted and replaced. So an interruption waits for this.
 		frozen, err := r.session.Client.FreezeCard(context.WithoutCancel(ctx), state.ID.ValueString())
 		if err != nil {
 			resp.Diagnostics.Append(issuedButNotFrozen(state, err))
@@ -95,47 +96,53 @@ func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	// Where the card stays, it is not being replaced any more.
+	// If the card stays, it is no longer being replaced.
 	next := private.NextCost
-	private.NextCost, private.Replaced = 0, nil
+	private.NextCost = 0
+	private.Replaced = nil
 	private.write(ctx, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(r.terminate(ctx, state, next)...)
 }
 
-// terminate ends a card; next is what the one takes that replaces it afterwards, in USD, or 0.
-func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amount) (diags diag.Diagnostics) {
+// terminate terminates a card. next is the cost of the card that is issued afterwards to replace it, or 0.
+func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amount) diag.Diagnostics {
+	var diags diag.Diagnostics
 	if !r.session.Require(&diags, "terminate "+card.name()) {
 		return diags
 	}
 	// A tainted card is replaced without a plan of its own, so the plan's check is not enough.
 	if card.DeletionProtection.ValueBool() {
-		diags.AddError("Deletion protection keeps "+card.name(),
-			"This card was to be terminated without a plan of its own, as the old one of a replacement is, but deletion_protection is true in its state. Nothing was terminated. "+
-				"Where it is still the resource's card, compare what it holds with amount, then keep it with terraform untaint, or set deletion_protection = false and apply that alone first. "+
-				"Where the new card was issued before it (create_before_destroy), the old one is a deposed object, which neither reaches: "+
-				"terminate it in the dashboard; the next plan sees that and removes it from the state.")
+		diags.AddError("Deletion protection prevents terminating "+card.name(),
+			"The card was about to be terminated without a plan of its own, as in a replacement, but deletion_protection is true in its state. Nothing was terminated."+
+				"\n\nIf this card is tainted, compare its balance with amount, then keep it with terraform untaint. "+
+				"To terminate it, set deletion_protection = false and apply that alone first."+
+				"\n\nWith create_before_destroy, the new card already exists, and the old one is a deposed object that no configuration reaches. "+
+				"Terminate it in the dashboard: the next plan removes it from the state.")
 		return diags
 	}
 	if next > 0 && r.session.WalletCheck != session.WalletCheckOff {
-		switch short, err := r.fallsShort(ctx, card.ID.ValueString(), next); {
-		case transport.IsNotFound(err):
-			return diag.Diagnostics{notKnown(card, err, r.session)}
-		case err != nil:
-			return diag.Diagnostics{failed("see whether the wallet can pay for the card that replaces "+card.name(), err,
-				` This card was not terminated. To replace it without looking, set wallet_check = "off" in the provider configuration.`)}
-		case short > 0:
-			diags.AddError("The wallet cannot pay for the card that replaces "+card.name(),
-				fmt.Sprintf("The new card takes %s USD with its fee. The wallet and what this card returns fall short of that by %s USD. "+
-					"So this card was not terminated, and keeps what it has. Deposit at least that (the data source vcard_deposit_addresses lists where) "+
-					"or lower amount, then apply again. To terminate it without another, run terraform destroy with -target on this resource.", next, short))
+		short, err := r.fallsShort(ctx, card.ID.ValueString(), next)
+		if transport.IsNotFound(err) {
+			return diag.Diagnostics{notFound(card, err, r.session)}
+		}
+		if err != nil {
+			return diag.Diagnostics{failed("check whether the wallet can cover the replacement of "+card.name(), err,
+				` This card was not terminated. To replace it without this check, set wallet_check = "off" in the provider configuration.`)}
+		}
+		if short > 0 {
+			diags.AddError("Wallet cannot cover the replacement of "+card.name(),
+				fmt.Sprintf("The new card takes %s USD including its fee. The wallet and this card's balance are %s USD short of that. "+
+					"This card was not terminated and keeps its balance."+
+					"\n\nDeposit at least that amount (the data source vcard_deposit_addresses lists the addresses) or lower amount, then apply again. "+
+					"To terminate the card without a replacement, run terraform destroy with -target on this resource.", next, short))
 			return diags
 		}
 	}
 	ended, err := r.session.Client.TerminateCard(ctx, card.ID.ValueString())
-	switch {
-	case transport.IsNotFound(err):
-		return diag.Diagnostics{notKnown(card, err, r.session)}
-	case err != nil:
+	if transport.IsNotFound(err) {
+		return diag.Diagnostics{notFound(card, err, r.session)}
+	}
+	if err != nil {
 		return diag.Diagnostics{rejection(api.CardStatus(card.Status.ValueString()), "terminate "+card.name(), err)}
 	}
 	tflog.Info(ctx, "card terminated", map[string]any{
@@ -144,8 +151,8 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 	return session.LostResponseWarning("terminate "+card.name(), ended.How.LostResponse())
 }
 
-// fallsShort returns by how much the wallet and a card that is replaced fall short of what
-// the new one takes, in USD. A card that is terminated already leaves no choice.
+// fallsShort returns how much the wallet and the replaced card's balance lack for the new card, in USD.
+// If the replaced card is already terminated, there is nothing left to prevent.
 func (r *cardResource) fallsShort(ctx context.Context, id string, next usd.Amount) (usd.Amount, error) {
 	replaced, err := r.session.Client.GetCard(ctx, id)
 	if err != nil || replaced.Status == api.StatusTerminated {

@@ -18,8 +18,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-// ModifyPlan decides what a plan shows and checks what can be known before money moves. What
-// it plans follows from its request alone, because apply plans again in another process.
+// ModifyPlan decides what a plan shows, and checks what can be checked before money moves. The planned
+// values depend only on the request, because apply plans again in another process.
 func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	p := planner{resource: r, diags: &resp.Diagnostics}
 	if req.Private != nil {
@@ -34,14 +34,13 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	proposed := p.plan
 	p.private.NextCost = 0
 	p.checkLoad(ctx)
-	switch {
-	case req.Plan.Raw.IsNull():
+	if req.Plan.Raw.IsNull() {
 		p.destroy(ctx)
-	case req.State.Raw.IsNull():
+	} else if req.State.Raw.IsNull() {
 		p.issue(ctx)
 		p.warnConfig(ctx)
 		p.private.NextCost = p.plan.issueCost()
-	default:
+	} else {
 		p.change(ctx)
 		p.warnConfig(ctx)
 		resp.RequiresReplace = append(resp.RequiresReplace, p.replacement.Paths...)
@@ -67,15 +66,16 @@ func (p *planner) destroy(ctx context.Context) {
 	p.spend(ctx, session.PlannedSpend{Returned: p.state.Balance.Amount()})
 }
 
-// issue plans a new card. It is also core's second plan of a replacement, which drops all
-// warnings, and where only the private state knows the card that is replaced.
+// issue plans a new card. Terraform also calls it as the second plan of a replacement, drops its
+// warnings then, and passes the replaced card only in the private state.
 func (p *planner) issue(ctx context.Context) {
 	replaced := p.private.Replaced
 	if replaced != nil && replaced.Protected {
 		p.protected(replaced.Name, "forced", doNotForce)
 		return
 	}
-	p.plan.ToppedUp, p.plan.IssuanceFee = usdtype.Of(0), usdtype.Of(api.IssuanceFee)
+	p.plan.ToppedUp = usdtype.Of(0)
+	p.plan.IssuanceFee = usdtype.Of(api.IssuanceFee)
 	p.plan.MoneyRecord = types.StringUnknown()
 	if p.config.Frozen.ValueBool() {
 		p.plan.Status = types.StringValue(string(api.StatusFrozen))
@@ -101,24 +101,23 @@ func (p *planner) checkIssue(ctx context.Context) {
 	refuse := func(title, text string, args ...any) {
 		p.diags.AddAttributeError(path.Root("amount"), title, fmt.Sprintf(text, args...))
 	}
-	switch {
-	case amount.IsNull():
-		refuse("A new card needs a load", "amount must be set to issue a card: it is the initial load in USD, at least %s. "+
-			"Only a card that is imported can go without, which leaves its load to others.", api.MinimumLoad)
-	case amount.IsKnown() && amount.Amount() < api.MinimumLoad:
+	if amount.IsNull() {
+		refuse("amount is required for a new card", "amount is the initial load of a new card in USD, at least %s. "+
+			"Only an imported card can do without; Terraform then does not manage its load.", api.MinimumLoad)
+	} else if amount.IsKnown() && amount.Amount() < api.MinimumLoad {
 		refuse("Initial load too small", "amount must be at least %s USD to issue a card, got %s. "+
-			"Once the card is issued, amount may be lowered under that.", api.MinimumLoad, amount.Amount())
+			"Once the card is issued, you may lower amount below that.", api.MinimumLoad, amount.Amount())
 	}
 	if rule, _ := p.plan.readTopUp(ctx); rule != nil && amount.IsKnown() && amount.Amount() < rule.Below.Amount() {
-		refuse("Initial load in the top-up range", "amount (%s USD) must be at least top_up.below (%s USD) to issue the card, or the next plan "+
-			"would top it up at once. Load it with top_up.to (%s USD), for example.", amount.Amount(), rule.Below.Amount(), rule.To.Amount())
+		refuse("amount is lower than top_up.below", "amount (%s USD) must be at least top_up.below (%s USD) to issue the card. "+
+			"Otherwise the next plan tops it up. Set amount to top_up.to (%s USD), for example.", amount.Amount(), rule.Below.Amount(), rule.To.Amount())
 	}
 	p.checkBIN(ctx)
 }
 
 func (p *planner) change(ctx context.Context) {
 	p.private.Replaced = &replacedCard{Name: p.state.name(), Protected: p.isProtected(), Balance: p.state.Balance.Amount()}
-	p.planFixed(ctx, whatIsFixed())
+	p.planFixed(ctx)
 	if len(p.replacement.Paths) > 0 {
 		p.planReplacement(ctx)
 		return
@@ -147,7 +146,7 @@ func (p *planner) checkBIN(ctx context.Context) {
 	}
 	slices.Sort(lines)
 	p.diags.AddAttributeError(path.Root("bin_id"), "Unknown BIN",
-		fmt.Sprintf("bin_id must be one of the BINs that this account can issue on, got %q. There are:\n%s", bin.ValueString(), strings.Join(lines, "\n")))
+		fmt.Sprintf("This account cannot issue cards on the BIN %q. Set bin_id to one of these:\n%s", bin.ValueString(), strings.Join(lines, "\n")))
 }
 
 type planner struct {
@@ -159,19 +158,20 @@ type planner struct {
 	diags               *diag.Diagnostics
 }
 
-// warn is of one attribute. Its title is the same for all cards, so that Terraform folds them.
+// warn adds a warning about one attribute. All cards share its title, so that Terraform folds them.
 func (p *planner) warn(attribute, title, text string, args ...any) {
 	p.diags.AddAttributeWarning(path.Root(attribute), title, fmt.Sprintf(text, args...))
 }
 
-// isProtected reports whether the card has protection, or gets it with this very plan.
+// isProtected reports whether the card has deletion protection in the state or the configuration.
 func (p *planner) isProtected() bool {
 	return p.state.DeletionProtection.ValueBool() || p.config.DeletionProtection.ValueBool()
 }
 
-// spend counts what the plan takes from the wallet and returns, and says when it is too much.
+// spend counts what the plan takes from the wallet and returns to it. It adds a diagnostic if that is too much.
 func (p *planner) spend(ctx context.Context, planned session.PlannedSpend) {
-	planned.Card, planned.Holds = p.state.name(), p.state.Balance.Amount()
+	planned.Card = p.state.name()
+	planned.Holds = p.state.Balance.Amount()
 	if p.state.ID.IsNull() {
 		planned.Card = newCardName(p.config.Label)
 	}
@@ -181,14 +181,15 @@ func (p *planner) spend(ctx context.Context, planned session.PlannedSpend) {
 // checkLabel warns of live cards that a new card may duplicate. Only a plan can tell: during
 // apply, Terraform does not say whether a new card replaces another.
 func (p *planner) checkLabel(ctx context.Context) {
-	s, label := p.resource.session, p.config.Label
+	s := p.resource.session
+	label := p.config.Label
 	if !s.IsPlanning() || label.IsUnknown() {
 		return
 	}
 	if !label.IsNull() && !s.FirstTime(session.TopicNewLabel, label.ValueString()) && s.FirstTime(session.TopicSharedLabel, label.ValueString()) {
 		p.warn("label", "Several new cards share a label",
-			"More than one new card of this plan is labelled %q. If the response to the creation of one of them is lost, its label does not tell it from the others. "+
-				"Give each card a label of its own, or leave label out.", label.ValueString())
+			"More than one new card of this plan has the label %q. If a response to one of their creations is lost, the label does not identify the card. "+
+				"Give each card a different label, or leave label out.", label.ValueString())
 	}
 	newest, err := s.NewestCards(ctx)
 	if err != nil {
@@ -219,44 +220,59 @@ func (p *planner) checkLabel(ctx context.Context) {
 	}
 }
 
-// warnConfig warns of what the service takes and nobody means, when a card is issued with
-// it or comes to it; not in the validation, which runs several times for each card.
+// warnConfig warns of settings that the service accepts but that are probably mistakes. Validation
+// cannot warn of them, because it runs several times for each card.
 func (p *planner) warnConfig(ctx context.Context) {
-	c, s := p.config, p.state
-	at, amount, limit, isNew := c.AutoFreezeAt, c.Amount, c.SpendingLimit, s.ID.IsNull()
-	if session := p.resource.session; session.Known() && session.Client.HasWritten() || isNew && p.private.Replaced != nil {
-		return // it is said
+	c := p.config
+	at := c.AutoFreezeAt
+	isNew := p.state.ID.IsNull()
+	s := p.resource.session
+	applies := s.Known() && s.Client.HasWritten()
+	if applies || isNew && p.private.Replaced != nil {
+		return // the plan has warned already
 	}
-	changed := isNew || !at.SameCents(s.AutoFreezeAt) || !c.TopUp.Equal(s.TopUp)
-	if rule, _ := c.readTopUp(ctx); rule != nil && at.IsKnown() && at.Amount() >= rule.Below.Amount() && changed {
-		p.warn("auto_freeze_at", "The card freezes before it is topped up",
-			"auto_freeze_at (%s USD) is not under top_up.below (%s USD): a card that is spent down is frozen by the service before a plan tops it up, and stays frozen after that unless frozen = false is set.", at.Amount(), rule.Below.Amount())
+
+	changed := isNew || !at.SameCents(p.state.AutoFreezeAt) || !c.TopUp.Equal(p.state.TopUp)
+	rule, _ := c.readTopUp(ctx)
+	if rule != nil && at.IsKnown() && at.Amount() >= rule.Below.Amount() && changed {
+		p.warn("auto_freeze_at", "Card freezes before it is topped up",
+			"auto_freeze_at (%s USD) is not lower than top_up.below (%s USD). The service freezes the card before a plan tops it up, and the card then stays frozen."+
+				"\n\nLower auto_freeze_at, or set frozen = false to unfreeze the card with each apply.", at.Amount(), rule.Below.Amount())
 	}
-	if !isNew && len(p.replacement.Paths) == 0 {
-		return
+	if isNew || len(p.replacement.Paths) > 0 {
+		p.warnIssue()
 	}
+}
+
+// warnIssue warns of the settings that a card is issued with.
+func (p *planner) warnIssue() {
+	at := p.config.AutoFreezeAt
+	amount := p.config.Amount
+	limit := p.config.SpendingLimit
+	label := p.config.Label.ValueString()
 	if at.IsKnown() && amount.IsKnown() && at.Amount() >= amount.Amount() {
-		p.warn("auto_freeze_at", "The card freezes with its first purchase",
-			"auto_freeze_at (%s USD) is not under amount (%s USD): the first purchase leaves less than that on the card, and the service freezes it.", at.Amount(), amount.Amount())
+		p.warn("auto_freeze_at", "Card freezes at its first purchase",
+			"auto_freeze_at (%s USD) is not lower than amount (%s USD). The first purchase takes the balance below auto_freeze_at, and the service freezes the card. Lower auto_freeze_at, or raise amount.", at.Amount(), amount.Amount())
 	}
 	if limit.IsKnown() && amount.IsKnown() && limit.Amount() < amount.Amount() {
-		p.warn("spending_limit", "The card is loaded with more than it may spend in a month",
-			"spending_limit (%s USD a month) is under amount (%s USD): the rest lies on the card until the next month.", limit.Amount(), amount.Amount())
+		p.warn("spending_limit", "spending_limit is lower than amount",
+			"spending_limit is %s USD a month, and amount loads %s USD. The card cannot spend the rest before the next month. Raise spending_limit, or lower amount.", limit.Amount(), amount.Amount())
 	}
-	if label := c.Label.ValueString(); strings.TrimSpace(label) != label {
-		p.warn("label", "Spaces around the label",
-			"label is %q. The service may leave the spaces out, and nobody sees them; trimspace() takes them off.", label)
+	if strings.TrimSpace(label) != label {
+		p.warn("label", "Label has leading or trailing spaces",
+			"label is %q. The service may remove the spaces. Remove them with trimspace().", label)
 	}
-	for _, element := range c.AllowedCategories.Elements() {
+	for _, element := range p.config.AllowedCategories.Elements() {
 		category, _ := element.(types.String)
 		text := category.ValueString()
 		if strings.ToLower(text) != text || strings.ContainsAny(text, " \t\n") {
-			p.warn("allowed_categories", "A category is not written as the service writes them",
-				"allowed_categories has %q. The service's categories are words in lower case, such as \"advertising\" and \"software\"; it refuses others, or declines every purchase.", text)
+			p.warn("allowed_categories", "Unlikely merchant category",
+				"allowed_categories has %q. The service's categories are single words in lower case, such as \"advertising\" and \"software\". "+
+					"It may refuse the card, or decline every purchase. Check the spelling.", text)
 		}
 		if text == "ads" {
-			p.warn("allowed_categories", "Category of a BIN, not of a card",
-				"allowed_categories has \"ads\", which is a category of BINs. The service may refuse the card, or decline every purchase.\n\nWrite \"advertising\", the category of merchants.")
+			p.warn("allowed_categories", "BIN category used for a card",
+				"allowed_categories has \"ads\", which is a category of BINs, not of merchants. The service may refuse the card, or decline every purchase.\n\nWrite \"advertising\" instead.")
 		}
 	}
 }

@@ -3,6 +3,7 @@ package card
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -16,47 +17,56 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-// planFixed plans what is fixed when a card is issued: unchanged, adopted from the
-// configuration of an imported card, or a reason to replace it.
-func (p *planner) planFixed(ctx context.Context, all fixedAttributes) {
-	s := &p.state
+// planFixed plans the settings that are fixed when a card is issued. Each one is unchanged, adopted
+// from the configuration of an imported card, or a reason to replace the card.
+func (p *planner) planFixed(ctx context.Context) {
 	var adopted []string
-	for _, f := range all {
-		configured, asked := f.get(&p.config), f.get(s)
-		_, isAmount := configured.(usdtype.Value)
-		same := f.same(configured, asked)
-		switch {
-		case f.computed && configured.IsNull(), same && isAmount: // whose notation may differ
-			f.keep(&p.plan, s)
-		case same, f.isShown(configured, p.private.Shown):
-		case f.shown == nil && s.isImported() && asked.IsNull():
-			adopted = append(adopted, f.name)
-		default:
-			p.replacement.Add(ctx, f.name, configured)
-			p.changes = append(p.changes, f.name+changeOf(asked, configured))
+	for _, s := range settings(&p.state, &p.config) {
+		if s.isLeftOut() || s.isSame() || s.isShownInstead(p.private.Shown) {
+			continue
 		}
+		if !s.isReported() && p.state.isImported() && s.has.IsNull() {
+			adopted = append(adopted, s.name)
+			continue
+		}
+		p.replacement.Add(ctx, s.name, s.wanted)
+		p.changes = append(p.changes, s.name+changeOf(s.has, s.wanted))
 	}
-	if len(adopted) > 0 && len(p.replacement.Paths) == 0 { // else the new card has them
-		p.diags.AddWarning("Taken over without proof: "+strings.Join(adopted, ", "),
-			fmt.Sprintf("%s was imported, and the service does not report %s. The configured values go into the state as they are, and the card is not touched. "+
-				"If they must hold for certain, issue the card anew with -replace.", capitalized(p.state.name()), strings.Join(adopted, ", ")))
+
+	// What is left out stays as it is, and the same amount keeps its notation.
+	if p.config.Label.IsNull() {
+		p.plan.Label = p.state.Label
+	}
+	if p.config.SpendingLimit.IsNull() || p.config.SpendingLimit.SameCents(p.state.SpendingLimit) {
+		p.plan.SpendingLimit = p.state.SpendingLimit
+	}
+	if p.config.AutoFreezeAt.SameCents(p.state.AutoFreezeAt) {
+		p.plan.AutoFreezeAt = p.state.AutoFreezeAt
+	}
+
+	if len(adopted) > 0 && len(p.replacement.Paths) == 0 { // a replacement is issued with the configured values
+		names := strings.Join(adopted, ", ")
+		p.diags.AddWarning("Adopted without verification",
+			fmt.Sprintf("%s was imported, and the service does not report its %s. The state takes the configured values, and the card does not change. "+
+				"To be certain of these values, replace the card with -replace.", capitalized(p.state.name()), names))
 	}
 }
 
 // planReplacement warns under one title for all cards, so that Terraform folds them.
 func (p *planner) planReplacement(ctx context.Context) {
-	card, changes := p.state, strings.Join(p.changes, ", ")
-	keepAsItIs := fmt.Sprintf("The service cannot change this on a live card: %s. To keep the card with what it has, add ignore_changes = [%s] to its lifecycle block.",
+	card := p.state
+	changes := strings.Join(p.changes, ", ")
+	keepAsItIs := fmt.Sprintf("A live card cannot change this: %s. To keep the card as it is, add ignore_changes = [%s] to its lifecycle block.",
 		changes, p.replacement.Attributes())
 	if p.isProtected() {
 		p.protected(card.name(), "replaced", keepAsItIs)
 		return
 	}
 	if p.plan.Amount.IsNull() { // as on an imported card
-		p.diags.AddAttributeError(p.replacement.Paths[0], "A card would be replaced, without a load for the new one",
-			fmt.Sprintf("%s differs from the configuration in what no live card changes: %s. To keep the card, set it to what the card has. "+
-				"Only to replace it by a new card, with another number, set amount: the initial load in USD, at least %s.",
-				capitalized(card.name()), changes, api.MinimumLoad))
+		p.diags.AddAttributeError(p.replacement.Paths[0], "amount is required to replace a card",
+			fmt.Sprintf("The configuration differs from %s in settings that a live card cannot change: %s. To keep the card, configure the values that it has. "+
+				"To replace it with a new card and number, set amount: the initial load in USD, at least %s.",
+				card.name(), changes, api.MinimumLoad))
 		return
 	}
 	planned := session.PlannedSpend{Taken: p.plan.issueCost(), Returned: p.state.Balance.Amount()}
@@ -64,22 +74,23 @@ func (p *planner) planReplacement(ctx context.Context) {
 	p.private.Replaced.Taken = planned.Taken
 	p.checkLabel(ctx)
 	p.spend(ctx, planned)
-	load := "the new load, known after apply"
+	load := "its amount, known after apply"
 	if p.plan.Amount.IsKnown() {
 		load = p.plan.Amount.Amount().String() + " USD"
 	}
-	ends := fmt.Sprintf("%s is terminated for good; its last known balance of %s USD returns to the wallet. "+
-		"A new card, with another number, is loaded with %s, for a fee of %s USD.",
+	ends := fmt.Sprintf("%s is terminated permanently, and its last known balance of %s USD returns to the wallet. "+
+		"A new card with another number is loaded with %s, for a fee of %s USD.",
 		capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee)
-	if upfront, wallet, tooMuch := p.resource.session.PaidUpfront(ctx); tooMuch {
-		ends += fmt.Sprintf(" With create_before_destroy, the new card is paid before the old balance returns: so far this plan takes %s USD before anything returns, and the wallet holds %s USD.", upfront, wallet)
+	upfront, wallet, tooMuch := p.resource.session.PaidUpfront(ctx)
+	if tooMuch {
+		ends += fmt.Sprintf(" With create_before_destroy, the new card is paid before the old balance returns. So far, this plan takes %s USD before any balance returns; the wallet holds %s USD.", upfront, wallet)
 	}
 	paragraphs := []string{ends, keepAsItIs + p.replacement.UnknownAdvice("card")}
 	if lost := p.notCarriedOver(); len(lost) > 0 {
-		paragraphs = append(paragraphs, "Not in the configuration, so the new card does not have it: "+strings.Join(lost, ", ")+".")
+		paragraphs = append(paragraphs, "The new card does not have these settings, because they are not in the configuration: "+strings.Join(lost, ", ")+".")
 	}
-	paragraphs = append(paragraphs, "Without create_before_destroy, the old card ends before the new one is issued. If the service then refuses the new one, there is no card."+p.mayBeRefused())
-	p.diags.AddWarning("A card is replaced, and its number ends", strings.Join(paragraphs, "\n\n"))
+	paragraphs = append(paragraphs, "Without create_before_destroy, the old card is terminated first. If the service then refuses the new one, there is no card."+p.mayBeRefused())
+	p.diags.AddWarning("Card will be replaced and get a new number", strings.Join(paragraphs, "\n\n"))
 }
 
 // mayBeRefused names the changes whose values the service does not publish.
@@ -87,7 +98,7 @@ func (p *planner) mayBeRefused() string {
 	changes := func(name string) bool { return p.replacement.Paths.Contains(path.Root(name)) }
 	var doubtful []string
 	if (changes("allowed_categories") || p.state.AllowedCategories.IsNull()) && !p.config.AllowedCategories.IsNull() {
-		doubtful = append(doubtful, "allowed_categories (it does not publish which there are)")
+		doubtful = append(doubtful, "allowed_categories (it does not publish the list)")
 	}
 	if (changes("spending_limit") || changes("bin_id")) && !p.config.SpendingLimit.IsNull() {
 		doubtful = append(doubtful, "spending_limit (it does not publish the BIN's maximum)")
@@ -95,7 +106,7 @@ func (p *planner) mayBeRefused() string {
 	if len(doubtful) == 0 {
 		return ""
 	}
-	return " The service may refuse the new " + strings.Join(doubtful, " and ") + "."
+	return " It may refuse the new " + strings.Join(doubtful, " and ") + "."
 }
 
 // notCarriedOver names what the card has beyond its configuration.
@@ -104,23 +115,25 @@ func (p *planner) notCarriedOver() []string {
 	if p.config.SpendingLimit.IsNull() && !p.private.DefaultLimit {
 		lost = append(lost, fmt.Sprintf("spending_limit (%s USD; the new card gets the BIN's maximum)", p.state.SpendingLimit.Amount()))
 	}
-	if label := p.state.Label.ValueString(); p.config.Label.IsNull() && label != "" && !labels.IsGenerated(label) {
+	label := p.state.Label.ValueString()
+	if p.config.Label.IsNull() && label != "" && !labels.IsGenerated(label) {
 		lost = append(lost, fmt.Sprintf("label (%q; the new card gets a generated one)", label))
 	}
 	if p.config.Frozen.IsNull() && p.state.Frozen.ValueBool() {
 		lost = append(lost, "frozen (the new card is active)")
 	}
-	if untold := whatIsFixed().notTold(&p.config); p.state.isImported() && len(untold) > 0 {
-		lost = append(lost, "whatever else it was issued with and the service does not report ("+strings.Join(untold, ", ")+")")
+	names := unreported(&p.config)
+	if p.state.isImported() && len(names) > 0 {
+		lost = append(lost, "any "+strings.Join(names, ", ")+" that it was issued with (the service does not report them)")
 	}
 	return lost
 }
 
-// How a protected card is kept, by why the plan would end it.
+// How to keep a protected card, by the reason why the plan would terminate it.
 const (
-	moveInstead = "Renamed or moved? Write `moved` with the old address and the new one, and the card stays. " +
-		"Taken out of the configuration? It has to go back there first; terraform state rm, or a removed block with destroy = false, keeps it outside Terraform. " +
-		"The old card of a replacement that came first (create_before_destroy; a deposed object)? Terminate it in the dashboard; the next plan sees that and removes it from the state."
+	moveInstead = "Renamed or moved: add a moved block with the old and the new address, and the card stays. " +
+		"Removed from the configuration: put it back first. To keep the card outside Terraform, use terraform state rm, or a removed block with destroy = false. " +
+		"Deposed object, left by a replacement with create_before_destroy: terminate it in the dashboard; the next plan removes it from the state."
 	doNotForce = "Without -replace the card stays."
 )
 
@@ -136,133 +149,161 @@ func (p *planner) protected(name, reason, keep string) {
 	}
 	text := "deletion_protection is true, and this plan would terminate " + name + "."
 	if s.FirstTime(session.TopicProtected, reason) {
-		text += "\n\n" + keep + "\n\nTo terminate it, set deletion_protection = false, apply that alone, then try again."
+		text += "\n\n" + keep + "\n\nTo terminate it, set deletion_protection = false, apply only that, then try again."
 	}
 	if count == mostProtected {
-		text += "\n\nFurther protected cards are not named."
+		text += "\n\nOther protected cards are not listed."
 	}
-	p.diags.AddError("Deletion protection keeps "+name, text)
+	p.diags.AddError("Deletion protection prevents terminating "+name, text)
 }
 
-// fixedAttribute is fixed when a card is issued. It stays in the state as it was asked for:
-// a replacement kills the card's number, so that only the configuration causes one.
-type fixedAttribute struct {
-	name     string
-	computed bool // where the configuration leaves it out, it stays as it is
-	get      func(*model) attr.Value
-	keep     func(m, asked *model)
-	same     func(configured, asked attr.Value) bool
-	// shown is a value as the service shows it; nil where it shows it to nobody, and an
-	// imported card has it from the configuration.
-	shown func(attr.Value) string
-	quote string // the format of what is shown
+// setting is an attribute that is fixed when a card is issued, with the value that the card has and
+// the one that is wanted. The state keeps the configured value, whatever the service shows: replacing
+// a card ends its number, so only the configuration may cause it.
+type setting struct {
+	name        string
+	has, wanted attr.Value
 }
 
-type fixedAttributes []fixedAttribute
-
-func whatIsFixed() fixedAttributes {
-	label := fixed("label", func(m *model) *types.String { return &m.Label }, types.String.Equal)
-	label.computed, label.quote = true, "%q"
-	label.shown = func(v attr.Value) string { return transport.NewLabel(textOf(v)).String() }
-	equal := label.same
-	label.same = func(configured, asked attr.Value) bool {
-		return equal(configured, asked) || !configured.IsUnknown() && !configured.IsNull() && label.shown(configured) == textOf(asked)
-	}
-	bin := fixed("bin_id", func(m *model) *types.String { return &m.BinID }, types.String.Equal)
-	bin.shown, bin.quote = textOf, "%q"
-	limit := fixed("spending_limit", func(m *model) *usdtype.Value { return &m.SpendingLimit }, sameCents)
-	limit.computed, limit.quote = true, "%s USD"
-	limit.shown = func(v attr.Value) string { return v.(usdtype.Value).Amount().String() } //nolint:forcetypeassert // its own
-	return fixedAttributes{
-		bin, label, limit,
-		fixed("allowed_categories", func(m *model) *types.Set { return &m.AllowedCategories }, types.Set.Equal),
-		fixed("metadata", func(m *model) *types.Map { return &m.Metadata }, func(configured types.Map, asked attr.Value) bool {
-			none := func(m types.Map) bool { return !m.IsUnknown() && len(m.Elements()) == 0 }
-			return configured.Equal(asked) || none(configured) && none(asked.(types.Map)) //nolint:forcetypeassert // its own
-		}),
-		fixed("auto_freeze_at", func(m *model) *usdtype.Value { return &m.AutoFreezeAt }, sameCents),
+func settings(card, wanted *model) []setting {
+	return []setting{
+		{"bin_id", card.BinID, wanted.BinID},
+		{"label", card.Label, wanted.Label},
+		{"spending_limit", card.SpendingLimit, wanted.SpendingLimit},
+		{"allowed_categories", card.AllowedCategories, wanted.AllowedCategories},
+		{"metadata", card.Metadata, wanted.Metadata},
+		{"auto_freeze_at", card.AutoFreezeAt, wanted.AutoFreezeAt},
 	}
 }
 
-func fixed[V attr.Value](name string, at func(*model) *V, same func(configured V, asked attr.Value) bool) fixedAttribute {
-	return fixedAttribute{
-		name: name,
-		get:  func(m *model) attr.Value { return *at(m) },
-		keep: func(m, asked *model) { *at(m) = *at(asked) },
-		same: func(configured, asked attr.Value) bool { return same(configured.(V), asked) }, //nolint:forcetypeassert // its own
-	}
+// isReported reports whether the service shows this setting of a card. An imported card has the others
+// from the configuration.
+func (s setting) isReported() bool {
+	return s.name == "bin_id" || s.name == "label" || s.name == "spending_limit"
 }
 
-func textOf(v attr.Value) string { return v.(types.String).ValueString() } //nolint:forcetypeassert // of a text
+// isLeftOut reports whether the configuration leaves out a setting that the card then keeps.
+func (s setting) isLeftOut() bool {
+	return (s.name == "label" || s.name == "spending_limit") && s.wanted.IsNull()
+}
 
-func sameCents(a usdtype.Value, b attr.Value) bool { return a.SameCents(b.(usdtype.Value)) } //nolint:forcetypeassert // of an amount
+// isSame reports whether the card has what is wanted.
+func (s setting) isSame() bool {
+	switch wanted := s.wanted.(type) {
+	case usdtype.Value:
+		has, ok := s.has.(usdtype.Value)
+		return ok && wanted.SameCents(has)
+	case types.Map:
+		has, ok := s.has.(types.Map)
+		return ok && (wanted.Equal(has) || isEmpty(wanted) && isEmpty(has))
+	case types.String:
+		has, ok := s.has.(types.String)
+		if s.name == "label" && isKnown(wanted) && ok && s.reported(wanted) == has.ValueString() {
+			return true
+		}
+	}
+	return s.wanted.Equal(s.has)
+}
 
-// keepAsked gives a card that was read the values that the state has of what was asked for,
-// and returns what the service shows in their place, as text. The default is nobody's wish.
-func (all fixedAttributes) keepAsked(read, state *model, defaultLimit bool) (shown map[string]string) {
-	shown = map[string]string{}
-	for _, f := range all {
-		asked := f.get(state)
-		if f.shown == nil || f.name == "spending_limit" && (defaultLimit || asked.IsNull() || asked.IsUnknown()) {
+func isEmpty(m types.Map) bool { return !m.IsUnknown() && len(m.Elements()) == 0 }
+
+func isKnown(value attr.Value) bool { return !value.IsNull() && !value.IsUnknown() }
+
+// reported is a value in the form in which the service reports it.
+func (s setting) reported(value attr.Value) string {
+	switch v := value.(type) {
+	case usdtype.Value:
+		return v.Amount().String()
+	case types.String:
+		if s.name == "label" {
+			return transport.NewLabel(v.ValueString()).String()
+		}
+		return v.ValueString()
+	}
+	return ""
+}
+
+// isShownInstead reports whether the wanted value is the one that the service shows instead of the
+// configured one.
+func (s setting) isShownInstead(shown map[string]string) bool {
+	value, differs := shown[s.name]
+	return differs && isKnown(s.wanted) && s.reported(s.wanted) == value
+}
+
+// keepConfigured gives a card that was read the settings in the state, and returns the values of the
+// service that differ from them. A spending limit that was not configured follows the service.
+func keepConfigured(card, state *model, defaultLimit bool) map[string]string {
+	followsLimit := defaultLimit || !isKnown(state.SpendingLimit)
+	shown := map[string]string{}
+	for _, s := range settings(card, state) {
+		if !s.isReported() || s.isSame() || s.name == "spending_limit" && followsLimit {
 			continue
 		}
-		if is := f.get(read); !f.same(asked, is) {
-			shown[f.name] = f.shown(is)
-		}
-		f.keep(read, state)
+		shown[s.name] = s.reported(s.has)
+	}
+	card.BinID = state.BinID
+	card.Label = state.Label
+	if !followsLimit {
+		card.SpendingLimit = state.SpendingLimit
 	}
 	return shown
 }
 
-// isShown reports whether the service shows a configured value in place of what was asked.
-func (f fixedAttribute) isShown(configured attr.Value, by map[string]string) bool {
-	shown, differs := by[f.name]
-	return differs && !configured.IsNull() && !configured.IsUnknown() && f.shown(configured) == shown
-}
-
-// differences completes "The service shows …".
-func (all fixedAttributes) differences(shown map[string]string, asked *model) (texts []string) {
-	for _, f := range all {
-		if is, differs := shown[f.name]; differs {
-			was, _ := shownAs(f.get(asked))
-			texts = append(texts, fmt.Sprintf("%s "+f.quote+" in place of %s", f.name, is, was))
+// differences lists the service's values, each with the configured one.
+func differences(shown map[string]string, card *model) []string {
+	var texts []string
+	for _, s := range settings(card, card) {
+		value, differs := shown[s.name]
+		if !differs {
+			continue
 		}
+		text := strconv.Quote(value)
+		if s.name == "spending_limit" {
+			text = value + " USD"
+		}
+		configured, _ := display(s.wanted)
+		texts = append(texts, fmt.Sprintf("%s %s instead of %s", s.name, text, configured))
 	}
 	return texts
 }
 
-// notTold names what a configuration leaves out of what the service shows to nobody.
-func (all fixedAttributes) notTold(config *model) (names []string) {
-	for _, f := range all {
-		if f.shown == nil && f.get(config).IsNull() {
-			names = append(names, f.name)
+// unreported names the settings that a configuration leaves out and the service does not report.
+func unreported(config *model) []string {
+	var names []string
+	for _, s := range settings(config, config) {
+		if !s.isReported() && s.wanted.IsNull() {
+			names = append(names, s.name)
 		}
 	}
 	return names
 }
 
-// changeOf shows both values where they are short.
+// changeOf shows both values if they are short.
 func changeOf(before, after attr.Value) string {
-	if text, ok := shownAs(before); ok {
-		next, _ := shownAs(after)
-		return " (" + text + " to " + next + ")"
+	old, ok := display(before)
+	if !ok {
+		return ""
 	}
-	return ""
+	changed, _ := display(after)
+	return " (" + old + " to " + changed + ")"
 }
 
-// shownAs is a short value as a person reads it; false for a long one.
-func shownAs(value attr.Value) (text string, ok bool) {
+// display returns a short value as a person reads it. It reports false for a collection.
+func display(value attr.Value) (string, bool) {
+	text := ""
+	isShort := false
 	switch v := value.(type) {
 	case types.String:
-		text, ok = fmt.Sprintf("%q", v.ValueString()), true
+		text = strconv.Quote(v.ValueString())
+		isShort = true
 	case usdtype.Value:
-		text, ok = v.Amount().String()+" USD", true
+		text = v.Amount().String() + " USD"
+		isShort = true
 	}
-	switch {
-	case value.IsNull():
+	if value.IsNull() {
 		text = "not set"
-	case value.IsUnknown():
+	} else if value.IsUnknown() {
 		text = "a value known after apply"
 	}
-	return text, ok
+	return text, isShort
 }

@@ -30,34 +30,30 @@ func (p *planner) planTransfer(ctx context.Context) {
 		return
 	}
 	change := moneyOf(ctx, p.state, p.plan)
-	movements := change.Movements()
-	moves := t.unknown || len(movements) > 0
-	givesUp := !moves && record.Pending != nil && p.plan.TopUp.IsNull()
-	p.plan.Balance, p.plan.MoneyRecord = p.state.Balance, p.state.MoneyRecord
-	if moves || givesUp {
-		p.plan.Balance, p.plan.MoneyRecord = usdtype.Unknown(), types.StringUnknown()
+	moves := t.unknown || len(change.Movements()) > 0
+	abandons := !moves && record.Pending != nil && p.plan.TopUp.IsNull()
+	p.plan.Balance = p.state.Balance
+	p.plan.MoneyRecord = p.state.MoneyRecord
+	if moves || abandons {
+		p.plan.Balance = usdtype.Unknown()
+		p.plan.MoneyRecord = types.StringUnknown()
 	}
-	switch pending := record.Pending; {
-	case givesUp:
-		p.diags.Append(givesUpPending(p.state, *pending))
-	case pending != nil && len(movements) == 0 && (p.plan.TopUp.IsUnknown() || t.unknown && p.plan.TopUp.IsNull()): // apply may give it up
-		p.diags.Append(mayGiveUpPending(p.state, *pending))
-	case pending != nil && moves && (len(movements) == 0 || !record.Repeats(movements[0])):
-		p.diags.Append(stopsForPending(p.state, *pending, movements...))
+	if record.Pending != nil {
+		p.warnPending(t, change.Movements(), record)
 	}
 	p.planFrozen(t)
 	p.warnExpiry(t.amount + t.topUp)
 	net := p.preview(ctx, t, change, record)
 	p.private.Replaced.Planned = net
 	if net > 0 && p.plan.Frozen.ValueBool() && p.resource.session.IsPlanning() {
-		p.warn("frozen", "Money goes to a card that is frozen",
-			"%s gets %s USD and is frozen after this plan: nobody can spend them until it is unfrozen (frozen = false).",
+		p.warn("frozen", "Plan funds a frozen card",
+			"%s gets %s USD and is frozen after this plan. The money cannot be spent until you set frozen = false.",
 			capitalized(p.state.name()), net)
 	}
 	status := api.CardStatus(p.state.Status.ValueString())
 	if t.amount > 0 && !transfer.IsUsable(status) && p.resource.session.IsPlanning() {
-		p.warn("amount", "Money goes to a card that may not be usable",
-			"%s gets %s USD. The service shows it as %s: check in the dashboard that the money can be spent there.",
+		p.warn("amount", "Plan funds a card that may not be usable",
+			"%s gets %s USD, and the service shows the card as %s. Check in the dashboard that the money can be spent.",
 			capitalized(p.state.name()), t.amount, status)
 	}
 	planned := session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net)}
@@ -65,9 +61,26 @@ func (p *planner) planTransfer(ctx context.Context) {
 	p.spend(ctx, planned)
 }
 
-// preview says what apply would stop for, and refuses what the card cannot give. It returns
-// what the movements take from the wallet: all that are planned, but for those that a fresh
-// reading of the card shows as made.
+// warnPending says what the plan does about a transfer whose outcome is not known.
+func (p *planner) warnPending(t plannedTransfer, movements []reconcile.Movement, record reconcile.Record) {
+	pending := *record.Pending
+	if len(movements) > 0 {
+		if !record.Repeats(movements[0]) {
+			p.diags.Append(stopsForPending(p.state, pending, movements...))
+		}
+		return
+	}
+	if p.plan.TopUp.IsUnknown() || t.unknown && p.plan.TopUp.IsNull() {
+		p.diags.Append(mayAbandonPending(p.state, pending))
+	} else if t.unknown {
+		p.diags.Append(stopsForPending(p.state, pending))
+	} else if p.plan.TopUp.IsNull() {
+		p.diags.Append(abandonsPending(p.state, pending))
+	}
+}
+
+// preview warns if apply would stop, and refuses to withdraw more than the card has. It returns what
+// the transfers take from the wallet, without those that a fresh reading of the card shows as made.
 func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconcile.Change, record reconcile.Record) usd.Amount {
 	movements := change.Movements()
 	var net usd.Amount
@@ -97,23 +110,35 @@ func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconci
 	return net
 }
 
-// checkWithdrawal refuses to withdraw what the card does not hold, or what the same
-// plan would load again, and warns where the service freezes the card for it.
+// checkWithdrawal refuses to withdraw more than the card has, or what the same plan would load again.
+// It warns if the service freezes the card for the withdrawal.
 func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
-	before, balance, threshold := p.state.Amount.Amount(), p.state.Balance.Amount(), p.state.AutoFreezeAt
+	if t.amount >= 0 {
+		return
+	}
+	before := p.state.Amount.Amount()
+	balance := p.state.Balance.Amount()
 	after := balance + t.amount
-	rule, _ := p.config.readTopUp(ctx)
-	switch {
-	case t.amount >= 0:
-	case after < 0:
-		p.diags.AddAttributeError(path.Root("amount"), "The card holds less than that",
-			fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD, but %s held %s USD at the last refresh; the rest has been spent. amount must be at least %s.",
+	if after < 0 {
+		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal exceeds the card's balance",
+			fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD, but %s held only %s USD at the last refresh. Set amount to at least %s.",
 				before, p.plan.Amount.Amount(), -t.amount, p.state.name(), balance, before-balance)+replaceInstead(p.plan.Amount.Amount()))
-	case rule != nil && !p.config.Frozen.ValueBool() && !p.config.Frozen.IsUnknown() && after < rule.Below.Amount():
-		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal into the top-up range", withdrawsIntoTopUp(p.state, after, rule.Below.Amount())+replaceInstead(p.plan.Amount.Amount()))
-	case threshold.IsKnown() && after < threshold.Amount() && !t.unknown && p.config.Frozen.IsNull() && !p.state.Frozen.ValueBool():
-		p.warn("amount", "The service freezes a card that this plan withdraws from",
-			"%s is left with %s USD, which is under auto_freeze_at (%s USD): the service freezes it. Withdraw less, or fund and unfreeze it to use it again.",
+		return
+	}
+
+	isActive := !p.config.Frozen.ValueBool() && !p.config.Frozen.IsUnknown()
+	rule, _ := p.config.readTopUp(ctx)
+	if rule != nil && isActive && after < rule.Below.Amount() {
+		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal would trigger a top-up",
+			withdrawsIntoTopUp(p.state, after, rule.Below.Amount())+replaceInstead(p.plan.Amount.Amount()))
+		return
+	}
+
+	threshold := p.state.AutoFreezeAt
+	freezes := threshold.IsKnown() && after < threshold.Amount() && !t.unknown
+	if freezes && p.config.Frozen.IsNull() && !p.state.Frozen.ValueBool() {
+		p.warn("amount", "Withdrawal will freeze the card",
+			"%s is left with %s USD, less than auto_freeze_at (%s USD), so the service freezes it. Withdraw less, or fund and unfreeze the card to use it again.",
 			capitalized(p.state.name()), after, threshold.Amount())
 	}
 }
@@ -127,37 +152,42 @@ func (p *planner) warnExpiry(delta usd.Amount) {
 		return
 	}
 	left := lastDay.AddDate(0, 0, 1).Sub(p.resource.session.Client.ServiceTime())
-	title, on, unused := "A card expires soon", "expires on", ""
-	switch {
-	case left > soon:
+	if left > soon {
 		return
-	case left <= 0:
-		title, on, unused = "A card has expired", "expired on", ", which nobody can spend"
 	}
-	text := fmt.Sprintf("%s %s %s. ", capitalized(p.state.name()), on, p.state.ExpiresAt.ValueString())
-	if delta > 0 {
-		text += fmt.Sprintf("This plan still loads %s USD onto it%s. ", delta, unused)
+	title := "Card expires soon"
+	text := fmt.Sprintf("%s expires on %s. ", capitalized(p.state.name()), p.state.ExpiresAt.ValueString())
+	if left <= 0 {
+		title = "Card has expired"
+		text = fmt.Sprintf("%s expired on %s. ", capitalized(p.state.name()), p.state.ExpiresAt.ValueString())
 	}
-	p.diags.AddWarning(title, text+"The service does not renew cards: issue another with -replace; add create_before_destroy = "+
-		"true to its lifecycle block, so that it comes first. What this one holds returns to the wallet.")
+	if delta > 0 && left <= 0 {
+		text += fmt.Sprintf("This plan still loads %s USD onto it, which cannot be spent. ", delta)
+	} else if delta > 0 {
+		text += fmt.Sprintf("This plan still loads %s USD onto it. ", delta)
+	}
+	p.diags.AddWarning(title, text+"The service does not renew cards. Issue another with -replace; the balance returns to the wallet. "+
+		"With create_before_destroy = true in its lifecycle block, the new card is issued first.")
 }
 
 // planAmount compares by cents, so that computed numbers make no perpetual diff.
-func (p *planner) planAmount() (t plannedTransfer) {
-	before, after := p.state.Amount, p.config.Amount
+func (p *planner) planAmount() plannedTransfer {
+	var t plannedTransfer
+	before := p.state.Amount
+	after := p.config.Amount
 	switch {
 	case after.IsUnknown():
 		t.unknown = true
 	case before.SameCents(after):
 		p.plan.Amount = before
 	case before.IsNull():
-		p.warn("amount", "amount is taken as the baseline; no money moves",
-			"Terraform has not managed the load of %s so far. amount = %s becomes its starting point, whatever the card holds (%s USD at the last refresh); from the next change of amount on, the difference is funded or withdrawn.",
+		p.warn("amount", "amount becomes the baseline; no money moves",
+			"Terraform has not managed the load of %s so far. amount = %s becomes its baseline, whatever its balance (%s USD at the last refresh). Later changes of amount fund or withdraw the difference.",
 			p.state.name(), after.Amount(), p.state.Balance.Amount())
 	case after.IsNull():
-		p.warn("amount", "The load is no longer managed; no money moves",
-			"amount was taken out of the configuration: %s keeps what it holds (%s USD at the last refresh), and Terraform forgets what it has loaded (%s USD).",
-			p.state.name(), p.state.Balance.Amount(), before.Amount())
+		p.warn("amount", "amount is no longer managed; no money moves",
+			"amount was removed from the configuration. %s keeps its balance (%s USD at the last refresh), and Terraform forgets that it has loaded %s USD.",
+			capitalized(p.state.name()), p.state.Balance.Amount(), before.Amount())
 	default:
 		t.amount = after.Amount() - before.Amount()
 	}
@@ -167,41 +197,44 @@ func (p *planner) planAmount() (t plannedTransfer) {
 func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record reconcile.Record) plannedTransfer {
 	p.plan.ToppedUp = p.state.ToppedUp
 	rule, known := p.config.readTopUp(ctx)
-	if old, _ := p.state.readTopUp(ctx); old != nil && rule != nil && old.Below.SameCents(rule.Below) && old.To.SameCents(rule.To) {
+	old, _ := p.state.readTopUp(ctx)
+	if old != nil && rule != nil && old.Below.SameCents(rule.Below) && old.To.SameCents(rule.To) {
 		p.plan.TopUp = p.state.TopUp
 	}
 	if p.config.MaxTopUpPerMonth.SameCents(p.state.MaxTopUpPerMonth) {
 		p.plan.MaxTopUpPerMonth = p.state.MaxTopUpPerMonth
 	}
-	limit := p.config.MaxTopUpPerMonth
-	switch {
-	case p.config.Frozen.ValueBool(): // a paused card needs no money
+	if p.config.Frozen.ValueBool() { // a paused card needs no money
 		return t
-	case !known || rule != nil && t.unknown:
+	}
+	if !known || rule != nil && t.unknown {
 		return p.topUpDuringApply(t)
-	case rule == nil:
+	}
+	if rule == nil {
 		return t
 	}
 	after := p.state.Balance.Amount() + t.amount
-	switch {
-	case after >= rule.Below.Amount(), t.amount < 0: // which checkWithdrawal refuses
+	if after >= rule.Below.Amount() || t.amount < 0 { // checkWithdrawal refuses a withdrawal into the range
 		return t
-	case p.config.Frozen.IsUnknown(), limit.IsUnknown():
+	}
+	limit := p.config.MaxTopUpPerMonth
+	if p.config.Frozen.IsUnknown() || limit.IsUnknown() {
 		return p.topUpDuringApply(t)
 	}
 	status := api.CardStatus(p.state.Status.ValueString())
 	if !transfer.IsUsable(status) {
 		p.warn("top_up", "Card is not topped up because of its status",
-			"%s holds %s USD, which is under top_up.below (%s USD). The service shows it as %s, so money may be of no use there, and none is planned. "+
-				"Look at the card in the dashboard. A higher amount still funds it.",
+			"%s holds %s USD, less than top_up.below (%s USD). The service shows it as %s, so the money may not be usable, and no top-up is planned. "+
+				"Check the card in the dashboard. You can still fund it by raising amount.",
 			capitalized(p.state.name()), p.state.Balance.Amount(), rule.Below.Amount(), status)
 		return t
 	}
 	keeps := reconcile.Range{Below: rule.Below.Amount(), To: rule.To.Amount(), Limit: limit.Pointer()}
 	t.topUp = keeps.Due(after, record.TopUps, p.private.Month)
-	if due := keeps.To - after; t.topUp < due {
-		p.warn("max_top_up_per_month", "A top-up is cut by the month's cap", "%s would be topped up with %s USD, and gets %s; %s",
-			capitalized(p.state.name()), due, t.topUp, hadInMonth(record.TopUps, p.private.Month, limit.Amount()))
+	due := keeps.To - after
+	if t.topUp < due {
+		p.warn("max_top_up_per_month", "Top-up is limited by max_top_up_per_month", "%s needs a top-up of %s USD, and gets %s USD. %s",
+			capitalized(p.state.name()), due, t.topUp, capUsage(record.TopUps, p.private.Month, limit.Amount()))
 	}
 	p.plan.ToppedUp = usdtype.Of(p.state.ToppedUp.Amount() + t.topUp)
 	return t
@@ -209,8 +242,9 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record recon
 
 func (p *planner) topUpDuringApply(t plannedTransfer) plannedTransfer {
 	p.plan.ToppedUp = usdtype.Unknown()
-	p.warn("top_up", "Whether a card is topped up is decided during apply",
-		"What %s is to hold depends on values that are known only after apply. It held %s USD at the last refresh; if that turns out to be under top_up.below, apply funds it up to top_up.to, or as far as max_top_up_per_month allows.",
+	p.warn("top_up", "Top-up is decided during apply",
+		"The top-up of %s depends on values that are known only after apply. The card held %s USD at the last refresh. "+
+			"If that is less than top_up.below, apply funds it up to top_up.to, or as far as max_top_up_per_month allows.",
 		p.state.name(), p.state.Balance.Amount())
 	t.unknown = true
 	return t
@@ -223,10 +257,9 @@ func (p *planner) planFrozen(t plannedTransfer) {
 	wanted := p.config.Frozen
 	after := p.state.Balance.Amount() + t.amount + t.topUp
 	switch {
-	case wanted.IsUnknown():
-		p.plan.Frozen, p.plan.Status = types.BoolUnknown(), types.StringUnknown()
-	case wanted.IsNull() && !p.state.Frozen.ValueBool() && p.mayAutoFreeze(t, after):
-		p.plan.Frozen, p.plan.Status = types.BoolUnknown(), types.StringUnknown()
+	case wanted.IsUnknown(), wanted.IsNull() && !p.state.Frozen.ValueBool() && p.mayAutoFreeze(t, after):
+		p.plan.Frozen = types.BoolUnknown()
+		p.plan.Status = types.StringUnknown()
 	case wanted.IsNull():
 		p.plan.Frozen = p.state.Frozen
 	case wanted.ValueBool() == p.state.Frozen.ValueBool():
@@ -237,21 +270,22 @@ func (p *planner) planFrozen(t plannedTransfer) {
 		if p.private.FrozenOutside && p.resource.session.IsPlanning() {
 			p.diags.Append(unfreezes(p.state))
 		}
-		if threshold := p.plan.AutoFreezeAt; threshold.IsKnown() && after < threshold.Amount() && !t.unknown {
-			p.warn("frozen", "A card may freeze again at once",
-				"%s is unfrozen with %s USD, which is under auto_freeze_at (%s USD): the service freezes it again with the next purchase. Raise amount to keep it in use.",
+		threshold := p.plan.AutoFreezeAt
+		if threshold.IsKnown() && after < threshold.Amount() && !t.unknown {
+			p.warn("frozen", "Card may freeze again",
+				"%s is unfrozen with %s USD, less than auto_freeze_at (%s USD). The service freezes it again at the next purchase. Raise amount to keep it in use.",
 				capitalized(p.state.name()), after, threshold.Amount())
 		}
 	}
 }
 
-// mayAutoFreeze reports whether what amount turns out to be may make the service freeze the
-// card. One that is not known yet may withdraw everything, and of an imported card the
-// threshold may be anything.
+// mayAutoFreeze reports whether the change of amount may make the service freeze the card. An amount
+// that is not known yet may withdraw everything, and the threshold of an imported card is not known.
 func (p *planner) mayAutoFreeze(t plannedTransfer, after usd.Amount) bool {
 	withdraws := t.amount < 0
 	if p.config.Amount.IsUnknown() {
-		withdraws, after = true, 0
+		withdraws = true
+		after = 0
 	}
 	if p.state.AutoFreezeAt.IsNull() {
 		return withdraws && p.state.isImported()

@@ -30,43 +30,44 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
 	if !r.session.Known() {
 		resp.Diagnostics.AddWarning("Cards are not refreshed",
-			"The provider's configuration depends on values that are known only after apply, so the state of "+state.name()+" is kept as it is.")
+			"The provider configuration depends on values that are known only after apply, so the state of "+state.name()+" is kept. "+
+				"To refresh it, apply what the configuration depends on first, for example with -target.")
 		return
 	}
 	before := state
-	status, asOf, err := api.CardStatus(state.Status.ValueString()), time.Time{}, error(nil)
+	status := api.CardStatus(state.Status.ValueString())
+	var asOf time.Time
+	var err error
 	if private.JustImported {
 		private.JustImported = false
 	} else {
 		status, asOf, err = r.refresh(ctx, &state, &resp.Diagnostics)
 	}
-	if err == nil && status == api.StatusTerminated { // one answer ends no card
-		var again api.CardSummary
-		if again, err = r.session.Client.GetCard(ctx, state.ID.ValueString()); err == nil {
-			status = again.Status
-			state.setState(status, again.Balance)
-		}
+	if err == nil && status == api.StatusTerminated { // a single response never ends a card
+		status, err = r.confirmTerminated(ctx, &state)
 	}
-	switch {
-	case transport.IsNotFound(err):
-		resp.Diagnostics.Append(r.session.ErrorOnce(func() diag.Diagnostic { return notKnown(state, err, r.session) })...)
+	if err != nil {
+		resp.Diagnostics.Append(r.session.ErrorOnce(func() diag.Diagnostic {
+			if transport.IsNotFound(err) {
+				return notFound(state, err, r.session)
+			}
+			return session.ErrorDiagnostic("read "+state.name(), err)
+		})...)
 		return
-	case err != nil:
-		resp.Diagnostics.Append(r.session.ErrorOnce(func() diag.Diagnostic { return session.ErrorDiagnostic("read "+state.name(), err) })...)
-		return
-	case status == api.StatusTerminated:
-		resp.Diagnostics.AddWarning("A card was terminated outside Terraform",
-			capitalized(state.name())+" is removed from the state. If it is still in the configuration, the next apply issues a new card, with another number, and loads it from the wallet.")
+	}
+	if status == api.StatusTerminated {
+		resp.Diagnostics.AddWarning("Card was terminated outside Terraform",
+			capitalized(state.name())+" is removed from the state. If it is still in the configuration, the next apply issues a new card with another number and loads it from the wallet.")
 		resp.State.RemoveResource(ctx)
 		return
 	}
 	if !r.session.FirstTime(session.TopicRead, state.ID.ValueString()) && r.session.IsPlanning() {
 		resp.Diagnostics.AddWarning("Two resources manage the same card",
-			"This plan has read "+state.name()+" twice, so it is in the state at two addresses. Both move its money, and removing either terminates it."+
+			"This plan read "+state.name()+" twice, so it is in the state at two addresses. Both move its money, and destroying either terminates it."+
 				"\n\nterraform state list -id="+state.ID.ValueString()+" shows the addresses. Remove one with terraform state rm.")
 	}
-	resp.Diagnostics.Append(r.showsOtherwise(&state, before, &private)...)
-	r.awaitMovement(ctx, &state, asOf)
+	resp.Diagnostics.Append(r.keepSettings(&state, before, &private)...)
+	r.awaitTransfer(ctx, &state, asOf)
 	r.settle(ctx, &state, &resp.Diagnostics)
 	private.Month = reconcile.MonthOf(asOf)
 	private.noteFrozen(before, state)
@@ -76,64 +77,83 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	}
 }
 
-// showsOtherwise keeps what was asked for, and says once when the service shows something else.
-func (r *cardResource) showsOtherwise(state *model, before model, private *privateState) diag.Diagnostics {
-	told := private.Shown
-	private.Shown = whatIsFixed().keepAsked(state, &before, private.DefaultLimit)
-	if len(private.Shown) == 0 || maps.Equal(told, private.Shown) {
+// confirmTerminated reads a card again that was read as terminated.
+func (r *cardResource) confirmTerminated(ctx context.Context, m *model) (api.CardStatus, error) {
+	card, err := r.session.Client.GetCard(ctx, m.ID.ValueString())
+	if err != nil {
+		return "", err
+	}
+	m.setState(card.Status, card.Balance)
+	return card.Status, nil
+}
+
+// keepSettings keeps the configured settings of a card that was read. It warns once if the service
+// shows others.
+func (r *cardResource) keepSettings(state *model, before model, private *privateState) diag.Diagnostics {
+	reported := private.Shown
+	private.Shown = keepConfigured(state, &before, private.DefaultLimit)
+	if len(private.Shown) == 0 || maps.Equal(reported, private.Shown) {
 		return nil
 	}
-	has := strings.Join(whatIsFixed().differences(private.Shown, state), " and ")
-	return diag.Diagnostics{diag.NewWarningDiagnostic("The service shows a card otherwise than it was asked for",
-		fmt.Sprintf("%s has %s. The card stays, and the state keeps what was asked.", capitalized(state.name()), has)+
+	changes := strings.Join(differences(private.Shown, state), " and ")
+	return diag.Diagnostics{diag.NewWarningDiagnostic("Card settings differ from the configuration",
+		fmt.Sprintf("%s has %s. The card is not replaced, and the state keeps the configured values.", capitalized(state.name()), changes)+
 			followAdvice(private.Shown))}
 }
 
-// refresh updates the model, and returns the moment for which it holds. Only the card's own
-// summary tells when it was created. A new card may not be shown yet.
+// refresh updates the model, and returns the card's status and the time of the reading.
 func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagnostics) (api.CardStatus, time.Time, error) {
-	client, id := r.session.Client, m.ID.ValueString()
-	read := func(ctx context.Context, id string) (api.CardSummary, error) {
-		return r.session.Mover.Await(ctx, id, m.record().Anchor)
+	if m.CreatedAt.IsNull() { // only the card's own summary has it
+		summary, err := r.session.Client.GetCard(ctx, m.ID.ValueString())
+		return r.refreshFromSummary(m, summary, err, diags)
 	}
-	if m.CreatedAt.IsNull() {
-		read = client.GetCard
-	} else {
-		card, err := r.session.Cards.Read(ctx, id, api.CardStatus(m.Status.ValueString()))
-		if err == nil {
-			m.fromAPI(card.CardListItem)
-			return card.Status, card.AsOf, nil
-		}
-		created, _ := m.CreatedAt.ValueRFC3339Time()
-		now := client.ServiceTime()
-		isNew := r.session.Sandbox == nil && now.Sub(created) < api.HiddenFor // a file of this machine shows all at once
-		if !isNew || !transport.IsNotFound(err) {
-			return "", time.Time{}, err
-		}
+	card, err := r.session.Cards.Read(ctx, m.ID.ValueString(), api.CardStatus(m.Status.ValueString()))
+	if err == nil {
+		m.fromAPI(card.CardListItem)
+		return card.Status, card.AsOf, nil
 	}
-	summary, err := read(ctx, id)
+	if !transport.IsNotFound(err) || !r.mayBeHidden(m) {
+		return "", time.Time{}, err
+	}
+	summary, err := r.session.Mover.Await(ctx, m.ID.ValueString(), m.record().Anchor)
+	return r.refreshFromSummary(m, summary, err, diags)
+}
+
+func (r *cardResource) refreshFromSummary(m *model, summary api.CardSummary, err error, diags *diag.Diagnostics) (api.CardStatus, time.Time, error) {
 	if err != nil {
 		return "", time.Time{}, err
 	}
 	m.fromAPI(summary.CardListItem)
 	m.CreatedAt = tfkit.CreatedAt(summary.CreatedAt, m.name(), diags)
-	now := client.ServiceTime()
-	return summary.Status, now, nil
+	return summary.Status, r.session.Client.ServiceTime(), nil
 }
 
-// awaitMovement reads a card again that the service shows as it was before its
-// last movement, made a moment ago: a plan of that would move the money once more.
-func (r *cardResource) awaitMovement(ctx context.Context, m *model, asOf time.Time) {
+// mayBeHidden reports whether a card is so new that the service may not show it yet. The embedded
+// sandbox shows every card immediately.
+func (r *cardResource) mayBeHidden(m *model) bool {
+	if r.session.Sandbox != nil {
+		return false
+	}
+	created, _ := m.CreatedAt.ValueRFC3339Time()
+	age := r.session.Client.ServiceTime().Sub(created)
+	return age < api.HiddenFor
+}
+
+// awaitTransfer reads a card again if the service shows it as it was before a very recent transfer. A
+// plan of that reading would move the money again. If it cannot be read again, the first reading stays.
+func (r *cardResource) awaitTransfer(ctx context.Context, m *model, asOf time.Time) {
 	anchor := m.record().Anchor
-	if !reconcile.Explain(anchor, reconcile.Snapshot{Balance: m.Balance.Amount(), At: asOf}, 0).Stale {
+	snapshot := reconcile.Snapshot{Balance: m.Balance.Amount(), At: asOf}
+	if !reconcile.Explain(anchor, snapshot, 0).Stale {
 		return
 	}
-	if card, err := r.session.Mover.Await(ctx, m.ID.ValueString(), anchor); err == nil { // else what was read stands
+	card, err := r.session.Mover.Await(ctx, m.ID.ValueString(), anchor)
+	if err == nil {
 		m.setState(card.Status, card.Balance)
 	}
 }
 
-// settle finds out what became of a pending movement. It moves nothing.
+// settle finds out what became of a pending transfer. It moves nothing.
 func (r *cardResource) settle(ctx context.Context, m *model, diags *diag.Diagnostics) {
 	record := m.record()
 	if record.Pending == nil {
@@ -142,8 +162,9 @@ func (r *cardResource) settle(ctx context.Context, m *model, diags *diag.Diagnos
 	pending := *record.Pending
 	transfer, err := r.session.Mover.Resolve(ctx, m.ID.ValueString(), record)
 	if err != nil {
-		if pending.Answered || !r.session.Client.KeysHonoured() { // else the next apply asks for it again under its key
-			diags.Append(notSettled(*m, pending, err.Error()))
+		// With honoured keys, the next apply repeats an unanswered request under its key.
+		if pending.Answered || !r.session.Client.KeysHonoured() {
+			diags.Append(stillPending(*m, pending, err.Error()))
 		}
 		return
 	}
@@ -160,18 +181,18 @@ func (r *cardResource) ImportState(ctx context.Context, req resource.ImportState
 		return
 	}
 	if !tfkit.IsCardID(id) {
-		resp.Diagnostics.AddError("Not a card id",
-			fmt.Sprintf("A card is imported by its id, which has the form card_…, got %q. The data source vcard_cards and the dashboard list the ids.", id))
+		resp.Diagnostics.AddError("Invalid card id",
+			fmt.Sprintf("The id of a card has the form card_…, got %q. The data source vcard_cards and the dashboard list the ids.", id))
 		return
 	}
 	summary, err := r.session.Client.GetCard(ctx, id)
-	switch {
-	case err != nil:
+	if err != nil {
 		resp.Diagnostics.Append(session.ErrorDiagnostic("import card "+id, err))
 		return
-	case summary.Status == api.StatusTerminated:
+	}
+	if summary.Status == api.StatusTerminated {
 		resp.Diagnostics.AddError("Could not import card "+id,
-			nameOf(summary.CardListItem)+" is terminated, which is final. A terminated card cannot be managed; write a resource without an import to issue a new one.")
+			nameOf(summary.CardListItem)+" is terminated, which is final, so Terraform cannot manage it. To issue a new card, write a resource without an import.")
 		return
 	}
 	state := importedModel(summary)

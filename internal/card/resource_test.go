@@ -384,7 +384,7 @@ func TestAccCard_mistakes(t *testing.T) {
 						bin_id = ""
 						amount = 100
 					}`,
-				ExpectError: acctest.Error("Empty text", "bin_id"),
+				ExpectError: acctest.Error("Invalid Attribute Value Length", "bin_id"),
 			},
 			{
 				Config: s.ProviderConfig() + `

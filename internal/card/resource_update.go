@@ -18,7 +18,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-// Update unfreezes, moves money, then freezes, even when the money failed, and saves each step.
+// Update unfreezes the card, moves money, and then freezes the card, even if moving money failed. It
+// saves the state after each step.
 func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var u update
 	var config model
@@ -30,7 +31,8 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "change "+u.before.name()) {
 		return
 	}
-	private.Replaced, private.NextCost = nil, 0
+	private.Replaced = nil
+	private.NextCost = 0
 	private.FrozenOutside = false
 	u.active = !config.Frozen.IsNull() && !config.Frozen.ValueBool()
 	u.client = r.session.Client
@@ -52,19 +54,21 @@ type update struct {
 	client            *api.Client
 	mover             *transfer.Mover
 	before, plan, now model
-	// active says that the configuration has the card active. Alone it changes
-	// nothing, since with ignore_changes the plan may say otherwise.
+	// active reports that the configuration has frozen = false. That alone changes nothing, because
+	// with ignore_changes the plan may differ.
 	active         bool
 	withdrew       bool
 	unfreezeFailed bool
-	said           diag.Diagnostics // of movements
 }
 
-// begin takes from the plan what needs no call, and from the state the rest.
+// begin takes from the plan what needs no request, and the rest from the state.
 func (u *update) begin() {
 	u.now = u.plan
-	u.now.Amount, u.now.ToppedUp = u.before.Amount, u.before.ToppedUp
-	u.now.Frozen, u.now.Status, u.now.Balance = u.before.Frozen, u.before.Status, u.before.Balance
+	u.now.Amount = u.before.Amount
+	u.now.ToppedUp = u.before.ToppedUp
+	u.now.Frozen = u.before.Frozen
+	u.now.Status = u.before.Status
+	u.now.Balance = u.before.Balance
 	u.now.MoneyRecord = u.before.MoneyRecord
 }
 
@@ -111,46 +115,49 @@ func (u *update) freeze(ctx context.Context) diag.Diagnostics {
 	return session.LostResponseWarning("freeze "+u.before.name(), state.How.LostResponse())
 }
 
-// move makes what the plan shows: the change of amount, then the top-up, which is
-// not sent when the first was not made.
+// move makes the planned transfers: the change of amount, and then the top-up, which is not sent if
+// the first one failed.
 func (u *update) move(ctx context.Context) diag.Diagnostics {
 	if u.unfreezeFailed {
 		return nil
 	}
-	change, record := moneyOf(ctx, u.before, u.plan), u.before.record()
+	change := moneyOf(ctx, u.before, u.plan)
+	record := u.before.record()
 	if change.Amount.From == change.Amount.To {
 		u.now.Amount = u.plan.Amount
 	}
-	if len(change.Movements()) == 0 && record.Pending != nil && u.plan.TopUp.IsNull() {
-		return u.giveUp(ctx, record)
+	movements := change.Movements()
+	if len(movements) == 0 && record.Pending != nil && u.plan.TopUp.IsNull() {
+		return u.abandonPending(ctx, record)
 	}
-	_, err := change.Make(record, func(m reconcile.Movement, record reconcile.Record) (reconcile.Record, error) {
-		return u.make(ctx, m, record)
-	})
-	_ = err // it is in what was said
-	return u.said
-}
 
-func (u *update) make(ctx context.Context, m reconcile.Movement, record reconcile.Record) (reconcile.Record, error) {
-	operation := operationOf(u.before, m.Delta)
-	moved, err := u.mover.Move(ctx, transfer.Movement{Movement: m, CardID: u.id(), Record: &record})
-	u.now.setRecord(moved.Record)
-	if err != nil {
-		u.said.Append(u.notMoved(operation, m, moved.CardStatus, err))
-		return moved.Record, err
+	var diags diag.Diagnostics
+	for _, m := range movements {
+		operation := operationOf(u.before.name(), m.Delta)
+		moved, err := u.mover.Move(ctx, transfer.Movement{Movement: m, CardID: u.id(), Record: &record})
+		record = moved.Record
+		u.now.setRecord(record)
+		if err != nil {
+			diags.Append(u.notMoved(operation, m, moved.CardStatus, err))
+			return diags
+		}
+		if m.Delta < 0 {
+			u.withdrew = true
+		}
+		u.now.setState(moved.CardStatus, moved.CardBalance)
+		u.now.add(m)
+		diags.Append(u.moved(operation, m, moved)...)
 	}
-	u.withdrew = u.withdrew || m.Delta < 0
-	u.now.setState(moved.CardStatus, moved.CardBalance)
-	u.now.add(m)
-	u.said.Append(u.moved(operation, m, moved)...)
-	return moved.Record, nil
+	return diags
 }
 
 func moneyOf(ctx context.Context, before, after model) reconcile.Change {
 	c := reconcile.Change{
 		Amount:   stepOf(before.Amount, after.Amount),
 		ToppedUp: stepOf(usdtype.Of(before.ToppedUp.Amount()), after.ToppedUp),
-		Was:      before.toppedUpIn(ctx), Range: after.toppedUpIn(ctx), Freezes: after.Frozen.ValueBool(),
+		Was:      before.topUpRange(ctx),
+		Range:    after.topUpRange(ctx),
+		Freezes:  after.Frozen.ValueBool(),
 	}
 	if c.Range != nil {
 		c.Range.Limit = after.MaxTopUpPerMonth.Pointer()
@@ -158,7 +165,7 @@ func moneyOf(ctx context.Context, before, after model) reconcile.Change {
 	return c
 }
 
-// stepOf is none where one of them is not known.
+// stepOf returns no step if one of the amounts is not known.
 func stepOf(before, after usdtype.Value) reconcile.Step {
 	if !before.IsKnown() || !after.IsKnown() {
 		return reconcile.Step{}
@@ -166,8 +173,8 @@ func stepOf(before, after usdtype.Value) reconcile.Step {
 	return reconcile.Step{From: before.Amount(), To: after.Amount()}
 }
 
-// toppedUpIn is the range of top_up, nil without one.
-func (m model) toppedUpIn(ctx context.Context) *reconcile.Range {
+// topUpRange returns the range of top_up, nil without top_up.
+func (m model) topUpRange(ctx context.Context) *reconcile.Range {
 	rule, _ := m.readTopUp(ctx)
 	if rule == nil {
 		return nil
@@ -175,8 +182,8 @@ func (m model) toppedUpIn(ctx context.Context) *reconcile.Range {
 	return &reconcile.Range{Below: rule.Below.Amount(), To: rule.To.Amount()}
 }
 
-// giveUp ends a pending movement that cannot be decided. It moves nothing.
-func (u *update) giveUp(ctx context.Context, record reconcile.Record) diag.Diagnostics {
+// abandonPending forgets a pending transfer whose outcome cannot be decided. It moves nothing.
+func (u *update) abandonPending(ctx context.Context, record reconcile.Record) diag.Diagnostics {
 	snapshot, err := u.mover.Cards.ReadSnapshot(ctx, u.id(), record.Anchor)
 	if err != nil {
 		return diag.Diagnostics{session.ErrorDiagnostic("read "+u.before.name(), err)}
@@ -188,37 +195,39 @@ func (u *update) giveUp(ctx context.Context, record reconcile.Record) diag.Diagn
 
 func (u *update) moved(operation string, m reconcile.Movement, moved transfer.Transfer) diag.Diagnostics {
 	diags := session.LostResponseWarning(operation, moved.How.LostResponse())
-	name, holds := u.before.name(), moved.CardBalance
-	again := fmt.Sprintf("If it is to come on top, change amount by %s USD once more and apply.", m.Delta.Abs())
+	name := u.before.name()
+	again := fmt.Sprintf("If you want to move the same amount again, change amount by another %s USD and apply.", m.Delta.Abs())
 	if m.Purpose == reconcile.ForTopUp {
-		again = "If it was another hand's, the card is topped up again as soon as that is due."
+		again = "If someone else moved it, the card is topped up again when that is due."
 	}
 	switch {
 	case moved.How == api.AlreadySo:
 		diags.AddWarning("Already applied: "+operation,
-			fmt.Sprintf("%s holds %s USD, which is what it held before with just this movement, as after an apply that was cut off before it could save its state, an action of the apply before, "+
-				"or a card that was changed by hand first and in the configuration then. So the movement counts as made, and the state says so. %s",
-				capitalized(name), holds, again))
+			fmt.Sprintf("%s holds %s USD, exactly its earlier balance with this transfer. An interrupted apply or an action may have made it, or someone in the dashboard. "+
+				"The transfer counts as made, and nothing was sent. %s",
+				capitalized(name), moved.CardBalance, again))
 	case moved.LeftOver != 0:
-		diags.AddWarning("Money moved on a card without Terraform",
-			fmt.Sprintf("Since Terraform last moved money on %s, %s that no transaction explains: by another hand, an action, a run that was cut off, or a transaction that is not listed yet. "+
-				"The planned movement was made all the same, and the card holds %s USD now.", name, cameOrWent(moved.LeftOver), holds))
+		diags.AddWarning("Money moved outside Terraform",
+			fmt.Sprintf("Since Terraform's last transfer, the balance of %s shows %s that no transaction explains. "+
+				"The cause may be someone else, an action, an interrupted run, or a transaction that is not listed yet. "+
+				"The planned transfer was made in addition, and the card now holds %s USD.", name, describeDelta(moved.LeftOver), moved.CardBalance))
 	case moved.Ignored != "":
-		diags.AddWarning("A transaction of a card cannot be counted",
-			fmt.Sprintf("Of %s, %s. It counts as nothing where it is found out whether a movement was made. The planned movement was made, and the card holds %s USD now.",
-				name, strings.TrimSuffix(moved.Ignored, "."), holds))
+		diags.AddWarning("Transaction could not be counted",
+			fmt.Sprintf("For %s, %s. It is ignored when the provider checks whether a transfer was made. The planned transfer was made, and the card now holds %s USD.",
+				name, strings.TrimSuffix(moved.Ignored, "."), moved.CardBalance))
 	}
 	if moved.Excess != 0 {
-		diags.Append(excess(u.before.name(), operation, moved))
+		diags.Append(excess(name, operation, moved))
 	}
 	return diags
 }
 
 func (u *update) notMoved(operation string, m reconcile.Movement, status api.CardStatus, err error) diag.Diagnostic {
 	_, isPending := errors.AsType[*transfer.PendingError](err)
-	_, isOpen := errors.AsType[*transport.UndecidedError](err)
-	if pending := u.before.record().Pending; isPending || isOpen && pending != nil && pending.Answered {
-		return undecidedBefore(u.before, operation, *pending, m)
+	_, undecided := errors.AsType[*transport.UndecidedError](err)
+	pending := u.before.record().Pending
+	if isPending || undecided && pending != nil && pending.Answered {
+		return stoppedForPending(u.before, operation, *pending, m)
 	}
 	if unusable, ok := errors.AsType[*transfer.StatusError](err); ok {
 		u.now.setState(unusable.Status, unusable.Balance)
@@ -232,9 +241,9 @@ func (u *update) notMoved(operation string, m reconcile.Movement, status api.Car
 }
 
 // operationOf completes "Could not …".
-func operationOf(card model, delta usd.Amount) string {
+func operationOf(card string, delta usd.Amount) string {
 	if delta < 0 {
-		return "withdraw " + (-delta).String() + " USD from " + card.name()
+		return "withdraw " + (-delta).String() + " USD from " + card
 	}
-	return "fund " + card.name() + " with " + delta.String() + " USD"
+	return "fund " + card + " with " + delta.String() + " USD"
 }

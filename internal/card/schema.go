@@ -60,7 +60,7 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 			},
 			"label": schema.StringAttribute{
 				Optional: true, Computed: true,
-				Validators: []validator.String{tfkit.Rule("Not a label", labelLength), tfkit.Rule("More than a line", oneLine)},
+				Validators: []validator.String{tfkit.Rule("Invalid label", labelLength), tfkit.Rule("Value has control characters", oneLine)},
 				MarkdownDescription: fmt.Sprintf("Name of the card, 1 to %d characters. Give each card its own: if the response to a new card is lost, the provider finds the card by its label. ", maxLabelLength) +
 					"Default: the provider's `label_prefix`, the day and 20 random characters. If you remove it, the card keeps its label. " +
 					"Messages show it, even if the configuration marks it as sensitive." + replaces,
@@ -139,21 +139,21 @@ func (r *cardResource) ValidateConfig(ctx context.Context, req resource.Validate
 		resp.Diagnostics.AddAttributeError(at, title, fmt.Sprintf(text, args...))
 	}
 	if amount := config.Amount; amount.IsKnown() && amount.Amount() < 0 {
-		refuse("Amount too small", path.Root("amount"), "amount must not be below zero, and must be at least %s USD to issue a card, got %s.", api.MinimumLoad, amount.Amount())
+		refuse("Amount too small", path.Root("amount"), "amount must be at least 0, and at least %s USD to issue a card, got %s.", api.MinimumLoad, amount.Amount())
 	}
 	if n := len(config.Metadata.Elements()); n > maxMetadataCount {
 		refuse("Too many metadata keys", path.Root("metadata"), "metadata must have at most %d keys, got %d.", maxMetadataCount, n)
 	}
 	if categories := config.AllowedCategories; !categories.IsNull() && !categories.IsUnknown() && len(categories.Elements()) == 0 {
-		refuse("No categories", path.Root("allowed_categories"),
-			`allowed_categories must name at least one category, such as "advertising". Leave it out, or set it to null, for a card without a restriction.`)
+		refuse("allowed_categories is empty", path.Root("allowed_categories"),
+			`Name at least one category, such as "advertising". For a card without a restriction, leave allowed_categories out or set it to null.`)
 	}
 	if !config.MaxTopUpPerMonth.IsNull() && config.TopUp.IsNull() {
-		refuse("A cap without top-ups", path.Root("max_top_up_per_month"),
-			"max_top_up_per_month bounds what top_up adds, and there is no top_up. Write top_up = { below = …, to = … }, or take the cap out.")
+		refuse("max_top_up_per_month requires top_up", path.Root("max_top_up_per_month"),
+			"max_top_up_per_month limits what top_up adds, but top_up is not set. Write top_up = { below = …, to = … }, or remove max_top_up_per_month.")
 	}
 	if rule, _ := config.readTopUp(ctx); rule != nil && rule.To.Amount() >= 0 && rule.To.Amount() < rule.Below.Amount() {
-		refuse("Top-up ends under its start", path.Root("top_up").AtName("to"),
+		refuse("top_up.to is lower than top_up.below", path.Root("top_up").AtName("to"),
 			"top_up.to must be at least top_up.below (%s USD), got %s USD.", rule.Below.Amount(), rule.To.Amount())
 	}
 }

@@ -10,28 +10,28 @@ import (
 const (
 	titleActionRefused       = "Action refused after a failed update"
 	titleAmountTooSmall      = "Amount too small"
-	titleCapWithoutTopUp     = "A cap without top-ups"
-	titleFrozenNow           = "… is frozen now"
-	titleIDOrLabel           = "Either id or label"
-	titleLabelLength         = "Not a label"
-	titleLabelLines          = "More than a line"
-	titleLoadInRange         = "Initial load in the top-up range"
+	titleCapWithoutTopUp     = "max_top_up_per_month requires top_up"
+	titleFrozenNow           = "Withdrawal froze the card"
+	titleIDOrLabel           = "Set either id or label"
+	titleLabelLength         = "Invalid label"
+	titleLabelLines          = "Value has control characters"
+	titleLoadInRange         = "amount is lower than top_up.below"
 	titleLoadTooSmall        = "Initial load too small"
 	titleMetadataKeys        = "Too many metadata keys"
-	titleMovedAnotherAmount  = "More or less money moved than asked: …"
-	titleNoAmount            = "No amount"
-	titleNoCardLabelled      = "No live card is labelled …"
-	titleNoCategories        = "No categories"
-	titleNoLoad              = "A new card needs a load"
-	titleNotACardID          = "Not a card id"
+	titleMovedAnotherAmount  = "Unexpected amount moved: …"
+	titleNoAmount            = "amount is null"
+	titleNoCardLabelled      = "No live card has this label"
+	titleNoCategories        = "allowed_categories is empty"
+	titleNoLoad              = "amount is required for a new card"
+	titleNotACardID          = "Invalid card id"
 	titleNotImported         = "Could not import card …"
-	titleProtected           = "Deletion protection keeps …"
-	titleReplacedWithoutLoad = "A card would be replaced, without a load for the new one"
-	titleTopUpOrder          = "Top-up ends under its start"
+	titleProtected           = "Deletion protection prevents terminating …"
+	titleReplacedWithoutLoad = "amount is required to replace a card"
+	titleTopUpOrder          = "top_up.to is lower than top_up.below"
 	titleUnknownBIN          = "Unknown BIN"
-	titleUnknownOutcome      = "It is not known whether this took effect: …"
-	titleWithdrawsIntoRange  = "Withdrawal into the top-up range"
-	titleWithdrawsTooMuch    = "The card holds less than that"
+	titleUnknownOutcome      = "Unknown outcome: …"
+	titleWithdrawsIntoRange  = "Withdrawal would trigger a top-up"
+	titleWithdrawsTooMuch    = "Withdrawal exceeds the card's balance"
 )
 
 // TestTitles compares the table with the titles in the source. Those without a name are matched by scripts only.
@@ -62,50 +62,51 @@ func TestTitles(t *testing.T) {
 		titleUnknownOutcome,
 		titleWithdrawsIntoRange,
 		titleWithdrawsTooMuch,
-		"A card is replaced, and its number ends",
-		"A card may freeze again at once",
-		"A card was recognized by its label: …",
-		"A card was terminated outside Terraform",
-		"A category is not written as the service writes them",
-		"A movement of money is still undecided",
-		"A second card may have been issued: …",
-		"A top-up is cut by the month's cap",
-		"A transaction of a card cannot be counted",
+		"Card will be replaced and get a new number",
+		"Card may freeze again",
+		"Card was identified by its label",
+		"Card was terminated outside Terraform",
+		"Unlikely merchant category",
+		"Earlier transfer is still pending",
+		"Possible duplicate card: …",
+		"Top-up is limited by max_top_up_per_month",
+		"Transaction could not be counted",
 		"Already applied: …",
-		"Apply moves no money on …: an earlier movement is undecided",
+		"Apply will stop until an earlier transfer is resolved: …",
 		"Card is not topped up because of its status",
 		"Card with this label already exists",
 		"Cards are not refreshed",
 		"Cards with generated labels already exist",
-		"Category of a BIN, not of a card",
+		"BIN category used for a card",
 		"Could not …",
-		"Could not …: an earlier movement of money is undecided",
+		"Could not …: …",
+		"Could not …: an earlier transfer is pending",
 		"Could not …: the card is …",
 		"Labels of new cards were not checked",
 		"Labels were checked against the newest 1,000 cards only",
-		"Money goes to a card that is frozen",
-		"Money goes to a card that may not be usable",
-		"Money moved on a card without Terraform",
+		"Plan funds a frozen card",
+		"Plan funds a card that may not be usable",
+		"Money moved outside Terraform",
 		"Private state cannot be written",
 		"Several new cards share a label",
-		"Spaces around the label",
-		"Taken over without proof: …",
-		"The card freezes before it is topped up",
-		"The card freezes with its first purchase",
-		"The card is loaded with more than it may spend in a month",
-		"The load is no longer managed; no money moves",
-		"The service freezes a card that this plan withdraws from",
-		"The service issued … otherwise than asked",
-		"The service shows a card otherwise than it was asked for",
-		"The wallet cannot pay for the card that replaces …",
-		"This plan gives up an undecided movement of …",
-		"This plan may give up an undecided movement of …",
-		"This plan unfreezes …",
+		"Label has leading or trailing spaces",
+		"Adopted without verification",
+		"Card freezes before it is topped up",
+		"Card freezes at its first purchase",
+		"spending_limit is lower than amount",
+		"amount is no longer managed; no money moves",
+		"Withdrawal will freeze the card",
+		"Card was issued with different settings",
+		"Card settings differ from the configuration",
+		"Wallet cannot cover the replacement of …",
+		"Plan abandons a pending transfer: …",
+		"Plan may abandon a pending transfer: …",
+		"Plan unfreezes a card that was frozen outside Terraform",
 		"Two resources manage the same card",
 		"Unreadable card",
-		"Whether a card is topped up is decided during apply",
-		"amount is taken as the baseline; no money moves",
-		"… holds … USD in place of … USD",
-		"… live cards are labelled …",
+		"Top-up is decided during apply",
+		"amount becomes the baseline; no money moves",
+		"Unexpected initial balance: …",
+		"Several live cards have this label",
 	})
 }

@@ -314,7 +314,7 @@ func (p *pipeline) takesBack() (advised bool) {
 		case (p.isLoose() || p.scenario.profile.lag > 0) && (undecided || strings.Contains(last, "holds less than that")):
 			c.config["amount"], c.config["top_up"] = c.state.Values["amount"], nil
 			c.loose, advised = true, true
-		case strings.Contains(last, "into the top-up range"):
+		case strings.Contains(last, "would trigger a top-up"):
 			c.config["top_up"] = nil
 			advised = true
 		}
@@ -413,7 +413,7 @@ func (w *scenario) departs(c *card, format string, args ...any) {
 // namesMoney tells whether a text says that money may have moved otherwise than the state says.
 func namesMoney(text string) bool {
 	return slices.ContainsFunc([]string{
-		"is not known whether", "undecided", "Already applied", "may have been made already", "as before the last movement", "without Terraform",
-		"More or less money moved", "Not checked for an earlier run", "recognized by its label", "the card does not show it", "no transaction explains", "more than when Terraform last moved",
+		"is not known whether", "Unknown outcome", "earlier transfer", "Earlier transfer", "pending transfer", "Already applied", "may already be done", "does not show the last transfer", "outside Terraform",
+		"Unexpected amount moved", "Not checked for an earlier run", "identified by its label", "the card does not show it", "no transaction explains", "more than when Terraform last moved",
 	}, func(words string) bool { return strings.Contains(text, words) })
 }

@@ -358,7 +358,7 @@ func (c *commandLine) apply() string {
 	return end
 }
 
-var mayBeMade = regexp.MustCompile(`Error: Could not .*(card_\w+).*(it may have been made already|the card does not show it)`)
+var mayBeMade = regexp.MustCompile(`Error: Could not .*(card_\w+).*(it may already be done|the card does not show it)`)
 
 // hear does what the provider advises where a movement may have been made already:
 // it looks after a while, and sets amount back if it was.

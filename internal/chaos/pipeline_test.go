@@ -123,7 +123,7 @@ func (p *pipeline) apply(killAt int) (changed, succeeded bool) {
 						c.foreign, c.loose = false, true
 					}
 					c.state, c.open = after, said.Errors() != ""
-					if text := said.Errors(); strings.Contains(text, "it may have been made already") || strings.Contains(text, "the card does not show it") {
+					if text := said.Errors(); strings.Contains(text, "it may already be done") || strings.Contains(text, "the card does not show it") {
 						c.loose = c.loose || p.scenario.proxy.awaits(c.id()) // what comes after a stop comes besides
 						p.heed(c)
 					}

@@ -98,19 +98,6 @@ func (c Change) rangeFor(delta usd.Amount) *Range {
 	return c.Range
 }
 
-// Make makes the movements up to the first that fails, each with the record that the one before
-// left.
-func (c Change) Make(r Record, move func(Movement, Record) (Record, error)) (Record, error) {
-	for _, m := range c.Movements() {
-		next, err := move(m, r)
-		r = next
-		if err != nil {
-			return r, err
-		}
-	}
-	return r, nil
-}
-
 // Preview decides about the movements by one reading of the card, up to the first that is not
 // made, as if each that is sent were made at once.
 func (c Change) Preview(r Record, card Snapshot, keysHonoured bool) []Decision {

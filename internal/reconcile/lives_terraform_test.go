@@ -89,9 +89,13 @@ func (l *life) runWith(mover *transfer.Mover, record reconcile.Record) (reconcil
 	if l.world == wild && l.chance(4) {
 		l.act(mover)
 	}
-	record, err := change.Make(record, func(m reconcile.Movement, record reconcile.Record) (reconcile.Record, error) {
-		return l.move(mover, m, record)
-	})
+	var err error
+	for _, m := range movements {
+		record, err = l.move(mover, m, record)
+		if err != nil {
+			break
+		}
+	}
 	if err != nil && len(movements) > 1 && !l.run.killed {
 		l.note(failedHalfway)
 	}

@@ -27,11 +27,11 @@ type Session struct {
 	Client  *api.Client     // nil while the provider's configuration is not known yet
 	Mover   *transfer.Mover // nil like Client
 	Cards   *fleet.Fleet    // nil like Client
-	Sandbox *Sandbox        // nil where the client speaks to a service elsewhere
+	Sandbox *Sandbox        // the embedded sandbox; nil for any other service
 
-	MaxCardLoad     *usd.Amount // the most that one card may be given, in USD; nil is no bound
-	MaxTakenPerPlan *usd.Amount // the most that a plan may take from the wallet, in USD; nil is no bound
-	LabelPrefix     string      // of the labels of cards that are given none
+	MaxCardLoad     *usd.Amount // the highest load of one card, in USD; nil for no limit
+	MaxTakenPerPlan *usd.Amount // the most that a plan may take from the wallet, in USD; nil for no limit
+	LabelPrefix     string      // of generated labels
 	WalletCheck     WalletCheck
 
 	bins      fetchedOnce[[]api.Bin]
@@ -80,9 +80,9 @@ func (s *Session) Require(diags *diag.Diagnostics, purpose string) bool {
 	if s.Known() {
 		return true
 	}
-	diags.AddError("The provider's configuration is not known yet",
+	diags.AddError("Provider configuration is not known yet",
 		"The vcard provider needs its api_key and base_url, or its sandbox, to "+purpose+
-			", but they depend on values that are known only after apply. "+
+			". They depend on values that are known only after apply. "+
 			"Apply what they depend on first, for example with -target.")
 	return false
 }
@@ -146,15 +146,15 @@ func (s *Session) Bins(ctx context.Context) ([]api.Bin, error) {
 	return s.bins.get(ctx, s.Client.Bins)
 }
 
-// fetchedOnce is a value that is fetched when it is first needed. Callers that come meanwhile
-// wait for the same value, errors included; after an error the next one fetches again.
+// fetchedOnce is a value that is fetched when it is first needed. Concurrent callers wait for the same
+// value or error. After an error, the next caller fetches again.
 type fetchedOnce[T any] struct {
 	fetching singleflight.Group
 	value    atomic.Pointer[T]
 }
 
-// get waits no longer than ctx allows. When the caller that fetches was
-// interrupted, another that still waits fetches in its place.
+// get waits no longer than ctx allows. If the caller that fetches is interrupted, one that still waits
+// fetches instead.
 func (f *fetchedOnce[T]) get(ctx context.Context, fetch func(context.Context) (T, error)) (T, error) {
 	for {
 		if known := f.value.Load(); known != nil {
@@ -188,11 +188,13 @@ func (s *Session) LoadDiagnostic(at path.Path, load usd.Amount) diag.Diagnostics
 	if s == nil || s.MaxCardLoad == nil || load <= *s.MaxCardLoad {
 		return nil
 	}
-	advice, meant := "", load/100
-	if load%usd.Dollar == 0 && meant <= *s.MaxCardLoad && (meant >= api.MinimumLoad || !at.Equal(path.Root("amount"))) {
-		advice = fmt.Sprintf(" If %s was meant in cents, write %s: amounts are in USD.", load, meant)
+	advice := ""
+	meant := load / 100
+	isLoad := at.Equal(path.Root("amount"))
+	if load%usd.Dollar == 0 && meant <= *s.MaxCardLoad && (meant >= api.MinimumLoad || !isLoad) {
+		advice = fmt.Sprintf(" If you meant %s cents, write %s: amounts are in USD.", load, meant)
 	}
-	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "More than one card may be given",
-		fmt.Sprintf("%s must be at most %s USD, which is max_card_load in the provider configuration, got %s.%s Where so much is wanted, raise max_card_load.",
+	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "Amount exceeds max_card_load",
+		fmt.Sprintf("%s must be at most %s USD, the max_card_load of the provider configuration, got %s.%s To allow this amount, raise max_card_load.",
 			at, *s.MaxCardLoad, load, advice))}
 }

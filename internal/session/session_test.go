@@ -73,8 +73,8 @@ func TestInterruptedCallersOfOneAnswer(t *testing.T) {
 func TestFailingEndpointIsToldOnce(t *testing.T) {
 	t.Parallel()
 	s := against(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
-	const what = "the service fails at calls of this kind"
-	for _, want := range [][2]string{{"T" + what[1:], "Every other call of this kind fails for this too."}, {"Could not list the BINs: " + what, ""}} {
+	const what = "requests to this endpoint fail"
+	for _, want := range [][2]string{{strings.ToUpper(what[:1]) + what[1:], "Every other request to this endpoint fails for the same reason."}, {"Could not list the BINs: " + what, ""}} {
 		_, err := s.Bins(t.Context())
 		if d := session.ErrorDiagnostic("list the BINs", err); d.Summary() != want[0] || !strings.Contains(d.Detail(), want[1]) || (d.Detail() == "") != (want[1] == "") {
 			t.Errorf("says %q: %q, want %q", d.Summary(), d.Detail(), want)
@@ -273,7 +273,7 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 func TestLostResponseWarning(t *testing.T) {
 	t.Parallel()
 	one, other := session.LostResponseWarning("fund card card_1", true), session.LostResponseWarning("issue card card_2", true)
-	if len(one) != 1 || one[0].Summary() != other[0].Summary() || !strings.HasPrefix(one[0].Detail(), "When asked to fund card card_1, the service's response was lost on the way") {
+	if len(one) != 1 || one[0].Summary() != other[0].Summary() || !strings.HasPrefix(one[0].Detail(), "The response to the request to fund card card_1 was lost") {
 		t.Errorf("says %v and %v", one, other)
 	}
 	if diags := session.LostResponseWarning("fund card card_1", false); diags != nil {

@@ -137,15 +137,15 @@ func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 	}
 	with, counted, err := s.spend.add(p, s.MaxTakenPerPlan)
 	if err != nil {
-		return diag.Diagnostics{diag.NewErrorDiagnostic("Plan moves too much money to count", err.Error())}
+		return diag.Diagnostics{diag.NewErrorDiagnostic("Plan total is out of range", err.Error())}
 	}
 	if !counted {
 		return diag.Diagnostics{s.exceedsMaxTaken(with)}
 	}
 	if !s.Known() && p.Taken > 0 && s.FirstTime(TopicPlanUnchecked, "") {
 		return diag.Diagnostics{diag.NewWarningDiagnostic("Wallet, BINs and labels are not checked by this plan",
-			"The provider's configuration depends on values that are known only after apply. This plan therefore cannot ask the service "+
-				"whether the wallet can pay, whether the BINs exist, and whether live cards have these labels already.\n\n"+
+			"The provider configuration depends on values that are known only after apply. This plan therefore cannot check "+
+				"whether the wallet can pay, whether the BINs exist, and whether live cards already have these labels.\n\n"+
 				"To have it checked, apply what the configuration depends on first, for example with -target.")}
 	}
 	if !s.IsPlanning() || s.WalletCheck == WalletCheckOff || with.net <= 0 {
@@ -168,8 +168,8 @@ func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 func (s *Session) exceedsMaxTaken(with totals) diag.Diagnostic {
 	text := fmt.Sprintf("With this card, the plan takes %s USD so far, and max_taken_per_plan is %s USD.", with.taken, *s.MaxTakenPerPlan)
 	if s.FirstTime(TopicMaxTaken, "") {
-		text += " That is the sum of loads, issuance fees, funds and top-ups, whatever returns to the wallet. " + with.nameLargest() + " " + planStatement +
-			"\n\nIf these cards exist already, this is the wrong workspace, or its state is lost: do not apply. " +
+		text += " That is the sum of loads, issuance fees, funds and top-ups, without what returns to the wallet. " + with.nameLargest() + " " + planStatement +
+			"\n\nIf these cards already exist, do not apply: this is the wrong workspace, or its state is lost. " +
 			"If the plan is meant to take this much, raise max_taken_per_plan in the provider configuration."
 	}
 	return diag.NewErrorDiagnostic("Plan exceeds max_taken_per_plan", text)
@@ -183,7 +183,7 @@ const (
 // refuseUnpayable refuses each card that takes money, and whichever card completes the sum.
 // Only the first error has the full text.
 func (s *Session) refuseUnpayable(p PlannedSpend, with totals, wallet plannedWallet) diag.Diagnostics {
-	const allow = "\n\nTo plan it all the same, set wallet_check = \"warn\" in the provider configuration."
+	const allow = "\n\nTo plan anyway, set wallet_check = \"warn\" in the provider configuration."
 	title, text := walletShort, shortText(with, wallet)
 	brief := walletSoFar(with, wallet)
 	if wallet.err() != nil {
@@ -214,14 +214,14 @@ func (s *Session) warnShort(with totals, wallet plannedWallet) diag.Diagnostics 
 	return diag.Diagnostics{diag.NewWarningDiagnostic(walletShort, shortText(with, wallet))}
 }
 
-const planStatement = "vcard statement has the exact total of a saved plan."
+const planStatement = "vcard statement shows the exact total of a saved plan."
 
 func walletSoFar(with totals, wallet plannedWallet) string {
 	return fmt.Sprintf("This plan takes %s USD so far; the wallet holds %s USD.", with.net, wallet.Balance)
 }
 
 func shortText(with totals, wallet plannedWallet) string {
-	outlook := "The service refuses what the wallet cannot pay, so part of the plan would fail at apply."
+	outlook := "The service refuses requests that the wallet cannot pay, so part of the plan would fail during apply."
 	if !wallet.isUnpayable(with) {
 		outlook = fmt.Sprintf("The account's other cards hold %s USD. Apply can pay if enough of that returns first, "+
 			"for example from a card that is terminated before its replacement is issued.", wallet.mayReturn(with))

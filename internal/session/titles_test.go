@@ -10,14 +10,14 @@ import (
 func TestTitles(t *testing.T) {
 	t.Parallel()
 	acctest.CheckTitles(t, []string{
-		"A response was lost, and the outcome found out",
+		"Recovered from a lost response",
 		"Could not …",
 		"Could not …: …",
-		"More than one card may be given",
+		"Amount exceeds max_card_load",
 		"Plan exceeds max_taken_per_plan",
-		"Plan moves too much money to count",
-		"The provider failed",
-		"The provider's configuration is not known yet",
+		"Plan total is out of range",
+		"Internal provider error",
+		"Provider configuration is not known yet",
 		"Unexpected provider data",
 		"Wallet, BINs and labels are not checked by this plan",
 	})

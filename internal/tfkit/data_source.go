@@ -19,10 +19,9 @@ type DataSource[M any] struct {
 	Name  string // of the type, after the provider's, as in "bins"
 	Does  string // completes "to …" and "Could not …", as in "read the BIN catalogue"
 	About func() schema.Schema
-	// Check adds what is wrong with attributes together; nil where nothing can be.
+	// Check adds errors about combinations of attributes; nil for none.
 	Check func(M, *diag.Diagnostics)
-	// Fill completes a configuration to a state, which is kept when Fill returns nil
-	// and adds no error.
+	// Fill completes a configuration to a state. The state is saved if Fill returns nil and adds no error.
 	Fill func(context.Context, *session.Session, *M, *diag.Diagnostics) error
 
 	session *session.Session
@@ -43,12 +42,12 @@ func (d *DataSource[M]) Configure(_ context.Context, req datasource.ConfigureReq
 	d.session = session.From(req.ProviderData, &resp.Diagnostics)
 }
 
-// Schema is what About says.
+// Schema returns the schema of About.
 func (d *DataSource[M]) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	resp.Schema = d.About()
 }
 
-// ValidateConfig makes the check, if there is one.
+// ValidateConfig runs the check, if there is one.
 func (d *DataSource[M]) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
 	if d.Check == nil {
 		return
@@ -75,7 +74,7 @@ func (d *DataSource[M]) Read(ctx context.Context, req datasource.ReadRequest, re
 	}
 }
 
-// StringOrNull is null for "".
+// StringOrNull returns null for "".
 func StringOrNull(text string) types.String {
 	if text == "" {
 		return types.StringNull()
@@ -83,17 +82,17 @@ func StringOrNull(text string) types.String {
 	return types.StringValue(text)
 }
 
-// Filter is a text by which a data source selects.
+// Filter is an optional text by which a data source filters.
 func Filter(description string, checks ...validator.String) schema.StringAttribute {
 	return schema.StringAttribute{Optional: true, Validators: checks, MarkdownDescription: description}
 }
 
-// Computed is a text that the service says.
+// Computed is a text from the service.
 func Computed(description string) schema.StringAttribute {
 	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
 }
 
-// ComputedNumber is a number that the service says.
+// ComputedNumber is a number from the service.
 func ComputedNumber(description string) schema.NumberAttribute {
 	return schema.NumberAttribute{Computed: true, MarkdownDescription: description}
 }

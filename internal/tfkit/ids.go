@@ -36,14 +36,13 @@ func IdentityByID(description string) identityschema.Schema {
 	}}
 }
 
-// CardID wants what may be the id of a card. Any id will do that is safe and is not another
-// object's: a mocked provider makes up ids without the documented form.
+// CardID requires a possible card id. That is any safe id that is not another object's, because a mocked
+// provider makes up ids without the documented form.
 func CardID() validator.String {
 	return cardID(func(id string) bool { return transport.IsID(id) && !otherIDForm.MatchString(id) })
 }
 
-// RequireCardID reports whether an id that a call is about to name has the
-// documented form, or is null. It says so when not.
+// RequireCardID reports whether an id for a request is null or has the documented form. If not, it adds an error.
 func RequireCardID(at path.Path, id types.String, diags *diag.Diagnostics) bool {
 	resp := validator.StringResponse{}
 	cardID(IsCardID).ValidateString(context.Background(), validator.StringRequest{Path: at, ConfigValue: id}, &resp)
@@ -52,11 +51,11 @@ func RequireCardID(at path.Path, id types.String, diags *diag.Diagnostics) bool 
 }
 
 func cardID(fits func(string) bool) validator.String {
-	return Rule("Not a card id", func(id string) string {
+	return Rule("Invalid card id", func(id string) string {
 		if fits(id) {
 			return ""
 		}
-		return fmt.Sprintf("must be a card id, of the form card_…, got %q. The dashboard and the data source vcard_cards show them.", id)
+		return fmt.Sprintf("must be a card id of the form card_…, got %q. The dashboard and the data source vcard_cards show the ids.", id)
 	})
 }
 
@@ -70,49 +69,54 @@ func ImportID(ctx context.Context, req resource.ImportStateRequest, diags *diag.
 	return id.ValueString()
 }
 
-// CreatedAt reads a creation time of the service. When it cannot be read, it is
-// null, with a warning that names the object.
+// CreatedAt reads a creation time. If it is malformed, CreatedAt returns null and adds a warning.
 func CreatedAt(at transport.Timestamp, name string, diags *diag.Diagnostics) timetypes.RFC3339 {
 	created, problems := timetypes.NewRFC3339Value(string(at))
 	if problems.HasError() {
 		diags.AddWarning("Unreadable creation time",
-			"What the service says of when "+name+" was created is not an RFC 3339 time. created_at stays empty.")
+			"The creation time of "+name+" is not an RFC 3339 time. created_at stays null.")
 		return timetypes.NewRFC3339Null()
 	}
 	return created
 }
 
-// Refused are records that the service lists under what is no id, so that nothing can
-// name them: they are left out, and counted.
-type Refused struct {
+// InvalidIDs counts listed records whose id, or the id of the object they belong to, is malformed. Such
+// records are left out, because nothing can refer to them.
+type InvalidIDs struct {
 	count int
 	first []string
 }
 
-// Has reports whether a record's id is none, or that of another object which it names,
-// and notes the record then.
-func (r *Refused) Has(id, other string) bool {
-	if transport.IsID(id) && (other == "" || transport.IsID(other)) {
+// Has reports whether an id is malformed, or that of the owner, if there is one. It counts the record if so.
+func (i *InvalidIDs) Has(id, owner string) bool {
+	if transport.IsID(id) && (owner == "" || transport.IsID(owner)) {
 		return false
 	}
-	const named = 10
-	if r.count++; r.count <= named {
-		r.first = append(r.first, strings.TrimSuffix(id+", of "+other, ", of "))
+	const mostNamed = 10
+	i.count++
+	if i.count > mostNamed {
+		return true
 	}
+	name := id
+	if owner != "" {
+		name += ", of " + owner
+	}
+	i.first = append(i.first, name)
 	return true
 }
 
-// Warning names the first of them, which are of what, as in "cards".
-func (r *Refused) Warning(what string) diag.Diagnostics {
-	if r.count == 0 {
+// Warning lists the first of the records, such as "cards". It returns nothing if there are none.
+func (i *InvalidIDs) Warning(records string) diag.Diagnostics {
+	if i.count == 0 {
 		return nil
 	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic(fmt.Sprintf("Left out for their ids: %d %s", r.count, what),
-		fmt.Sprintf("The service lists %s whose ids are none: an id has letters, digits and a few signs. They are in no list here, and cannot be managed:\n  - %s\n\nAsk the service's support about them.",
-			what, strings.Join(r.first, "\n  - ")))}
+	return diag.Diagnostics{diag.NewWarningDiagnostic("Records with invalid ids were left out",
+		fmt.Sprintf("The service lists %d %s with invalid ids. An id consists of letters, digits and a few signs. "+
+			"They are in no list here, and cannot be managed:\n  - %s\n\nAsk the service's support about them.",
+			i.count, records, strings.Join(i.first, "\n  - ")))}
 }
 
-// Replacement collects the attributes for which a resource is to be replaced.
+// Replacement collects the attributes that replace a resource.
 type Replacement struct {
 	Paths          path.Paths
 	names, unknown []string
@@ -122,16 +126,17 @@ type Replacement struct {
 func (r *Replacement) Add(ctx context.Context, name string, configured attr.Value) {
 	r.Paths = append(r.Paths, path.Root(name))
 	r.names = append(r.names, name)
-	if whole, err := configured.ToTerraformValue(ctx); err == nil && !whole.IsFullyKnown() {
+	value, err := configured.ToTerraformValue(ctx)
+	if err == nil && !value.IsFullyKnown() {
 		r.unknown = append(r.unknown, name)
 	}
 }
 
-// Attributes names them in a sentence.
+// Attributes lists the names of the attributes.
 func (r *Replacement) Attributes() string { return strings.Join(r.names, ", ") }
 
-// UnknownAdvice tells of the attributes that may turn out unchanged, in a sentence that
-// follows others. Noun is what is replaced, as in "card".
+// UnknownAdvice names the attributes that may turn out unchanged, in sentences that follow others. The
+// noun is the object that is replaced, such as "card".
 func (r *Replacement) UnknownAdvice(noun string) string {
 	if len(r.unknown) == 0 {
 		return ""
@@ -140,6 +145,6 @@ func (r *Replacement) UnknownAdvice(noun string) string {
 	if len(r.unknown) == 1 {
 		are = "is"
 	}
-	return fmt.Sprintf(" %s %s known only after apply and may turn out the same; the %s is replaced even then. Apply what it depends on first to avoid that.",
+	return fmt.Sprintf(" %s %s known only after apply. The %s is replaced even if the value does not change. To avoid that, apply what it depends on first.",
 		strings.Join(r.unknown, ", "), are, noun)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -16,11 +17,11 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// rule says what is wrong with a value, as in `must not be empty.`, or "", and the
-// title of that error.
-type rule[Value any] func(Value) (title, wrong string)
+// rule checks a value. If the value is invalid, it returns the title of the error and what is wrong, as
+// in `must not be empty.`. Otherwise it returns "".
+type rule[Value any] func(Value) (title, problem string)
 
-// Description is empty: what a value must be stands in the description of its attribute.
+// Description is empty, because the attribute's own description says what a value must be.
 func (rule[Value]) Description(context.Context) string { return "" }
 
 // MarkdownDescription is empty too.
@@ -30,12 +31,9 @@ func (r rule[Value]) validate(at path.Path, configured attr.Value, value Value, 
 	if configured.IsNull() || configured.IsUnknown() {
 		return
 	}
-	if title, wrong := r(value); wrong != "" {
-		name, _, isElement := strings.Cut(at.String(), "[Value(") // of a set
-		if isElement {
-			name = "each text of " + name
-		}
-		diags.AddAttributeError(at, title, name+" "+wrong)
+	title, problem := r(value)
+	if problem != "" {
+		diags.AddAttributeError(at, title, at.String()+" "+problem)
 	}
 }
 
@@ -51,71 +49,70 @@ func (r numberRule) ValidateNumber(_ context.Context, req validator.NumberReques
 	r.validate(req.Path, req.ConfigValue, req.ConfigValue.ValueBigFloat(), &resp.Diagnostics)
 }
 
-// Rule wants a text that passes a check, which returns what is wrong with it, as
-// in `must not be empty.`, or "". The title is that of the error.
+// Rule requires a text that passes a check. The check returns what is wrong, as in `must not be empty.`,
+// or "". The title is that of the error.
 func Rule(title string, check func(text string) string) validator.String {
 	return TextRule(func(text string) (string, string) { return title, check(text) })
 }
 
 // TextRule is a Rule whose check returns the title too.
-func TextRule(check func(text string) (title, wrong string)) validator.String {
+func TextRule(check func(text string) (title, problem string)) validator.String {
 	return textRule{check}
 }
 
-// NotEmpty wants at least one character.
-func NotEmpty() validator.String {
-	return Rule("Empty text", func(text string) string {
-		if text != "" {
+// NotEmpty requires at least one character.
+func NotEmpty() validator.String { return stringvalidator.LengthAtLeast(1) }
+
+// OneLine requires a text without control characters and line breaks. The error does not repeat the
+// text, which may be a secret.
+func OneLine() validator.String {
+	return Rule("Value has control characters", func(text string) string {
+		if IsOneLine(text) {
 			return ""
 		}
-		return "must not be empty."
+		return "must be one line without control characters. Text from a file usually ends in a line break: remove it with trimspace()."
 	})
 }
 
-// IsOneLine reports whether a text has nothing that shows as nothing or as a line break.
+// IsOneLine reports whether a text has no control characters and no line breaks.
 func IsOneLine(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' })
 }
 
-// OneOf wants one of some words.
+// OneOf requires one of some words.
 func OneOf[Word ~string](words ...Word) validator.String {
-	return Rule("Not one of the words", func(text string) string {
-		var quoted []string
-		for _, word := range words {
-			if text == string(word) {
-				return ""
-			}
-			quoted = append(quoted, fmt.Sprintf("%q", word))
-		}
-		last := len(quoted) - 1
-		return fmt.Sprintf("must be %s or %s, got %q.", strings.Join(quoted[:last], ", "), quoted[last], text)
-	})
+	values := make([]string, len(words))
+	for i, word := range words {
+		values[i] = string(word)
+	}
+	return stringvalidator.OneOf(values...)
 }
 
-// WholeNumberBetween wants a number without a fraction within bounds, both included. An Int64
-// attribute would call 1000 / 3 a bug in the provider.
+// WholeNumberBetween requires a number without a fraction within bounds, both included. For an Int64
+// attribute, Terraform would report 1000 / 3 as a bug in the provider.
 func WholeNumberBetween(least, most int64) validator.Number {
 	want := "a whole number"
 	if most != math.MaxInt64 {
 		want = fmt.Sprintf("a whole number between %d and %d", least, most)
 	}
-	return numberRule{func(number *big.Float) (title, wrong string) {
-		if n, accuracy := number.Int64(); accuracy == big.Exact && n >= least && n <= most {
+	return numberRule{func(number *big.Float) (title, problem string) {
+		n, accuracy := number.Int64()
+		if accuracy == big.Exact && n >= least && n <= most {
 			return "", ""
 		}
-		wrong = fmt.Sprintf("must be %s, got %s.", want, number.Text('g', 10))
+		problem = fmt.Sprintf("must be %s, got %s.", want, number.Text('g', 10))
 		if number.IsInt() {
-			return "Number out of range", wrong
+			return "Number out of range", problem
 		}
-		return "Not a whole number", wrong + " Round what you compute, as with floor()."
+		return "Not a whole number", problem + " Round a computed value, for example with floor()."
 	}}
 }
 
-// AtLeast wants an amount in USD of a minimum. What is no amount at all is for its
-// type to refuse, once.
+// AtLeast requires a minimum amount in USD. The attribute's type already refuses a value that is not an amount.
 func AtLeast(minimum usd.Amount) validator.Number {
-	return numberRule{func(number *big.Float) (title, wrong string) {
-		if amount, err := usd.FromBigFloat(number); err == nil && amount < minimum {
+	return numberRule{func(number *big.Float) (title, problem string) {
+		amount, err := usd.FromBigFloat(number)
+		if err == nil && amount < minimum {
 			return "Amount too small", fmt.Sprintf("must be at least %s USD, got %s.", minimum, amount)
 		}
 		return "", ""

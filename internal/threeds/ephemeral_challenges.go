@@ -1,4 +1,4 @@
-// Package threeds is all that HCL can say about 3D Secure challenges.
+// Package threeds has the Terraform types for 3D Secure challenges.
 package threeds
 
 import (
@@ -84,7 +84,10 @@ type challenge struct {
 func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ephemeral.OpenResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "read the 3D Secure challenges") || !tfkit.RequireCardID(path.Root("card_id"), m.CardID, &resp.Diagnostics) {
+	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "read the 3D Secure challenges") {
+		return
+	}
+	if !tfkit.RequireCardID(path.Root("card_id"), m.CardID, &resp.Diagnostics) {
 		return
 	}
 	if m.Status.IsNull() {
@@ -96,15 +99,24 @@ func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest
 		return
 	}
 	m.Challenges = []challenge{}
-	var refused tfkit.Refused
+	var invalid tfkit.InvalidIDs
 	for _, c := range found {
-		if !refused.Has(c.ID, c.CardID) && (m.CardID.IsNull() || m.CardID.ValueString() == c.CardID) {
-			m.Challenges = append(m.Challenges, challenge{
-				ID: c.ID, CardID: c.CardID, Merchant: c.Merchant.String(), Amount: types.NumberValue(c.Amount.BigFloat()),
-				OTP: tfkit.StringOrNull(c.OTP.Reveal()), Status: c.Status.String(), ExpiresAt: string(c.ExpiresAt),
-			})
+		if invalid.Has(c.ID, c.CardID) {
+			continue
 		}
+		if !m.CardID.IsNull() && m.CardID.ValueString() != c.CardID {
+			continue
+		}
+		m.Challenges = append(m.Challenges, challenge{
+			ID:        c.ID,
+			CardID:    c.CardID,
+			Merchant:  c.Merchant.String(),
+			Amount:    types.NumberValue(c.Amount.BigFloat()),
+			OTP:       tfkit.StringOrNull(c.OTP.Reveal()),
+			Status:    c.Status.String(),
+			ExpiresAt: string(c.ExpiresAt),
+		})
 	}
-	resp.Diagnostics.Append(refused.Warning("challenges")...)
+	resp.Diagnostics.Append(invalid.Warning("challenges")...)
 	resp.Diagnostics.Append(resp.Result.Set(ctx, m)...)
 }

@@ -104,19 +104,19 @@ func TestAcc3DSChallengesEphemeralResource_mistakes(t *testing.T) {
 			{
 				Config: s.ProviderConfig() + `
 					ephemeral "vcard_3ds_challenges" "test" { card_id = "3ds_1" }`,
-				ExpectError: acctest.Error("Not a card id", "3ds_1"),
+				ExpectError: acctest.Error("Invalid card id", "3ds_1"),
 			},
 			{
 				Config: s.ProviderConfig() + `
 					ephemeral "vcard_3ds_challenges" "test" { status = "" }`,
-				ExpectError: acctest.Error("Empty text", "status"),
+				ExpectError: acctest.Error("Invalid Attribute Value Length", "status"),
 			},
 			{
 				Config: `
 					resource "terraform_data" "later" { input = "sandbox.db" }
 					provider "vcard" { sandbox = { path = terraform_data.later.output } }
 					ephemeral "vcard_3ds_challenges" "test" {}`,
-				ExpectError: acctest.Error("The provider's configuration is not known yet", "read the 3D Secure challenges"),
+				ExpectError: acctest.Error("Provider configuration is not known yet", "read the 3D Secure challenges"),
 			},
 		},
 	})

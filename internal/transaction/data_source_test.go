@@ -384,12 +384,12 @@ func TestAccTransactionsDataSource_mistakes(t *testing.T) {
 			{
 				Config: s.ProviderConfig() + `
 					data "vcard_transactions" "test" { type = "chargeback" }`,
-				ExpectError: acctest.Error("Not one of the words", `"settlement"`, `"chargeback"`),
+				ExpectError: acctest.Error("Invalid Attribute Value Match", `"settlement"`, `"chargeback"`),
 			},
 			{
 				Config: s.ProviderConfig() + `
 					data "vcard_transactions" "test" { card_id = "txn_1" }`,
-				ExpectError: acctest.Error("Not a card id", `"txn_1"`),
+				ExpectError: acctest.Error("Invalid card id", `"txn_1"`),
 			},
 			{
 				Config: s.ProviderConfig() + `

@@ -1,4 +1,4 @@
-// Package wallet is all that HCL can say about the account's wallet.
+// Package wallet has the Terraform types for the account's wallet.
 package wallet
 
 import (
@@ -30,8 +30,8 @@ func aboutBalance() schema.Schema {
 			"balance":          tfkit.ComputedNumber("Balance of the wallet in `currency`, with as many decimals as the service shows. Cards are issued and loaded from it, one to one with USD."),
 			"currency":         tfkit.Computed("Currency that the wallet is held in; `USDT`."),
 			"pending_deposits": tfkit.ComputedNumber("Deposits that are detected and not confirmed yet, in `currency`. They are not part of `balance`."),
-			"cards_active":     schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of active cards, null where the service does not tell it."},
-			"cards_total_balance": tfkit.ComputedNumber("Sum of the balances on cards, in USD; null where the service does not tell it. " +
+			"cards_active":     schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of active cards, null if the service does not report it."},
+			"cards_total_balance": tfkit.ComputedNumber("Sum of the balances on cards, in USD; null if the service does not report it. " +
 				"It is not part of `balance`, and returns to it when cards are terminated."),
 		},
 	}
@@ -57,8 +57,8 @@ func fillBalance(ctx context.Context, s *session.Session, m *balanceModel, _ *di
 		CardsActive:       types.Int64PointerValue(wallet.CardsActive),
 		CardsTotalBalance: types.NumberNull(),
 	}
-	if total := wallet.CardsTotalBalance; total != nil {
-		m.CardsTotalBalance = types.NumberValue(total.WithoutNoise().BigFloat())
+	if wallet.CardsTotalBalance != nil {
+		m.CardsTotalBalance = types.NumberValue(wallet.CardsTotalBalance.WithoutNoise().BigFloat())
 	}
 	return nil
 }
@@ -117,11 +117,14 @@ func fillAddresses(ctx context.Context, s *session.Session, m *addressesModel, _
 	if err != nil {
 		return err
 	}
-	m.Addresses, m.ByCurrency = make([]depositAddress, len(addresses)), make(map[string]depositAddress, len(addresses))
+	m.Addresses = make([]depositAddress, len(addresses))
+	m.ByCurrency = make(map[string]depositAddress, len(addresses))
 	for i, a := range addresses {
-		m.Addresses[i] = depositAddress{Currency: a.Currency.String(), Network: a.Network.String(), Address: a.Address.String()}
-		if _, found := m.ByCurrency[m.Addresses[i].Currency]; !found {
-			m.ByCurrency[m.Addresses[i].Currency] = m.Addresses[i]
+		address := depositAddress{Currency: a.Currency.String(), Network: a.Network.String(), Address: a.Address.String()}
+		m.Addresses[i] = address
+		_, found := m.ByCurrency[address.Currency]
+		if !found {
+			m.ByCurrency[address.Currency] = address
 		}
 	}
 	return nil

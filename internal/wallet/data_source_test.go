@@ -76,14 +76,14 @@ func TestAccWalletBalanceDataSource_refused(t *testing.T) {
 						api_key  = "sk_live_unknown"
 					}
 					data "vcard_wallet_balance" "now" {}`, s.URL),
-				ExpectError: acctest.Error("The service does not accept the API key", "read the wallet balance", "401"),
+				ExpectError: acctest.Error("The service rejected the API key", "read the wallet balance", "401"),
 			},
 			{
 				Config: `
 					resource "terraform_data" "later" { input = "sandbox.db" }
 					provider "vcard" { sandbox = { path = terraform_data.later.output } }
 					data "vcard_wallet_balance" "now" {}`,
-				ExpectError: acctest.Error("The provider's configuration is not known yet", "read the wallet balance"),
+				ExpectError: acctest.Error("Provider configuration is not known yet", "read the wallet balance"),
 			},
 		},
 	})
@@ -116,7 +116,7 @@ func TestAccDepositAddressesDataSource(t *testing.T) {
 			{
 				Config: s.ProviderConfig() + `
 					data "vcard_deposit_addresses" "one" { currency = "doge" }`,
-				ExpectError: acctest.Error("Not one of the words", `"arb"`, `"doge"`),
+				ExpectError: acctest.Error("Invalid Attribute Value Match", `"arb"`, `"doge"`),
 			},
 			{
 				Config: fmt.Sprintf(`
@@ -125,7 +125,7 @@ func TestAccDepositAddressesDataSource(t *testing.T) {
 						api_key  = "sk_live_unknown"
 					}
 					data "vcard_deposit_addresses" "all" {}`, s.URL),
-				ExpectError: acctest.Error("The service does not accept the API key", "read the deposit addresses", "401"),
+				ExpectError: acctest.Error("The service rejected the API key", "read the deposit addresses", "401"),
 			},
 			{
 				Config: s.ProviderConfig() + `

@@ -1,4 +1,4 @@
-// Package webhook is all that HCL can say about webhook endpoints.
+// Package webhook has the Terraform types for webhook endpoints.
 package webhook
 
 import (
@@ -72,15 +72,15 @@ func (r *webhookResource) Create(ctx context.Context, req resource.CreateRequest
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
 	if registered.MayHaveDuplicate {
-		resp.Diagnostics.AddWarning("A second webhook endpoint may have been registered",
-			fmt.Sprintf("While %s was registered, a response of the service was lost and the request was sent again. If the service took both, a second endpoint%s receives the same events, signed with another secret unless one was configured. "+
-				"Look in the dashboard, and remove there the one that is not %s.", state.name(), state.where(), state.ID.ValueString()))
+		resp.Diagnostics.AddWarning("Possible duplicate webhook endpoint",
+			fmt.Sprintf("While %s was registered, a response was lost and the request was sent again. If the service accepted both requests, a second endpoint%s receives the same events. "+
+				"Check the dashboard, and remove the one that is not %s.", state.name(), state.where(), state.ID.ValueString()))
 	} else {
 		resp.Diagnostics.Append(session.LostResponseWarning("register "+state.name(), registered.LostResponse)...)
 	}
 }
 
-// Read keeps the state, since the service cannot be asked about an endpoint.
+// Read keeps the state, because the service cannot show an endpoint.
 func (r *webhookResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var id types.String
 	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("id"), &id)...)
@@ -99,8 +99,8 @@ func (r *webhookResource) Update(ctx context.Context, req resource.UpdateRequest
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedKey, []byte("false"))...)
 }
 
-// Delete takes the endpoint out of the state. It warns where the plan has not: of
-// a tainted endpoint the plan knows nothing.
+// Delete removes the endpoint from the state. It warns unless the plan has warned, as for a tainted
+// endpoint, which has no plan of its own.
 func (r *webhookResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -111,15 +111,15 @@ func (r *webhookResource) Delete(ctx context.Context, req resource.DeleteRequest
 	}
 }
 
-// ImportState accepts any id of the documented form, since there is no way to look it up.
+// ImportState accepts any id of the documented form, because the service cannot show an endpoint.
 func (r *webhookResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	id := tfkit.ImportID(ctx, req, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	if !tfkit.IsWebhookID(id) {
-		resp.Diagnostics.AddError("Not a webhook endpoint id",
-			fmt.Sprintf("A webhook endpoint is imported by its id, which has the form wh_…, got %q. The dashboard shows the ids.", id))
+		resp.Diagnostics.AddError("Invalid webhook endpoint id",
+			fmt.Sprintf("The id of a webhook endpoint has the form wh_…, got %q. The dashboard shows the ids.", id))
 		return
 	}
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("id"), id)...)
@@ -137,7 +137,7 @@ type model struct {
 	CreatedAt       timetypes.RFC3339 `tfsdk:"created_at"`
 }
 
-// signingSecret is the configured one, "" to have one generated.
+// signingSecret is the configured secret, or "" if the service should generate one.
 func (m model) signingSecret() transport.Secret {
 	if !m.SecretWO.IsNull() {
 		return transport.Secret(m.SecretWO.ValueString())
@@ -145,13 +145,12 @@ func (m model) signingSecret() transport.Secret {
 	return transport.Secret(m.Secret.ValueString())
 }
 
-// fromAPI fills in what the service decided. A write-only secret stays out.
+// fromAPI sets what the service decided, but not a write-only secret.
 func (m *model) fromAPI(w api.Webhook, secretIsWriteOnly bool, diags *diag.Diagnostics) {
 	m.ID = types.StringValue(w.ID)
-	switch {
-	case secretIsWriteOnly:
+	if secretIsWriteOnly {
 		m.Secret = types.StringNull()
-	case m.Secret.IsUnknown():
+	} else if m.Secret.IsUnknown() {
 		m.Secret = types.StringValue(w.Secret.Reveal())
 	}
 	m.CreatedAt = tfkit.CreatedAt(w.CreatedAt, m.name(), diags)
@@ -159,8 +158,7 @@ func (m *model) fromAPI(w api.Webhook, secretIsWriteOnly bool, diags *diag.Diagn
 
 func (m model) name() string { return "webhook endpoint " + m.ID.ValueString() }
 
-// where tells the endpoint's host and no more: paths and queries of webhook
-// addresses often hold tokens.
+// where names only the endpoint's host, because paths and queries of webhook addresses often contain tokens.
 func (m model) where() string {
 	u, err := url.Parse(m.URL.ValueString())
 	if err != nil || u.Hostname() == "" {
@@ -169,54 +167,57 @@ func (m model) where() string {
 	return " at " + u.Hostname()
 }
 
-// ModifyPlan decides what replaces, and says at plan time which endpoint stays
-// registered. Core plans a replacement twice, the second time as a creation
-// whose warnings it drops, so the warning comes with the first.
+// ModifyPlan decides what replaces an endpoint, and warns that the old one stays registered. Terraform
+// plans a replacement twice and drops the warnings of the second plan, so the first one warns.
 func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	var config, state, plan model
-	creates, ends := req.State.Raw.IsNull(), req.Plan.Raw.IsNull()
+	creates := req.State.Raw.IsNull()
+	destroys := req.Plan.Raw.IsNull()
 	if !creates {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	}
-	if !ends {
+	if !destroys {
 		resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
 		resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	switch {
-	case ends:
+	if destroys {
 		resp.Diagnostics.Append(staysRegistered(state))
-	case creates:
-		// A write-only secret is not in the state; while it is unknown whether it is one, so is the secret.
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, warnedKey, []byte("true"))...)
+		return
+	}
+	if creates {
+		// The secret is null with a write-only secret, and unknown while that may turn out to be null.
 		if config.Secret.IsNull() && isSet(config.SecretWO) {
 			plan.Secret = types.StringNull()
 		}
-	default:
-		imported, diags := req.Private.GetKey(ctx, importedKey)
-		resp.Diagnostics.Append(diags...)
-		if string(imported) == "true" { // the configuration counts as what is registered
-			plan.ID, plan.CreatedAt, plan.Secret = state.ID, state.CreatedAt, config.Secret
-			resp.Diagnostics.AddWarning("The configuration of "+state.name()+" is taken over without proof",
-				"The endpoint was imported, and the service cannot show what it is registered with. The configured url, events and secret go into the state as they are, and nothing is sent: "+
-					"a secret that is set has to be the one that the endpoint has. Later changes register a new endpoint.")
-			break
-		}
-		changed := changes(ctx, config, state)
-		if len(changed.Paths) > 0 {
-			resp.Diagnostics.Append(replaced(state, config, changed))
-		} else {
-			plan = state
-		}
-		resp.RequiresReplace = changed.Paths
-	}
-	if ends || len(resp.RequiresReplace) > 0 {
-		resp.Diagnostics.Append(resp.Private.SetKey(ctx, warnedKey, []byte("true"))...)
-	}
-	if !ends {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
+		return
 	}
+
+	imported, diags := req.Private.GetKey(ctx, importedKey)
+	resp.Diagnostics.Append(diags...)
+	if string(imported) == "true" { // the configured values count as the registered ones
+		plan.ID = state.ID
+		plan.CreatedAt = state.CreatedAt
+		plan.Secret = config.Secret
+		resp.Diagnostics.AddWarning("Adopted without verification",
+			"The service does not report the settings of the imported "+state.name()+". The state takes the configured url, events and secret, and nothing is sent. "+
+				"A configured secret must be the one that the endpoint has. Later changes register a new endpoint.")
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
+		return
+	}
+	changed := changes(ctx, config, state)
+	if len(changed.Paths) == 0 {
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, state)...)
+		return
+	}
+	resp.RequiresReplace = changed.Paths
+	resp.Diagnostics.Append(replaced(state, config, changed))
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, warnedKey, []byte("true"))...)
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 }
 
 func changes(ctx context.Context, config, state model) *tfkit.Replacement {
@@ -239,16 +240,18 @@ func changes(ctx context.Context, config, state model) *tfkit.Replacement {
 }
 
 func staysRegistered(endpoint model) diag.Diagnostic {
-	return diag.NewWarningDiagnostic(fmt.Sprintf("Webhook endpoint %s stays registered", endpoint.ID.ValueString()),
-		fmt.Sprintf("The service cannot remove an endpoint, so Terraform only forgets it. It goes on receiving events%s until it is removed in the dashboard: remove %s there.",
-			endpoint.where(), endpoint.ID.ValueString()))
+	// Each title names its endpoint, because Terraform would fold the others and their ids would be lost.
+	return diag.NewWarningDiagnostic("Webhook endpoint stays registered: "+endpoint.ID.ValueString(),
+		fmt.Sprintf("The service cannot remove endpoints through its API, so Terraform only forgets %s. It keeps receiving events%s until you remove it in the dashboard.",
+			endpoint.name(), endpoint.where()))
 }
 
 func replaced(old, next model, reasons *tfkit.Replacement) diag.Diagnostic {
-	text := fmt.Sprintf("The service cannot change an endpoint, and %s changed. A new endpoint is registered. The old one goes on receiving events%s until it is removed in the dashboard: remove %s there after apply, or events arrive twice.",
-		reasons.Attributes(), old.where(), old.ID.ValueString())
+	text := fmt.Sprintf("The service cannot change an endpoint, and %s changed, so a new endpoint is registered. The old %s keeps receiving events%s. "+
+		"After apply, remove it in the dashboard, or events arrive twice.",
+		reasons.Attributes(), old.name(), old.where())
 	if next.Secret.IsNull() && next.SecretWO.IsNull() {
 		text += " The new endpoint signs with a newly generated secret."
 	}
-	return diag.NewWarningDiagnostic(fmt.Sprintf("Webhook endpoint %s is replaced and stays registered", old.ID.ValueString()), text+reasons.UnknownAdvice("endpoint"))
+	return diag.NewWarningDiagnostic("Replaced webhook endpoint stays registered: "+old.ID.ValueString(), text+reasons.UnknownAdvice("endpoint"))
 }

@@ -317,7 +317,7 @@ func TestAccWebhook_mistakes(t *testing.T) {
 						events = ["*"]
 						secret = ""
 					}`,
-				ExpectError: acctest.Error("Empty text", "secret"),
+				ExpectError: acctest.Error("Invalid Attribute Value Length", "secret"),
 			},
 			{
 				Config: s.ProviderConfig() + `
@@ -327,7 +327,7 @@ func TestAccWebhook_mistakes(t *testing.T) {
 						secret_wo         = ""
 						secret_wo_version = 1
 					}`,
-				ExpectError: acctest.Error("Empty text", "secret_wo"),
+				ExpectError: acctest.Error("Invalid Attribute Value Length", "secret_wo"),
 			},
 			{
 				Config: s.ProviderConfig() + `

@@ -24,14 +24,14 @@ import (
 const replaces = " Changing it registers a new endpoint; the old one stays until you remove it in the dashboard."
 
 func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	secret := []validator.String{tfkit.NotEmpty(), tfkit.Rule("More than a line", oneLine)}
+	secret := []validator.String{tfkit.NotEmpty(), tfkit.OneLine()}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "An HTTPS endpoint that the service sends signed events to. " +
 			"The service can only register endpoints: it cannot show, change or remove one.",
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{Computed: true, MarkdownDescription: "Endpoint id, of the form `wh_…`."},
 			"url": schema.StringAttribute{
-				Required: true, Validators: []validator.String{tfkit.Rule("Not an https address", httpsURL)},
+				Required: true, Validators: []validator.String{tfkit.Rule("Invalid https address", httpsURL)},
 				MarkdownDescription: "Address that receives the events; must start with `https://`." + replaces,
 			},
 			"events": schema.SetAttribute{
@@ -64,7 +64,7 @@ func (r *webhookResource) IdentitySchema(_ context.Context, _ resource.IdentityS
 	resp.IdentitySchema = tfkit.IdentityByID("Webhook endpoint id, of the form wh_….")
 }
 
-// ValidateConfig checks the events, and which ways to give a secret go together.
+// ValidateConfig checks the events, and the combination of the attributes for the secret.
 func (r *webhookResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	var config model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
@@ -72,20 +72,19 @@ func (r *webhookResource) ValidateConfig(ctx context.Context, req resource.Valid
 		return
 	}
 	checkEvents(config.Events, &resp.Diagnostics)
-	switch {
-	case isSet(config.Secret) && isSet(config.SecretWO):
-		resp.Diagnostics.AddAttributeError(path.Root("secret_wo"), "Two secrets",
-			"secret and secret_wo exclude each other: an endpoint signs with one secret. Keep secret_wo to keep it out of the state, or secret to have it there.")
-	case isSet(config.SecretWO) && config.SecretWOVersion.IsNull():
-		resp.Diagnostics.AddAttributeError(path.Root("secret_wo_version"), "A write-only secret without its version",
-			"secret_wo needs secret_wo_version, for example 1: Terraform keeps no write-only value, so a change of the secret shows only in its version.")
-	case isSet(config.SecretWOVersion) && config.SecretWO.IsNull():
-		resp.Diagnostics.AddAttributeError(path.Root("secret_wo"), "A version without its write-only secret",
-			"secret_wo_version needs secret_wo, the secret whose version it is. Set secret_wo, or remove secret_wo_version.")
+	if isSet(config.Secret) && isSet(config.SecretWO) {
+		resp.Diagnostics.AddAttributeError(path.Root("secret_wo"), "secret and secret_wo are both set",
+			"An endpoint signs with one secret. Use secret_wo to keep it out of the state, or secret to store it there.")
+	} else if isSet(config.SecretWO) && config.SecretWOVersion.IsNull() {
+		resp.Diagnostics.AddAttributeError(path.Root("secret_wo_version"), "secret_wo requires secret_wo_version",
+			"Terraform does not store write-only values, so only secret_wo_version shows that the secret changed. Set it, for example to 1.")
+	} else if isSet(config.SecretWOVersion) && config.SecretWO.IsNull() {
+		resp.Diagnostics.AddAttributeError(path.Root("secret_wo"), "secret_wo_version requires secret_wo",
+			"secret_wo_version is the version of secret_wo, which is not set. Set secret_wo, or remove secret_wo_version.")
 	}
 }
 
-// isSet reports whether v is set for certain: what is unknown may turn out null.
+// isSet reports whether a value is certainly set. An unknown value may turn out to be null.
 func isSet(v attr.Value) bool { return !v.IsNull() && !v.IsUnknown() }
 
 const allEvents = "*"
@@ -99,47 +98,47 @@ func events() []string {
 	}
 }
 
-// checkEvents refuses what the service has no event for. What is not known yet is no mistake.
+// checkEvents refuses unknown events. Names that are not known yet are ignored.
 func checkEvents(set types.Set, diags *diag.Diagnostics) {
 	if !isSet(set) {
 		return
 	}
 	refuse := func(title, text string) { diags.AddAttributeError(path.Root("events"), title, text) }
-	var names, wrong []string
+	var names, unknown []string
 	for _, element := range set.Elements() {
 		name, _ := element.(types.String)
-		switch {
-		case name.IsUnknown():
+		if name.IsUnknown() {
 			continue
-		case name.IsNull():
-			refuse("Null event", "events must not contain null.")
+		}
+		if name.IsNull() {
+			refuse("Null event", "events must not contain null. Remove it, for example with compact().")
 			return
-		case name.ValueString() != allEvents && !slices.Contains(events(), name.ValueString()):
-			wrong = append(wrong, fmt.Sprintf("%q", name.ValueString()))
 		}
 		names = append(names, name.ValueString())
+		if name.ValueString() != allEvents && !slices.Contains(events(), name.ValueString()) {
+			unknown = append(unknown, strconv.Quote(name.ValueString()))
+		}
 	}
-	switch {
-	case len(set.Elements()) == 0:
-		refuse("No events", `events must name at least one event, or be ["*"] for all of them.`)
-	case len(wrong) > 0:
-		refuse("Unknown event", fmt.Sprintf(`events: there is no event %s. There are %s; or ["*"], alone, for all of them.`,
-			strings.Join(wrong, " and no "), strings.Join(events(), ", ")))
-	case len(names) > 1 && slices.Contains(names, allEvents):
-		refuse("All events and single ones", `events: "*" subscribes to all events and stands alone. Write ["*"], or the events by name.`)
+	if len(set.Elements()) == 0 {
+		refuse("No events", `Name at least one event in events, or use ["*"] for all events.`)
+	} else if len(unknown) > 0 {
+		refuse("Unknown event", fmt.Sprintf(`events has %s. The events are %s; or use ["*"] alone for all events.`,
+			strings.Join(unknown, " and "), strings.Join(events(), ", ")))
+	} else if len(names) > 1 && slices.Contains(names, allEvents) {
+		refuse("All events and single events", `"*" stands for all events. Write ["*"] alone, or the events by name.`)
 	}
 }
 
-// httpsURL wants an https address. What it says does not repeat the address, which
-// may hold a token.
+// httpsURL requires an https address. The message does not repeat the address, which may contain a token.
 func httpsURL(text string) string {
 	var got string
-	address, _, _ := strings.Cut(text, "?") // the query may hold an address of its own
-	switch u, err := url.Parse(text); {
+	address, _, _ := strings.Cut(text, "?") // the query may contain another address
+	u, err := url.Parse(text)
+	switch {
 	case strings.TrimSpace(text) != text:
 		got = "one with spaces or line breaks around it"
 	case err != nil:
-		got = "a text that is no address at all"
+		got = "a text that is not an address"
 	case u.Scheme == "":
 		got = "one without a scheme"
 	case u.Scheme != "https":
@@ -149,7 +148,7 @@ func httpsURL(text string) string {
 	case strings.Contains(text, " "):
 		got = "one with a space"
 	case strings.Contains(text, "$"):
-		got = "one with a $, as of a variable that was not filled in"
+		got = "one with a $, as if a variable was not replaced"
 	case strings.Contains(strings.TrimPrefix(address, "https://"), "://"):
 		got = "one with a second scheme"
 	case u.User != nil:
@@ -161,18 +160,10 @@ func httpsURL(text string) string {
 	default:
 		return ""
 	}
-	return "must be an address that begins with https://, as in https://example.com/events, got " + got + ". Events are delivered over https only."
+	return "must be an address that begins with https://, such as https://example.com/events, got " + got + ". Events are delivered over https only."
 }
 
-// oneLine does not repeat the text, which is a secret.
-func oneLine(text string) string {
-	if tfkit.IsOneLine(text) {
-		return ""
-	}
-	return "must be one line, without control characters. Text that was read from a file ends in a line break: trimspace() takes it off."
-}
-
-// isPort takes a port of digits, as url.Parse leaves it, or none.
+// isPort reports whether a port, which url.Parse has found to consist of digits, is valid or empty.
 func isPort(digits string) bool {
 	port, err := strconv.ParseUint(digits, 10, 16)
 	return digits == "" || err == nil && port > 0

@@ -8,16 +8,16 @@ import (
 
 // The titles of errors, by which tests recognize them.
 const (
-	titleNotHTTPS        = "Not an https address"
+	titleNotHTTPS        = "Invalid https address"
 	titleNoEvents        = "No events"
 	titleNullEvent       = "Null event"
 	titleUnknownEvent    = "Unknown event"
-	titleAllAndSingle    = "All events and single ones"
-	titleTwoSecrets      = "Two secrets"
-	titleSecretLines     = "More than a line"
-	titleWithoutVersion  = "A write-only secret without its version"
-	titleVersionAlone    = "A version without its write-only secret"
-	titleNotAnEndpointID = "Not a webhook endpoint id"
+	titleAllAndSingle    = "All events and single events"
+	titleTwoSecrets      = "secret and secret_wo are both set"
+	titleSecretLines     = "Value has control characters"
+	titleWithoutVersion  = "secret_wo requires secret_wo_version"
+	titleVersionAlone    = "secret_wo_version requires secret_wo"
+	titleNotAnEndpointID = "Invalid webhook endpoint id"
 )
 
 // TestTitles compares the table with the titles in the source.
@@ -30,14 +30,13 @@ func TestTitles(t *testing.T) {
 		titleUnknownEvent,
 		titleAllAndSingle,
 		titleTwoSecrets,
-		titleSecretLines,
 		titleWithoutVersion,
 		titleVersionAlone,
 		titleNotAnEndpointID,
 		// warnings
-		"A second webhook endpoint may have been registered",
-		"The configuration of … is taken over without proof",
-		"Webhook endpoint … is replaced and stays registered",
-		"Webhook endpoint … stays registered",
+		"Possible duplicate webhook endpoint",
+		"Adopted without verification",
+		"Replaced webhook endpoint stays registered: …",
+		"Webhook endpoint stays registered: …",
 	})
 }
