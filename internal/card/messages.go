@@ -129,8 +129,8 @@ func labelExists(cards []api.CardListItem) diag.Diagnostic {
 
 // unfreezes warns of a plan that unfreezes a card which Terraform did not freeze.
 func unfreezes(card model) diag.Diagnostic {
-	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), "Plan unfreezes a card that was frozen outside Terraform",
-		capitalized(card.name())+" was frozen since the last apply: by the service, if its balance fell below auto_freeze_at, or by someone. "+
+	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), "Plan unfreezes a card that was frozen outside Terraform: "+card.name(),
+		"The card was frozen since the last apply: by the service, if its balance fell below auto_freeze_at, or by someone. "+
 			"The configuration says frozen = false, so applying this plan unfreezes it.\n\nTo keep the card frozen, set frozen = true.")
 }
 

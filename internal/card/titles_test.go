@@ -101,7 +101,7 @@ func TestTitles(t *testing.T) {
 		"Wallet cannot cover the replacement of …",
 		"Plan abandons a pending transfer: …",
 		"Plan may abandon a pending transfer: …",
-		"Plan unfreezes a card that was frozen outside Terraform",
+		"Plan unfreezes a card that was frozen outside Terraform: …",
 		"Two resources manage the same card",
 		"Unreadable card",
 		"Top-up is decided during apply",
