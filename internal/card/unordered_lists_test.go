@@ -88,7 +88,7 @@ func TestAccListsWithoutOrder(t *testing.T) {
 			},
 			{
 				Config:      twin,
-				ExpectError: acctest.Error(`2 live cards are labelled "twin"`),
+				ExpectError: acctest.Error("Several live cards have this label", `"twin"`),
 			},
 			{
 				PreConfig:   func() { lists.onePage = true },

@@ -306,7 +306,7 @@ func (p *pipeline) takesBack() (advised bool) {
 			continue
 		}
 		last := c.said[len(c.said)-1]
-		undecided := strings.Contains(last, "undecided") || strings.Contains(last, "is not known whether")
+		undecided := namesPending(last) || strings.Contains(last, "is not known whether")
 		switch {
 		case undecided && p.scenario.proxy.isAcceptedOnly(c.id()): // nothing moved, and nothing will
 			c.config["amount"], c.config["top_up"] = c.state.Values["amount"], nil
@@ -408,6 +408,12 @@ func (w *scenario) departs(c *card, format string, args ...any) {
 		return
 	}
 	w.named++
+}
+
+// namesPending reports whether a text says that the outcome of an earlier transfer is not known.
+func namesPending(text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(text, "earlier transfer") || strings.Contains(text, "pending transfer")
 }
 
 // namesMoney tells whether a text says that money may have moved otherwise than the state says.

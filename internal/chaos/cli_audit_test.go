@@ -33,7 +33,7 @@ func (c *commandLine) finish() {
 				continue
 			case err == nil && card.givenUp:
 				isChanged, card.givenUp = true, false
-			case err != nil && card.topUp && strings.Contains(output.String(), "is undecided") && strings.Contains(output.String(), i.ID):
+			case err != nil && card.topUp && namesPending(output.String()) && strings.Contains(output.String(), i.ID):
 				c.ended["top-ups given up"]++
 				isChanged, card.givenUp = true, true
 			}

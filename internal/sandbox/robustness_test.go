@@ -291,7 +291,7 @@ func TestMostOfAKind(t *testing.T) {
 		path, body   string // of the call that adds the last one, and then one too many
 		message      string
 	}{
-		{"1999", "webhooks (public_id, account_id, url, events, secret, created_at) SELECT n, 1, '', '[]', '', 0", "/webhooks", `{"url":"https://example.com","events":["*"]}`, "2000 endpoints already"},
+		{"1999", "webhooks (public_id, account_id, url, events, secret, created_at) SELECT n, 1, '', '[]', '', 0", "/webhooks", `{"url":"https://example.com","events":["*"]}`, "already has 2000 endpoints"},
 		{"99", "api_keys (public_id, account_id, key_hash) SELECT n, 1, n", "/_sandbox/keys", "", "100 further keys already"},
 		{"99", "faults (method, path, times_left, definition) SELECT 'GET', '/none', 1, '{}'", "/_sandbox/faults", `{"method":"GET","path":"/bins","then":"pass"}`, "100 faults already"},
 		{"98", "accounts (public_id, key_hash, state) SELECT n, +n, 'ready'", "/_sandbox/accounts", `{"state":"ready"}`, "100 accounts already"},
