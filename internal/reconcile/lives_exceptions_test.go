@@ -90,6 +90,16 @@ func paidByWallet(l *life, _ usd.Amount) bool { return l.happened(walletPaid) }
 // openBefore: the audit before this one left something open.
 func openBefore(l *life, _ usd.Amount) bool { return l.happened(leftOpen) }
 
+// ofAnEarlierMonth: the top-up that was made is of an earlier month and in the anchor of the state's
+// record, and the card needs another one now.
+func ofAnEarlierMonth(l *life, _ usd.Amount) bool {
+	if l.run.purpose != reconcile.ForTopUp || reconcile.MonthOf(l.ledger.toppedUp) == reconcile.MonthOf(l.card.now) {
+		return false
+	}
+	anchor := reconcile.ParseRecord(cardID, l.state.record).Anchor
+	return anchor != nil && anchor.At.After(l.ledger.toppedUp)
+}
+
 // uncountedRequest: a request took effect after the run that sent it, whose record did not count it.
 func uncountedRequest(l *life, _ usd.Amount) bool { return l.happened(cameLate) }
 

@@ -12,6 +12,7 @@ type ledger struct {
 	mark
 	moved    [2]usd.Amount                  // by the service, for each purpose; amount and topped_up are to say the same
 	topUps   map[reconcile.Month]usd.Amount // that have reached the card
+	toppedUp time.Time                      // when the service last made a top-up
 	onTheWay int                            // requests that the service has not taken yet
 
 	// heldUp says that a stop or an undecided movement was reported since the service last moved money.
@@ -42,12 +43,13 @@ func newLedger(load usd.Amount) ledger {
 }
 
 // enter records that the service has moved money, and how much of it has reached the card.
-func (g *ledger) enter(p reconcile.Purpose, delta, received usd.Amount, month reconcile.Month) {
+func (g *ledger) enter(p reconcile.Purpose, delta, received usd.Amount, at time.Time) {
 	g.moved[p] += delta
 	g.kept += delta - received
 	g.heldUp = false
 	if p == reconcile.ForTopUp {
-		g.topUps[month] += received
+		g.topUps[reconcile.MonthOf(at)] += received
+		g.toppedUp = at
 	}
 }
 
@@ -76,6 +78,8 @@ var once = promise{"sent once", []exception{
 	{"late transaction", lateTransaction},
 	{"late request", lateRequest},
 	{"reads a replica", readsReplica},
+	{"open before", openBefore},
+	{"of an earlier month", ofAnEarlierMonth},
 }}
 
 // checkOnce checks a request as the service receives it.

@@ -264,7 +264,7 @@ func (l *life) process(key string, purpose reconcile.Purpose, delta usd.Amount) 
 	if l.run.acting {
 		return l.respond(http.StatusOK, l.answer())
 	}
-	l.ledger.enter(purpose, delta, received, reconcile.MonthOf(l.card.now))
+	l.ledger.enter(purpose, delta, received, l.card.now)
 	l.service.keys[key] = stored{l.card.now, l.answer()}
 	return l.respond(http.StatusOK, l.service.keys[key].body)
 }
