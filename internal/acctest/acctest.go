@@ -404,7 +404,7 @@ func ServeProvider(t T, options ...provider.Option) (variable string, stop func(
 		}
 	}()
 	config := <-configs
-	// A CLI that found nobody listening where its provider was would kill this process.
+	// A CLI kills this process if nothing listens at the address of its provider.
 	front := sandboxtest.Listen(t, func(from net.Conn) { connect(t.Context(), from, config.Addr) })
 	host := "registry.terraform.io"
 	if OpenTofu() {

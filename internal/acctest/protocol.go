@@ -87,7 +87,8 @@ func (p *Protocol) ReadDataSource(name string, config Object) (Object, Diagnosti
 func (p *Protocol) InvokeAction(name string, config, resolved Object) (progress []string, diagnostics Diagnostics) {
 	schema := p.schemas.ActionSchemas[name].Schema
 	diagnostics = call(p, p.server.ValidateActionConfig, tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: encode(schema, config)}).Diagnostics
-	if diagnostics = append(diagnostics, p.PlanAction(name, config)...); diagnostics.Errors() != "" {
+	diagnostics = append(diagnostics, p.PlanAction(name, config)...)
+	if diagnostics.Errors() != "" {
 		return nil, diagnostics
 	}
 	known := maps.Clone(config)
@@ -123,13 +124,15 @@ func (p *Protocol) List(name string, config Object, limit int64, whole bool) (fo
 	p.t.Helper()
 	block := encode(p.schemas.ListResourceSchemas[name], config)
 	validated := tfprotov6.ValidateListResourceConfigRequest{TypeName: name, Config: block}
-	if diagnostics = call(p, p.server.ValidateListResourceConfig, validated).Diagnostics; diagnostics.Errors() != "" {
+	diagnostics = call(p, p.server.ValidateListResourceConfig, validated).Diagnostics
+	if diagnostics.Errors() != "" {
 		return nil, diagnostics
 	}
 	identity := call(p, p.server.GetResourceIdentitySchemas, tfprotov6.GetResourceIdentitySchemasRequest{}).IdentitySchemas[name].ValueType()
 	listed := tfprotov6.ListResourceRequest{TypeName: name, Config: block, IncludeResource: whole, Limit: limit}
 	for result := range call(p, p.server.ListResource, listed).Results {
-		if diagnostics = append(diagnostics, result.Diagnostics...); result.Identity != nil {
+		diagnostics = append(diagnostics, result.Diagnostics...)
+		if result.Identity != nil {
 			resource := decode(p.schemas.ResourceSchemas[name].ValueType(), result.Resource)
 			found = append(found, Listed{result.DisplayName, decode(identity, result.Identity.IdentityData), resource})
 		}

@@ -156,16 +156,16 @@ func TestRegisterWebhookAcrossFailures(t *testing.T) {
 	t.Parallel()
 	withoutSecret := undone(`201 {"id":"wh_1","url":"https://hooks.example.com","events":["*"]}`) // as the next one would be
 	for name, test := range map[string]struct {
-		faults    []fault
-		posts     int
-		honoured  bool
-		duplicate bool
-		fails     string
+		faults   []fault
+		posts    int
+		honoured bool
+		lost     bool
+		fails    string
 	}{
 		"it works":             {posts: 1},
-		"done, response lost":  {faults: []fault{lostButApplied}, posts: 2, duplicate: true},
-		"done, key honoured":   {faults: []fault{lostButApplied}, posts: 2, honoured: true},
-		"not done, lost":       {faults: []fault{lostForGood}, posts: 2, duplicate: true},
+		"done, response lost":  {faults: []fault{lostButApplied}, posts: 2, lost: true},
+		"done, key honoured":   {faults: []fault{lostButApplied}, posts: 2, honoured: true, lost: true},
+		"not done, lost":       {faults: []fault{lostForGood}, posts: 2, lost: true},
 		"refused":              {faults: []fault{refusal}, posts: 1, fails: "refused"},
 		"lost, then refused":   {faults: []fault{lostButApplied, refusal}, posts: 2, fails: "unknown"},
 		"lost, then 404":       {faults: []fault{lostButApplied, undone("404")}, posts: 2, fails: "unknown"},
@@ -187,7 +187,7 @@ func TestRegisterWebhookAcrossFailures(t *testing.T) {
 				t.Errorf("the error repeats the query, or seems final: %v", err)
 			}
 			registered := strings.HasPrefix(registration.ID, "wh_") && strings.HasPrefix(registration.Secret.Reveal(), "whsec_")
-			if err == nil && (!registered || registration.MayHaveDuplicate != test.duplicate) {
+			if err == nil && (!registered || registration.How.LostResponse() != test.lost) {
 				t.Errorf("%v", registration)
 			}
 		})

@@ -39,8 +39,8 @@ type Issuance struct {
 	// How is Found where the response was lost and the card was found afterwards: ExpiresAt is
 	// not known then. Unless its label was generated, that card may be another's.
 	How How
-	// PossibleDuplicates are further new cards that look like this one and that nobody has
-	// asked for, left over by a request that took effect twice.
+	// PossibleDuplicates are further new cards that look like this one and that no request of this
+	// process asked for. A request that took effect twice may have left them.
 	PossibleDuplicates []CardListItem
 }
 

@@ -194,7 +194,7 @@ func (s *issueSearch) claim(ctx context.Context, cards []CardListItem) (*CardLis
 	return &found, nil
 }
 
-// findGenerated claims the card whose label nobody else has, if it is listed already.
+// findGenerated claims the card with the generated label, which is unique, if it is already listed.
 func (s *issueSearch) findGenerated(ctx context.Context) *CardListItem {
 	cards, err := s.unclaimed(ctx, false)
 	if err != nil {

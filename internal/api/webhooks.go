@@ -25,13 +25,12 @@ type Webhook struct {
 	CreatedAt transport.Timestamp `json:"created_at"`
 }
 
-// Registration is what became of a WebhookRequest.
+// Registration is the result of a WebhookRequest.
 type Registration struct {
 	Webhook
-	// MayHaveDuplicate says that a second endpoint with another secret may exist, which
-	// the API cannot list.
-	MayHaveDuplicate bool
-	LostResponse     bool // and the outcome found out
+	// How is Answered or AnsweredLate. After a lost response, and unless the service honours
+	// idempotency keys, a second endpoint with another secret may exist, which the API cannot list.
+	How How
 }
 
 // RegisterWebhook registers an endpoint. When a response is lost the request is
@@ -71,7 +70,7 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 		fate, err := m.Try()
 		switch {
 		case fate == transport.Done:
-			return Registration{Webhook: webhook, MayHaveDuplicate: m.Lost && !c.KeysHonoured(), LostResponse: m.Lost}, nil
+			return Registration{Webhook: webhook, How: AnsweredBy(m)}, nil
 		case fate == transport.NotDone:
 			return Registration{}, err
 		case !m.Again() || m.Settle() != nil:

@@ -251,36 +251,30 @@ func sentBefore(card model, pending reconcile.Pending) string {
 	return text + ", and the response was lost. Until the outcome is known, no other money moves on this card."
 }
 
-// abandonAdvice says how to abandon a pending transfer, given what else the plan moves; nil: not known.
-func abandonAdvice(card model, movements []reconcile.Movement) string {
-	setAmount := "set amount to the value in the state"
+// abandonAdvice says how to abandon a pending transfer: with a plan that moves no money on the card.
+func abandonAdvice(card model) string {
+	value := "the value in the state"
 	if card.Amount.IsKnown() {
-		setAmount = "set amount to " + card.Amount.Amount().String()
+		value = card.Amount.Amount().String()
 	}
-	const removeTopUp = "remove top_up from the configuration"
-	steps := setAmount + ", " + removeTopUp
-	if len(movements) == 1 && movements[0].Purpose == reconcile.ForAmount {
-		steps = setAmount
-	} else if len(movements) == 1 {
-		steps = removeTopUp
-	}
-	return "To abandon that transfer, first check in the dashboard whether the money moved. Then " + steps + " and apply: that moves no money. You can restore top_up afterwards."
+	return "To abandon that transfer, first check in the dashboard whether the money moved. " +
+		"Then set amount to " + value + ", remove top_up if it is set, and apply: that moves no money. You can restore top_up afterwards."
 }
 
 func stillPending(card model, pending reconcile.Pending, reason string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Earlier transfer is still pending",
-		sentBefore(card, pending)+fmt.Sprintf(" The outcome is not known yet: %s. Each plan checks again. ", strings.TrimSuffix(reason, "."))+abandonAdvice(card, nil))
+		sentBefore(card, pending)+fmt.Sprintf(" The outcome is not known yet: %s. Each plan checks again. ", strings.TrimSuffix(reason, "."))+abandonAdvice(card))
 }
 
 // stopsForPending warns that apply moves nothing on this card.
-func stopsForPending(card model, pending reconcile.Pending, movements ...reconcile.Movement) diag.Diagnostic {
+func stopsForPending(card model, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Apply will stop until an earlier transfer is resolved: "+card.name(),
-		sentBefore(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card, movements))
+		sentBefore(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card))
 }
 
-func stoppedForPending(card model, operation string, pending reconcile.Pending, m reconcile.Movement) diag.Diagnostic {
+func stoppedForPending(card model, operation string, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Could not "+operation+": an earlier transfer is pending",
-		"Nothing was sent. "+sentBefore(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card, []reconcile.Movement{m}))
+		"Nothing was sent. "+sentBefore(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card))
 }
 
 func abandonsPending(card model, pending reconcile.Pending) diag.Diagnostic {
@@ -352,7 +346,7 @@ func previewText(card model, d reconcile.Decision) string {
 	switch d.Verdict {
 	case reconcile.Undecided:
 		return sentBefore(card, *d.Before.Pending) + " Apply checks again, and moves nothing on this card until then. " +
-			abandonAdvice(card, []reconcile.Movement{m})
+			abandonAdvice(card)
 	case reconcile.SendKey:
 		return fmt.Sprintf("%s, which fits an interrupted apply of this plan. Apply repeats the request with the same idempotency key, which the service counts once. "+
 			"If something else caused this balance, the %s is made in addition.", balance, movementNoun(m.Delta))
@@ -445,7 +439,7 @@ func stopped(card model, operation string, halted *transfer.StoppedError, record
 	case reconcile.NotShown:
 		reason = "the card does not show it"
 		text = "The service confirmed the transfer, but " + card.name() + " does not show it: it holds " + halted.Balance.String() + " USD. " +
-			"Nothing is sent again until the card shows it, or until you abandon it. Each plan checks again. " + abandonAdvice(card, []reconcile.Movement{m.Movement})
+			"Nothing is sent again until the card shows it, or until you abandon it. Each plan checks again. " + abandonAdvice(card)
 		if halted.Refusal != nil {
 			reason = "its idempotency key was already used"
 			text = fmt.Sprintf("The service has seen the idempotency key before (%s). %s, which does not show this transfer. "+

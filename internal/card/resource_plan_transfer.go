@@ -66,7 +66,7 @@ func (p *planner) warnPending(t plannedTransfer, movements []reconcile.Movement,
 	pending := *record.Pending
 	if len(movements) > 0 {
 		if !record.Repeats(movements[0]) {
-			p.diags.Append(stopsForPending(p.state, pending, movements...))
+			p.diags.Append(stopsForPending(p.state, pending))
 		}
 		return
 	}

@@ -227,7 +227,7 @@ func (u *update) notMoved(operation string, m reconcile.Movement, status api.Car
 	_, undecided := errors.AsType[*transport.UndecidedError](err)
 	pending := u.before.record().Pending
 	if isPending || undecided && pending != nil && pending.Answered {
-		return stoppedForPending(u.before, operation, *pending, m)
+		return stoppedForPending(u.before, operation, *pending)
 	}
 	if unusable, ok := errors.AsType[*transfer.StatusError](err); ok {
 		u.now.setState(unusable.Status, unusable.Balance)

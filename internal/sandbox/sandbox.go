@@ -68,7 +68,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 		return nil, errors.New("the sandbox's initial balance must not be negative")
 	}
 	if o.APIKey != "" && !strings.HasPrefix(o.APIKey, vault.KeyPrefix) {
-		return nil, fmt.Errorf("a sandbox's API key begins with %s; a real key has no place in it", vault.KeyPrefix)
+		return nil, fmt.Errorf("a sandbox's API key begins with %s; a real key must not be used here", vault.KeyPrefix)
 	}
 	if o.APIKey != "" && !keyForm.MatchString(o.APIKey) {
 		return nil, fmt.Errorf("a sandbox's API key is %s and 16 to 200 letters, digits, - or _", vault.KeyPrefix)

@@ -71,12 +71,12 @@ func (r *webhookResource) Create(ctx context.Context, req resource.CreateRequest
 	state.fromAPI(registered.Webhook, !config.SecretWO.IsNull(), &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
-	if registered.MayHaveDuplicate {
+	if registered.How.LostResponse() && !r.session.Client.KeysHonoured() {
 		resp.Diagnostics.AddWarning("Possible duplicate webhook endpoint",
 			fmt.Sprintf("While %s was registered, a response was lost and the request was sent again. If the service accepted both requests, a second endpoint%s receives the same events. "+
 				"Check the dashboard, and remove the one that is not %s.", state.name(), state.where(), state.ID.ValueString()))
 	} else {
-		resp.Diagnostics.Append(session.LostResponseWarning("register "+state.name(), registered.LostResponse)...)
+		resp.Diagnostics.Append(session.LostResponseWarning("register "+state.name(), registered.How.LostResponse())...)
 	}
 }
 

@@ -73,8 +73,8 @@ func New(clock Clock, l Limits) *Limiter {
 }
 
 // Acquire waits until no pause of b is on and every window of b has room, and then
-// takes a slot of each at once, so that a caller who waits for one window keeps
-// nobody from another. Release gives the slots back. A pause that outlasts
+// takes a slot of each at once, so that a caller who waits for one window blocks
+// no caller of another. Release gives the slots back. A pause that outlasts
 // deadline is not waited for: the error is a *PausedError.
 func (l *Limiter) Acquire(ctx context.Context, b Budget, deadline time.Time) error {
 	for {

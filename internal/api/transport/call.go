@@ -29,7 +29,7 @@ type Call struct {
 	Accept    func([]byte) error // reads the body of a success
 }
 
-// failure is what came of an attempt that was no success.
+// failure is the outcome of an attempt that did not succeed.
 type failure struct {
 	fate       Fate // Unknown or NotDone
 	final      bool // the service's own last word

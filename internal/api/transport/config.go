@@ -32,7 +32,7 @@ const (
 	versionPrefix = "/api/v1"
 )
 
-// SandboxKeyPrefix begins the keys that a sandbox makes, whose money is nobody's.
+// SandboxKeyPrefix is the prefix of a sandbox's API keys, which move play money.
 const SandboxKeyPrefix = keyPrefix + "sandbox_"
 
 // Config says which service a client talks to, as whom, and how patiently.
@@ -54,7 +54,7 @@ type Config struct {
 	KeysHonoured bool
 	Limits       ratelimit.Limits // zero keeps the documented ones (API §8)
 	Clock        ratelimit.Clock  // nil is the system's
-	// Observe is told of every attempt; nil for nobody. It must be safe for
+	// Observe, if not nil, is called for every attempt. It must be safe for
 	// concurrent use, and is never given bodies, query strings or keys.
 	Observe func(ctx context.Context, x Exchange)
 }

@@ -35,7 +35,7 @@ type Mutation struct {
 }
 
 // Begin prepares a change. An empty key stands for a random one. The caller calls end when
-// it knows what came of the change, or gives up. The error says why nothing can be sent.
+// it knows the outcome of the change, or gives up. The error says why nothing can be sent.
 func (c *Client) Begin(ctx context.Context, call *Call, key string) (m *Mutation, end func(), err error) {
 	if call.Invalid != nil {
 		return nil, nil, call.Invalid
@@ -178,7 +178,7 @@ func (m *Mutation) GaveUp() error {
 	return m.Undecided(fmt.Errorf("%w; when it was last verified, it had not taken effect", m.last.err))
 }
 
-// Undecided is the error of a change of which it cannot be found out whether it was made.
+// Undecided returns the error for a change whose outcome is not known.
 func (m *Mutation) Undecided(reason error) error {
 	return &UndecidedError{
 		Kind: m.call.Kind, Operation: m.call.Operation, Key: m.key, Attempts: m.Attempts, Answered: m.answered, SentAt: m.SentAt, Err: reason,

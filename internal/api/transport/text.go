@@ -18,7 +18,7 @@ import (
 // graphic characters, without what may be a secret, and no longer than its type allows.
 type text struct{ raw string }
 
-// Raw is the text as it came, to compare it by, and to show to nobody.
+// Raw is the text as the service sent it. It is for comparisons and must not be shown.
 func (t text) Raw() string { return t.raw }
 
 // String is the text as people may see it.
@@ -221,7 +221,7 @@ func markNoIDs(fields map[string]json.RawMessage) (found bool) {
 // Redacted stands in the place of a secret.
 const Redacted = "[redacted]"
 
-// Secret is text that is shown to nobody by accident: printed, logged or
+// Secret is text that cannot be shown by accident: printed, logged or
 // marshalled it is "[redacted]". It unmarshals from a JSON string.
 type Secret string
 

@@ -278,7 +278,8 @@ func readThen(fields *wire.Fields) (then behavior.Then) {
 		if then.Status == 0 {
 			f.Refuse(wire.Invalid("status is required"))
 		}
-		if then.Body = f.Value("body"); len(then.Body) > maxBody {
+		then.Body = f.Value("body")
+		if len(then.Body) > maxBody {
 			f.Refuse(wire.Invalid("body has more than %d bytes", maxBody))
 		}
 	})

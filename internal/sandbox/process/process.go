@@ -36,7 +36,8 @@ func Start(ctx context.Context, program string, stderr io.Writer, flags ...strin
 		return nil, err
 	}
 	p := &Process{Wait: sync.OnceValue(command.Wait), command: command}
-	if p.Address, err = ReadAddress(output); err != nil {
+	p.Address, err = ReadAddress(output)
+	if err != nil {
 		p.Kill()
 		return nil, fmt.Errorf("%s sandbox did not say where it listens; run it by itself to see why: %w", program, err)
 	}

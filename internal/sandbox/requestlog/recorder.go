@@ -81,7 +81,8 @@ func (r *Recorder) Record(e Entry) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.pending = append(r.pending, e); len(r.pending) == 1 {
+	r.pending = append(r.pending, e)
+	if len(r.pending) == 1 {
 		r.schedule()
 	}
 }
@@ -134,10 +135,11 @@ func (r *Recorder) Close() error {
 func write(tx *store.Tx, entries []Entry) error {
 	var last int64
 	for _, e := range entries {
-		var err error
-		if last, err = e.write(tx); err != nil {
+		id, err := e.write(tx)
+		if err != nil {
 			return err
 		}
+		last = id
 	}
 	if err := tx.Exec(`DELETE FROM request_log WHERE id <= ?`, last-maxEntries); err != nil {
 		return err

@@ -204,8 +204,11 @@ func allPages(next http.Handler, r *http.Request) []map[string]any {
 // ask makes a request with the key of another one.
 func ask(next http.Handler, r *http.Request, path, query string) map[string]any {
 	other := r.Clone(r.Context())
-	other.Method, other.Body, other.ContentLength = http.MethodGet, http.NoBody, 0
-	other.URL.Path, other.URL.RawQuery = "/api/v1"+path, query
+	other.Method = http.MethodGet
+	other.Body = http.NoBody
+	other.ContentLength = 0
+	other.URL.Path = "/api/v1" + path
+	other.URL.RawQuery = query
 	response := httptest.NewRecorder()
 	next.ServeHTTP(response, other)
 	return object(response.Body.Bytes())

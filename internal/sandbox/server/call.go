@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -59,15 +58,21 @@ func (s *Server) Do(ctx context.Context, by account.Account, o Operation) (res w
 	if err := s.commitLateNow(ctx); err != nil {
 		return wire.Response{}, s.explain(ctx, x.id, err)
 	}
-	res, err := s.transact(ctx, x, s.DB.ReadLong, func(c *Call) (_ wire.Response, err error) {
-		if c.Quirks, err = behavior.ReadQuirks(c.Tx); err != nil {
+	res, err := s.transact(ctx, x, s.DB.ReadLong, func(c *Call) (wire.Response, error) {
+		quirks, err := behavior.ReadQuirks(c.Tx)
+		if err != nil {
 			return wire.Response{}, err
 		}
-		if x.limits, err = behavior.ReadLimits(c.Tx); err != nil || x.route.Class == "" {
-			x.limits = behavior.Limits{} // those of requests are for clients
+		limits, err := behavior.ReadLimits(c.Tx)
+		if err != nil {
+			return wire.Response{}, err
+		}
+		c.Quirks = quirks
+		if x.route.Class != "" { // the limits of requests are for clients
+			x.limits = limits
 		}
 		x.now = c.Tx.Now()
-		if err := cmp.Or(err, s.authorize(x)); err != nil {
+		if err := s.authorize(x); err != nil {
 			return wire.Response{}, err
 		}
 		return x.route.Handle(c)

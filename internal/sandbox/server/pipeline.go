@@ -85,14 +85,17 @@ func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
 // without a valid one, nothing else is done.
 func (s *Server) prepare(ctx context.Context, x *exchange) error {
 	fault := int64(0)
-	err := s.DB.Read(ctx, func(tx *store.Tx) (err error) {
+	err := s.DB.Read(ctx, func(tx *store.Tx) error {
 		x.now = tx.Now()
-		if x.quirks, err = behavior.ReadQuirks(tx); err != nil {
+		var err error
+		x.quirks, err = behavior.ReadQuirks(tx)
+		if err != nil {
 			return err
 		}
 		scheme, key, _ := strings.Cut(x.request.Header.Get("Authorization"), " ")
 		if strings.EqualFold(scheme, "Bearer") {
-			if x.account, err = account.ByKey(tx, key); err != nil {
+			x.account, err = account.ByKey(tx, key)
+			if err != nil {
 				return err
 			}
 		}
@@ -102,7 +105,8 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 		if !x.isAPI() {
 			return nil
 		}
-		if x.limits, err = behavior.ReadLimits(tx); err != nil {
+		x.limits, err = behavior.ReadLimits(tx)
+		if err != nil {
 			return err
 		}
 		fault, err = behavior.FindFault(tx, x.request.Method, x.path())
