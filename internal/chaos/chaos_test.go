@@ -314,6 +314,9 @@ func (p *pipeline) takesBack() (advised bool) {
 		case (p.isLoose() || p.scenario.profile.lag > 0) && (undecided || strings.Contains(last, "holds less than that")):
 			c.config["amount"], c.config["top_up"] = c.state.Values["amount"], nil
 			c.loose, advised = true, true
+		case p.isLoose() && strings.Contains(last, "Withdrawal exceeds the card's balance"): // something took money before
+			c.config["amount"] = c.state.Values["amount"]
+			advised = true
 		case strings.Contains(last, "would trigger a top-up"):
 			c.config["top_up"] = nil
 			advised = true
