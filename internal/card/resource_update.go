@@ -138,7 +138,7 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 		record = moved.Record
 		u.now.setRecord(record)
 		if err != nil {
-			diags.Append(u.notMoved(operation, m, moved.CardStatus, err))
+			diags.Append(u.notMoved(operation, moved.CardStatus, err))
 			return diags
 		}
 		if m.Delta < 0 {
@@ -222,7 +222,7 @@ func (u *update) moved(operation string, m reconcile.Movement, moved transfer.Tr
 	return diags
 }
 
-func (u *update) notMoved(operation string, m reconcile.Movement, status api.CardStatus, err error) diag.Diagnostic {
+func (u *update) notMoved(operation string, status api.CardStatus, err error) diag.Diagnostic {
 	_, isPending := errors.AsType[*transfer.PendingError](err)
 	_, undecided := errors.AsType[*transport.UndecidedError](err)
 	pending := u.before.record().Pending
