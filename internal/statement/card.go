@@ -431,7 +431,7 @@ func (r *reader) noteStop(card *Card, before values) {
 // surprise describes what Terraform does not know of the card's money. It is empty if there is nothing.
 func (h held) surprise() string {
 	if h.record.Pending != nil {
-		return fmt.Sprintf("an earlier movement of %s USD is undecided", signed(h.record.Pending.Delta))
+		return fmt.Sprintf("an earlier movement of %s USD is undecided", h.record.Pending.Delta.Signed())
 	}
 	if h.unexplained > 0 {
 		return fmt.Sprintf("holds %s USD more than Terraform knows of", h.unexplained)

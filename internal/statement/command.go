@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/vcard/terraform-provider-vcard/internal/display"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -100,7 +101,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		report("refused: %s", violation)
 	}
 	if statement.Remedy != "" {
-		_, _ = fmt.Fprint(stderr, "statement: ", printable(statement.Remedy))
+		_, _ = fmt.Fprint(stderr, "statement: ", display.Printable(statement.Remedy))
 	}
 	if writeErr != nil {
 		return exitFailed

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf16"
 
+	"github.com/vcard/terraform-provider-vcard/internal/display"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -16,10 +17,10 @@ import (
 func (s *Statement) writeSums(b *strings.Builder, sumFormat, balanceFormat string) {
 	for _, part := range s.Wallet.parts() {
 		if *part.sum != 0 {
-			fmt.Fprintf(b, sumFormat, part.title, signed(part.sign**part.sum))
+			fmt.Fprintf(b, sumFormat, part.title, (part.sign * *part.sum).Signed())
 		}
 	}
-	fmt.Fprintf(b, sumFormat, "net", signed(s.Wallet.Net))
+	fmt.Fprintf(b, sumFormat, "net", s.Wallet.Net.Signed())
 	if s.Balance == nil {
 		return
 	}
@@ -167,25 +168,7 @@ func (u Unknown) String() string {
 	return u.Address + ": " + u.Reason
 }
 
-func signed(a usd.Amount) string {
-	if a > 0 {
-		return "+" + a.String()
-	}
-	return a.String()
-}
-
-// printable replaces characters that could move the cursor of a terminal. They may come from
-// configurations and from the service.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && !unicode.IsGraphic(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
-}
-
-// escaped escapes, in JSON, the characters that printable replaces.
+// escaped escapes, in JSON, the characters that display.Printable replaces.
 func escaped(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -202,7 +185,7 @@ func escaped(text string) string {
 
 // inline returns printable text in a single line.
 func inline(text string) string {
-	return strings.ReplaceAll(printable(text), "\n", string(unicode.ReplacementChar))
+	return strings.ReplaceAll(display.Printable(text), "\n", string(unicode.ReplacementChar))
 }
 
 // widestVerbs is the widest column of verbs that all lines are padded to. Few cards have many verbs.
@@ -224,7 +207,7 @@ func (s *Statement) WriteText(w io.Writer) error {
 	for _, card := range s.Cards {
 		columns := []string{card.Address, card.name(), card.details()}
 		columns = slices.DeleteFunc(columns, func(text string) bool { return text == "" })
-		line := fmt.Sprintf("%14s  %-*s  %s", signed(card.Wallet), width, card.verbs(), strings.Join(columns, "; "))
+		line := fmt.Sprintf("%14s  %-*s  %s", card.Wallet.Signed(), width, card.verbs(), strings.Join(columns, "; "))
 		b.WriteString(inline(line) + "\n")
 	}
 	writeList(&b, "Not known yet", inLines(s.Unknown))
@@ -286,14 +269,14 @@ func (s *Statement) writeTable(b *strings.Builder) {
 		if card.name() != "" {
 			name += "<br>" + code(card.name())
 		}
-		row := fmt.Sprintf("| %s | %s | %s | %s |\n", signed(card.Wallet), card.verbs(), name, card.details())
+		row := fmt.Sprintf("| %s | %s | %s | %s |\n", card.Wallet.Signed(), card.verbs(), name, card.details())
 		if b.Len()+len(row) > maxMarkdown {
 			rest := s.Cards[i:]
 			var sum usd.Amount
 			for _, card := range rest {
 				sum += card.Wallet
 			}
-			fmt.Fprintf(b, "\nAnd %d more, together %s USD: `--format text` lists them.\n", len(rest), signed(sum))
+			fmt.Fprintf(b, "\nAnd %d more, together %s USD: `--format text` lists them.\n", len(rest), sum.Signed())
 			return
 		}
 		b.WriteString(row)

@@ -97,6 +97,14 @@ func (a Amount) String() string {
 	return fmt.Sprintf("%s%d.%02d", sign, u/100, u%100)
 }
 
+// Signed returns the amount with its sign, as in "+12.50".
+func (a Amount) Signed() string {
+	if a > 0 {
+		return "+" + a.String()
+	}
+	return a.String()
+}
+
 // MarshalJSON writes a JSON number with two decimals.
 func (a Amount) MarshalJSON() ([]byte, error) { return []byte(a.String()), nil }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/vcard/terraform-provider-vcard/internal/display"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
@@ -87,7 +88,7 @@ func Main(ctx context.Context, args []string, getenv func(string) string, stdout
 		return exitUsage
 	}
 	if err := s.run(ctx, stdout, stderr); err != nil {
-		_, _ = fmt.Fprintf(stderr, "sandbox: %s\n", requestlog.Printable(err.Error()))
+		_, _ = fmt.Fprintf(stderr, "sandbox: %s\n", display.Printable(err.Error()))
 		return exitFailed
 	}
 	return exitOK

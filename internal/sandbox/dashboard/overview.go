@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/display"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
@@ -202,7 +203,7 @@ func (v *view) timeline(c *card.Card) (timeline, error) {
 	return t, nil
 }
 
-func inUSD(cents int64) string { return grouped(usd.Amount(cents).String()) }
+func inUSD(cents int64) string { return display.Thousands(usd.Amount(cents).String()) }
 
 // fill adds n days from the first one on, including those on which nothing happened.
 func (t *timeline) fill(first, n int64, days []*transaction.Day, balances []*ledger.DailyBalance) {
@@ -283,9 +284,9 @@ func (p *plot) drawLine() {
 // Text describes a day in words.
 func (d *timelineDay) Text() string {
 	text := fmt.Sprintf("%s: %s settled, %s refunded, %s held, %d declined", d.Date,
-		grouped(d.Settled.String()), grouped(d.Refunded.String()), grouped(d.Held.String()), d.Declines)
+		display.Thousands(d.Settled.String()), display.Thousands(d.Refunded.String()), display.Thousands(d.Held.String()), d.Declines)
 	if d.HasBalance {
-		text += ", balance " + grouped(d.Balance.String())
+		text += ", balance " + display.Thousands(d.Balance.String())
 	}
 	return text
 }

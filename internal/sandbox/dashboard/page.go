@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/vcard/terraform-provider-vcard/internal/display"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
@@ -89,7 +90,7 @@ func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 		f.Notice = sent.notice
 	}
 	if sent != nil && sent.refused != nil {
-		f.Problem = sentence(sent.refused.Message)
+		f.Problem = display.Sentence(sent.refused.Message)
 		status = sent.refused.Status
 	}
 	d.render(w, p.html, status, f)
@@ -122,7 +123,7 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted
 		f.List = v.listed
 		invalidFilter, ok := errors.AsType[*wire.Error](v.refused)
 		if ok {
-			f.Problem = sentence(invalidFilter.Message)
+			f.Problem = display.Sentence(invalidFilter.Message)
 		}
 		return err
 	})
@@ -270,15 +271,10 @@ func (d *Dashboard) showError(w http.ResponseWriter, r *http.Request, e *wire.Er
 		}
 	}
 	f.Title = http.StatusText(e.Status)
-	f.Data = sentence(e.Message)
+	f.Data = display.Sentence(e.Message)
 	d.render(w, "error", e.Status, f)
 }
 
 func (d *Dashboard) notFound(w http.ResponseWriter, r *http.Request) {
 	d.showError(w, r, wire.NewError(http.StatusNotFound, wire.CodeNotFound, "this page does not exist"))
-}
-
-// sentence turns a message of the service into a sentence.
-func sentence(message string) string {
-	return strings.ToUpper(message[:1]) + message[1:] + "."
 }

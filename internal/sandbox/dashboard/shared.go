@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/display"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -33,14 +34,14 @@ func functions() template.FuncMap {
 			return &choices{Name: name, Chosen: f.Value(action, name, first), Values: values}
 		},
 		"clock":   clock,
-		"count":   func(n any) string { return grouped(fmt.Sprint(n)) },
+		"count":   func(n any) string { return display.Thousands(fmt.Sprint(n)) },
 		"copy":    func(title string, text any) copyable { return copyable{title, fmt.Sprint(text)} },
 		"follow":  newFollowUp,
-		"paid":    func(a usd.Amount) string { return signed(-a) }, // from the wallet's point of view
-		"signed":  signed,
+		"paid":    func(a usd.Amount) string { return display.Thousands((-a).Signed()) }, // from the wallet's point of view
+		"signed":  func(a usd.Amount) string { return display.Thousands(a.Signed()) },
 		"subject": subject,
 		"took":    took,
-		"usd":     func(a usd.Amount) string { return grouped(a.String()) },
+		"usd":     func(a usd.Amount) string { return display.Thousands(a.String()) },
 		"month":   monthName,
 		"words":   words,
 	}
@@ -93,18 +94,6 @@ func agoIn(ago, unit time.Duration, name string) string {
 	return fmt.Sprintf("%d %s ago", ago/unit, name)
 }
 
-// grouped writes a number in groups of three digits.
-func grouped(number string) string {
-	whole, fraction, _ := strings.Cut(number, ".")
-	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if fraction != "" {
-		whole += "." + fraction
-	}
-	return whole
-}
-
 // counted returns a count such as "2 faults", or nothing if there are none.
 func counted(n int, one, many string) []string {
 	if n <= 0 {
@@ -113,15 +102,7 @@ func counted(n int, one, many string) []string {
 	if n == 1 {
 		return []string{"1 " + one}
 	}
-	return []string{grouped(fmt.Sprint(n)) + " " + many}
-}
-
-// signed writes an amount with its sign.
-func signed(a usd.Amount) string {
-	if a > 0 {
-		return "+" + grouped(a.String())
-	}
-	return grouped(a.String())
+	return []string{display.Thousands(fmt.Sprint(n)) + " " + many}
 }
 
 // subject returns the path of the page that shows the subject of an event.

@@ -7,12 +7,11 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
+	"github.com/vcard/terraform-provider-vcard/internal/display"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -207,17 +206,7 @@ func Clean(text string) string {
 		}
 		plain = decoded
 	}
-	return secret.ReplaceAllString(Printable(text), "$1…") + end
-}
-
-// Printable keeps a text from moving the cursor of whoever reads it.
-func Printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && !unicode.IsGraphic(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
+	return secret.ReplaceAllString(display.Printable(text), "$1…") + end
 }
 
 // Change is what a call has changed.
