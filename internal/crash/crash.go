@@ -1,5 +1,5 @@
-// Package crash makes errors of panics. The runtime prints a panic's value, which
-// may hold a secret, to the terminal of whoever runs the program.
+// Package crash turns panics into errors. The runtime would print the value of a panic, which may
+// be a secret, to the terminal.
 package crash
 
 import (
@@ -9,44 +9,47 @@ import (
 	"strings"
 )
 
-// Error is a panic: of which type its value was, and where it came from. The value
-// itself is not kept.
+// Error describes a panic by the type of its value and by its stack. It does not keep the value.
 type Error struct {
 	Type  string
-	Stack string // functions and lines, without their arguments
+	Stack string // functions and lines, without arguments
 }
 
 // Error asks for a report.
 func (e *Error) Error() string {
-	return "a bug of this program stopped the operation (panic with a " + e.Type + "); please report it with these lines:\n" + e.Stack
+	return "a bug in this program stopped the operation (panic with a " + e.Type + "). Please report it with these lines:\n" + e.Stack
 }
 
-// Catch is deferred, and makes a panic the error of its function.
+// Catch sets the error of a function that panics. Defer it.
 func Catch(err *error) {
 	if reason := recover(); reason != nil {
 		*err = New(reason)
 	}
 }
 
-// End is deferred where nobody could be told of an error, and ends the program as a panic does.
+// End prints a panic to standard error and exits. Defer it in goroutines that cannot return an error.
 func End() {
 	if reason := recover(); reason != nil {
 		_, _ = fmt.Fprintln(os.Stderr, New(reason))
-		os.Exit(1) //nolint:revive // to panic again would print the value
+		os.Exit(1) //nolint:revive // another panic would print the value
 	}
 }
 
-// New is the error of a panic with this value, from where it is recovered.
+// New returns the error for a recovered value. Call it from the deferred function, because it skips
+// that function in the stack.
 func New(reason any) *Error {
-	const deepest = 32
-	callers := make([]uintptr, deepest)
-	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)])
-	var stack strings.Builder
-	for {
-		frame, more := frames.Next()
-		fmt.Fprintf(&stack, "  %s\n    %s:%d\n", frame.Function, frame.File, frame.Line)
-		if !more {
-			return &Error{Type: fmt.Sprintf("%T", reason), Stack: strings.TrimRight(stack.String(), "\n")}
-		}
+	const (
+		maxDepth    = 32
+		skippedRows = 3 // runtime.Callers, New and the deferred function
+	)
+	callers := make([]uintptr, maxDepth)
+	callers = callers[:runtime.Callers(skippedRows, callers)]
+	frames := runtime.CallersFrames(callers)
+	var rows []string
+	for more := true; more; {
+		var frame runtime.Frame
+		frame, more = frames.Next()
+		rows = append(rows, fmt.Sprintf("  %s\n    %s:%d", frame.Function, frame.File, frame.Line))
 	}
+	return &Error{Type: fmt.Sprintf("%T", reason), Stack: strings.Join(rows, "\n")}
 }

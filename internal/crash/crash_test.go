@@ -10,7 +10,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
-// A goroutine that panics ends the program, which says where and nothing of the value.
+// A goroutine that panics ends the program. The output names the function, but does not contain the value.
 func TestEnd(t *testing.T) {
 	t.Parallel()
 	const planted = "4111111111111111"
@@ -26,6 +26,6 @@ func TestEnd(t *testing.T) {
 	output, err := command.CombinedOutput()
 	exit, failed := errors.AsType[*exec.ExitError](err)
 	if text := string(output); !failed || exit.ExitCode() != 1 || !strings.Contains(text, "crash_test.TestEnd") || strings.Contains(text, planted) {
-		t.Errorf("ended with %v and wrote %s", err, text)
+		t.Errorf("got %v and the output %s", err, text)
 	}
 }
