@@ -72,7 +72,7 @@ func titleAt(function string) int {
 		return 0
 	case "AddAttributeError", "AddAttributeWarning", "NewAttributeErrorDiagnostic", "NewAttributeWarningDiagnostic":
 		return 1
-	case "refuse", "Rule": // which make an error
+	case "refuse", "refusePath", "Rule":
 		return 0
 	case "warn":
 		return 1

@@ -28,14 +28,19 @@ func NewDataSource() datasource.DataSource {
 
 func about() schema.Schema {
 	return schema.Schema{
-		MarkdownDescription: "Lists the BINs that cards can be issued on, in the order of the service's catalogue. If no BIN matches all filters, the lists are empty, and a warning names the catalogue.",
+		MarkdownDescription: "Lists the BINs that cards can be issued on, in the order of the service's catalogue. " +
+			"If no BIN matches all filters, the lists are empty, and a warning names the catalogue.",
 		Attributes: map[string]schema.Attribute{
-			"network":  tfkit.Filter("Only BINs of this card network, such as `visa`; case does not matter. Default: all networks.", tfkit.NotEmpty()),
-			"category": tfkit.Filter("Only BINs of this category, such as `ads`; case does not matter. Default: all categories.", tfkit.NotEmpty()),
-			"three_ds": schema.BoolAttribute{Optional: true, MarkdownDescription: "Only BINs with (`true`) or without (`false`) 3D Secure. Default: both."},
+			"network": tfkit.Filter("Only BINs of this card network, such as `visa`; case does not matter. Default: "+
+				"all networks.", tfkit.NotEmpty()),
+			"category": tfkit.Filter("Only BINs of this category, such as `ads`; case does not matter. Default: "+
+				"all categories.", tfkit.NotEmpty()),
+			"three_ds": schema.BoolAttribute{Optional: true, MarkdownDescription: "Only BINs with (`true`) or without " +
+				"(`false`) 3D Secure. Default: both."},
 			"ids": schema.ListAttribute{
 				Computed: true, ElementType: types.StringType,
-				MarkdownDescription: "Ids of the BINs in `bins`, in the same order. The service may change the order: write the id itself into a card's configuration.",
+				MarkdownDescription: "Ids of the BINs in `bins`, in the same order. The service may change the order: " +
+					"write the id itself into a card's configuration.",
 			},
 			"bins": schema.ListNestedAttribute{
 				Computed:            true,
@@ -44,7 +49,8 @@ func about() schema.Schema {
 					"id":       tfkit.Computed("BIN id, for `bin_id` of `vcard_card`."),
 					"network":  tfkit.Computed("Card network, in lower case."),
 					"category": tfkit.Computed("Category, such as `ads`."),
-					"three_ds": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether cards of this BIN take part in 3D Secure."},
+					"three_ds": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether cards of this BIN take part " +
+						"in 3D Secure."},
 					"wallets": schema.MapAttribute{
 						Computed: true, ElementType: types.BoolType,
 						MarkdownDescription: "Whether each mobile wallet accepts cards of this BIN, by the service's name of the wallet.",
@@ -104,7 +110,8 @@ func describe(catalogue []api.Bin) string {
 		networks[b.Network.String()] = true
 		categories[b.Category.String()] = true
 	}
-	return fmt.Sprintf("The catalogue has %d BINs, with the networks %s and the categories %s.", len(catalogue), sortedNames(networks), sortedNames(categories))
+	return fmt.Sprintf("The catalogue has %d BINs, with the networks %s and the categories "+
+		"%s.", len(catalogue), sortedNames(networks), sortedNames(categories))
 }
 
 func sortedNames(names map[string]bool) string {

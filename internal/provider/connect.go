@@ -19,28 +19,29 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
+	"github.com/vcard/terraform-provider-vcard/internal/display"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 )
 
-const bothWays = `Configure one of the two:
+const configureAdvice = `Configure one of the two:
 
   provider "vcard" {
-    sandbox = { path = "vcard-sandbox.db" } # the embedded service: no account, no network
+    sandbox = { path = "vcard-sandbox.db" } # the embedded sandbox: no account, no network
   }
 
   provider "vcard" {
-    base_url = "https://…/api/v1" # the service; or VCARD_BASE_URL
-    # api_key from VCARD_API_KEY, so that it stands in no file
+    base_url = "https://…/api/v1" # the service; or set VCARD_BASE_URL
+    # set VCARD_API_KEY instead of api_key, so that no file contains the key
   }
 
-The environment variable VCARD_SANDBOX names a sandbox file as well.`
+The environment variable VCARD_SANDBOX can also name a sandbox file.`
 
-// connect makes the client that a known configuration and these settings lead to. The
-// embedded service is nil where an account is used.
+// connect creates the client for a known configuration. It also returns the embedded sandbox if the
+// configuration uses one. The caller sets the fields of settings that do not come from the configuration.
 func (c config) connect(ctx context.Context, sandboxPath string, settings api.Config) (*api.Client, *sandbox.Sandbox, diag.Diagnostics) {
 	diags := diag.Diagnostics{}
 	diags.Append(c.check(sandboxPath))
-	c.tune(ctx, &settings, &diags)
+	c.applyShared(ctx, &settings, &diags)
 	var embedded sandboxConfig
 	if !c.Sandbox.IsNull() {
 		diags.Append(c.Sandbox.As(ctx, &embedded, basetypes.ObjectAsOptions{})...)
@@ -52,58 +53,59 @@ func (c config) connect(ctx context.Context, sandboxPath string, settings api.Co
 	if sandboxPath != "" {
 		service = c.openSandbox(ctx, sandboxPath, embedded.InitialBalance, &settings, &diags)
 	} else {
-		c.addressService(&settings, &diags)
+		c.applyAccount(&settings, &diags)
 	}
 	if diags.HasError() {
 		return nil, nil, diags
 	}
 	client, err := api.New(settings)
 	if err != nil {
-		diags.Append(misconfigured(err))
+		diags.Append(configDiagnostic(err))
 	}
 	return client, service, diags
 }
 
-// check returns what is wrong with where a known configuration leads, as far as that
-// shows before anything is opened or asked, or nil.
+// check returns what is wrong with the address, key or sandbox path of a known configuration, or nil.
+// It opens no file and sends no request.
 func (c config) check(sandboxPath string) diag.Diagnostic {
-	key, base := c.APIKey.ValueString(), c.BaseURL.ValueString()
-	switch {
-	case sandboxPath != "":
+	if sandboxPath != "" {
 		return c.checkSandbox(sandboxPath)
-	case key == "" || base == "": // the environment of the plan may have it
-		return nil
 	}
-	return checkAccount(strings.TrimSpace(key), base)
+	key := c.APIKey.ValueString()
+	baseURL := c.BaseURL.ValueString()
+	if key == "" || baseURL == "" {
+		return nil // validate may run without the environment variables that plan has
+	}
+	return checkAccount(strings.TrimSpace(key), baseURL)
 }
 
-// tune takes over the settings that both ways of use share.
-func (c config) tune(ctx context.Context, settings *api.Config, diags *diag.Diagnostics) {
+// applyShared copies the settings that apply to an account and to the sandbox.
+func (c config) applyShared(ctx context.Context, settings *api.Config, diags *diag.Diagnostics) {
 	if !c.RequestTimeout.IsNull() {
 		timeout, err := time.ParseDuration(c.RequestTimeout.ValueString())
 		if err != nil {
-			diags.AddAttributeError(path.Root("request_timeout"), "Invalid duration", sentence(err))
+			diags.AddAttributeError(path.Root("request_timeout"), "Invalid duration", display.Sentence(err.Error()))
 		}
 		settings.RequestTimeout = timeout
 	}
 	if !c.MaxRetries.IsNull() {
-		settings.MaxRetries = whole(c.MaxRetries)
+		settings.MaxRetries = intOrZero(c.MaxRetries)
 	}
 	settings.KeysHonoured = c.IdempotencyKeys.ValueString() == keysHonoured
 	if !c.RateLimits.IsNull() {
 		var limits rateLimits
 		diags.Append(c.RateLimits.As(ctx, &limits, basetypes.ObjectAsOptions{})...)
 		settings.Limits = ratelimit.Limits{
-			RequestsPerMinute: whole(limits.RequestsPerMinute),
-			RequestsPerHour:   whole(limits.RequestsPerHour),
-			CreatesPerMinute:  whole(limits.CreatesPerMinute),
-			DetailsPerMinute:  whole(limits.DetailsPerMinute),
+			RequestsPerMinute: intOrZero(limits.RequestsPerMinute),
+			RequestsPerHour:   intOrZero(limits.RequestsPerHour),
+			CreatesPerMinute:  intOrZero(limits.CreatesPerMinute),
+			DetailsPerMinute:  intOrZero(limits.DetailsPerMinute),
 		}
 	}
 }
 
-// whole is a number that was found to be whole, or 0 when it is not set.
-func whole(number types.Number) int {
+// intOrZero returns a number that a validator has found to be whole, and 0 for null.
+func intOrZero(number types.Number) int {
 	if number.IsNull() {
 		return 0
 	}
@@ -111,94 +113,136 @@ func whole(number types.Number) int {
 	return int(n)
 }
 
-func (c config) addressService(settings *api.Config, diags *diag.Diagnostics) {
-	key, base := c.APIKey.ValueString(), c.BaseURL.ValueString()
+// applyAccount copies the address and the key of an account.
+func (c config) applyAccount(settings *api.Config, diags *diag.Diagnostics) {
+	key := c.APIKey.ValueString()
+	baseURL := c.BaseURL.ValueString()
 	trimmed := strings.TrimSpace(key)
-	switch {
-	case key == "" && base == "":
-		diags.AddError("The vcard provider is not configured", bothWays)
-	case key == "":
-		diags.AddAttributeError(path.Root("api_key"), "No API key",
-			"base_url is set, but neither api_key nor "+envAPIKey+". Keys are made in the dashboard under API access and begin with sk_live_.")
-	case base == "":
-		diags.AddAttributeError(path.Root("base_url"), "No service address",
-			"api_key is set, but neither base_url nor "+envBaseURL+". Set the service's address with its version prefix, as in https://host/api/v1.")
-	case trimmed != key:
-		diags.AddWarning("Spaces around the API key",
-			"api_key, or "+envAPIKey+" in its place, begins or ends with spaces or line breaks. They are left out here, and may be refused elsewhere.")
+	settings.APIKey = transport.Secret(trimmed)
+	settings.BaseURL = baseURL
+
+	if key == "" && baseURL == "" {
+		diags.AddError("Provider is not configured", configureAdvice)
+		return
 	}
-	settings.APIKey, settings.BaseURL = transport.Secret(trimmed), base
+	if key == "" {
+		diags.AddAttributeError(path.Root("api_key"), "Missing API key",
+			"base_url is set, but api_key is not. Set api_key or "+envAPIKey+". "+
+				"You create keys in the dashboard under API access; they start with sk_live_.")
+		return
+	}
+	if baseURL == "" {
+		diags.AddAttributeError(path.Root("base_url"), "Missing service address",
+			"api_key is set, but base_url is not. Set base_url or "+envBaseURL+" to the service's address with its "+
+				"version, such as https://host/api/v1.")
+		return
+	}
+	if trimmed != key {
+		diags.AddWarning("API key has surrounding whitespace",
+			"The value of api_key or "+envAPIKey+" starts or ends with spaces or line breaks. The provider ignores them; "+
+				"other tools may not. Remove them.")
+	}
 }
 
-func checkAccount(key, base string) diag.Diagnostic {
-	u, err := url.Parse(base)
-	if err == nil && !strings.Contains(strings.ToLower(base), "sk_live_") && strings.HasPrefix(key, transport.SandboxKeyPrefix) &&
-		u.Scheme != "http" && u.Hostname() != "" && !transport.IsLoopback(u.Hostname()) {
-		return diag.NewErrorDiagnostic("A sandbox key for a foreign host",
-			fmt.Sprintf("api_key was made by a sandbox, but base_url points to %q, which is not this machine. Use the account's own key there, or the address that the sandbox printed.", u.Host))
+func checkAccount(key, baseURL string) diag.Diagnostic {
+	if host := foreignHost(baseURL); host != "" && strings.HasPrefix(key, transport.SandboxKeyPrefix) {
+		return diag.NewErrorDiagnostic("Sandbox key used with another host",
+			fmt.Sprintf("api_key belongs to a sandbox, but base_url points to %q, which is not this machine. "+
+				"Use the account's own key, or set base_url to the address that the sandbox printed.", host))
 	}
-	if _, err := api.New(api.Config{APIKey: transport.Secret(key), BaseURL: base}); err != nil {
-		return misconfigured(err)
+	_, err := api.New(api.Config{APIKey: transport.Secret(key), BaseURL: baseURL})
+	if err != nil {
+		return configDiagnostic(err)
 	}
 	return nil
 }
 
-// misconfigured says which attribute breaks which rule of the client. Of a secret, the
-// diagnostic has no path: the CLI would show the line.
-func misconfigured(err error) diag.Diagnostic {
-	broken, ok := errors.AsType[*transport.ConfigError](err)
-	switch {
-	case ok && broken.Field == transport.FieldAPIKey:
-		return diag.NewErrorDiagnostic("Not an API key of this service",
-			"api_key must "+broken.Rule+". Keys are made in the dashboard under API access; copy the whole key from there.")
-	case ok && broken.Field != transport.FieldBaseURL:
-		return diag.NewErrorDiagnostic("Not the address of a proxy",
-			broken.Field+", or the same in lower case, in the environment must "+broken.Rule+". Taken for no proxy, it would let the API key go past the one that is meant. Correct it or unset it.")
-	case ok && broken.Secret:
-		return diag.NewErrorDiagnostic("Not the address of a service", "base_url must "+broken.Rule+".")
-	case ok:
-		return diag.NewAttributeErrorDiagnostic(path.Root("base_url"), "Not the address of a service", "base_url must "+broken.Rule+".")
+// foreignHost returns the host of an address that is not this machine's. It returns "" for addresses with plain
+// http, at which a sandbox may be served, and for addresses that api.New refuses.
+func foreignHost(baseURL string) string {
+	if strings.Contains(strings.ToLower(baseURL), "sk_live_") {
+		return ""
 	}
-	return diag.NewErrorDiagnostic("The provider cannot be configured like this", sentence(err))
+	u, err := url.Parse(baseURL)
+	if err != nil || u.Scheme == "http" || u.Hostname() == "" || transport.IsLoopback(u.Hostname()) {
+		return ""
+	}
+	return u.Host
+}
+
+// configDiagnostic names the setting that the client refuses. It has no path if the value may contain a
+// secret, because the CLI would print the line.
+func configDiagnostic(err error) diag.Diagnostic {
+	invalid, ok := errors.AsType[*transport.ConfigError](err)
+	if !ok {
+		return diag.NewErrorDiagnostic("Invalid provider configuration", display.Sentence(err.Error()))
+	}
+	switch invalid.Field {
+	case transport.FieldAPIKey:
+		return diag.NewErrorDiagnostic("Invalid API key",
+			"api_key must "+invalid.Rule+". Copy the whole key from the dashboard, under API access.")
+	case transport.FieldBaseURL:
+		detail := "base_url must " + invalid.Rule + "."
+		if invalid.Secret {
+			return diag.NewErrorDiagnostic("Invalid service address", detail)
+		}
+		return diag.NewAttributeErrorDiagnostic(path.Root("base_url"), "Invalid service address", detail)
+	default:
+		return diag.NewErrorDiagnostic("Invalid proxy address",
+			"The environment variable "+invalid.Field+", in upper or lower case, must "+invalid.Rule+". "+
+				"Otherwise the API key might be sent past the proxy. Correct the variable or unset it.")
+	}
 }
 
 func (c config) checkSandbox(file string) diag.Diagnostic {
-	hasAccount := !c.APIKey.IsNull() || !c.BaseURL.IsNull()
-	refuse := func(title, text string) diag.Diagnostic {
-		return diag.NewAttributeErrorDiagnostic(path.Root("sandbox").AtName("path"), title, "sandbox.path, or "+envSandbox+", "+text)
+	if strings.Contains(strings.ToLower(file), "sk_live_") { // no path, because the CLI would print the line
+		return diag.NewErrorDiagnostic("Invalid sandbox path",
+			"sandbox.path or "+envSandbox+" contains an API key. Set the key with api_key or "+envAPIKey+" instead.")
 	}
+	if !c.APIKey.IsNull() || !c.BaseURL.IsNull() {
+		if c.Sandbox.IsNull() {
+			return diag.NewErrorDiagnostic("Both sandbox and account are configured",
+				envSandbox+" is set together with "+envAPIKey+" or "+envBaseURL+". Unset one of them, or configure one of "+
+					"the two in the provider block.")
+		}
+		return diag.NewAttributeErrorDiagnostic(path.Root("sandbox"), "Both sandbox and account are configured",
+			"sandbox conflicts with api_key and base_url: the embedded sandbox has its own key and address. Remove one of them.")
+	}
+	return checkSandboxPath(file)
+}
+
+func checkSandboxPath(file string) diag.Diagnostic {
 	switch {
-	case strings.Contains(strings.ToLower(file), "sk_live_"): // no attribute: the CLI would show the line
-		return diag.NewErrorDiagnostic("Not a path",
-			"sandbox.path, or "+envSandbox+", must not hold an API key, which has a place of its own: api_key, or "+envAPIKey+".")
-	case hasAccount && !c.Sandbox.IsNull():
-		return diag.NewAttributeErrorDiagnostic(path.Root("sandbox"), "Either the sandbox or an account",
-			"sandbox excludes api_key and base_url: the embedded service has its own. Remove one of them.")
-	case hasAccount:
-		return diag.NewErrorDiagnostic("Either the sandbox or an account",
-			envSandbox+" is set beside "+envAPIKey+" or "+envBaseURL+". Unset one of them, or write into the provider block which of them to use.")
 	case strings.ContainsFunc(file, unicode.IsControl):
-		return refuse("Not a path", `must have no control character. In a Windows path, write / or \\ where there is a \.`)
+		return refusePath("Invalid sandbox path", `contains a control character. In a Windows path, write / or \\ instead of \.`)
 	case strings.TrimSpace(file) == "":
-		return refuse("Not a path", "must have more than spaces.")
+		return refusePath("Invalid sandbox path", "must not be blank.")
 	case file == ":memory:":
-		return refuse("The sandbox needs a file", "is :memory:, which keeps nothing from one run of the provider to the next, and a plan and "+
-			"its apply are two: every card would be lost, while the state still has it. Name a file.")
+		return refusePath("Sandbox must be stored in a file", "is :memory:, which does not outlive the provider's process. "+
+			"Plan and apply are two processes, so the cards would be lost. Name a file, such as vcard-sandbox.db.")
 	case strings.HasPrefix(file, "~"), strings.HasPrefix(file, "$"):
-		return refuse("Not expanded by Terraform", fmt.Sprintf("is %q. Only a shell knows what ~ and variables stand for; write path = pathexpand(\"~/…\"), "+
-			"or a path from this module, as in \"${path.root}/sandbox.db\".", file))
+		return refusePath("Sandbox path is not expanded", fmt.Sprintf("is %q. Terraform expands neither ~ nor "+
+			"environment variables. "+
+			"Write path = pathexpand(\"~/…\"), or a path in this module, such as \"${path.root}/sandbox.db\".", file))
 	case strings.Contains(file, "://"), strings.HasPrefix(file, "file:"), strings.Contains(file, "?"):
-		return refuse("Not a path", fmt.Sprintf("must be the path of a file, as in vcard-sandbox.db, got %q. "+
-			"For a sandbox that runs as a server, set base_url and api_key to what it printed.", file))
-	case !isOwnFile(file):
-		return refuse("Not a path", fmt.Sprintf("must name a file of its own, with an extension, as in vcard-sandbox.db, got %q.", file))
+		return refusePath("Invalid sandbox path", fmt.Sprintf("must be the path of a file, such as vcard-sandbox.db, got %q. "+
+			"To use a sandbox that runs as a server, set base_url and api_key to the values that it printed.", file))
+	case !hasSandboxName(file):
+		return refusePath("Invalid sandbox path", fmt.Sprintf("must name a file with an extension, such as "+
+			"vcard-sandbox.db, got %q.", file))
 	}
 	return nil
 }
 
-// isOwnFile admits names with an extension that is not Terraform's: a path of "true", of
-// a folder or of the state would make a sandbox that nobody meant, or lock the state.
-func isOwnFile(file string) bool {
+// refusePath returns an error about the path of the sandbox. The problem completes "sandbox.path …".
+func refusePath(title, problem string) diag.Diagnostic {
+	return diag.NewAttributeErrorDiagnostic(path.Root("sandbox").AtName("path"), title, "sandbox.path "+
+		"or "+envSandbox+" "+problem)
+}
+
+// hasSandboxName reports whether a path has an extension that is not Terraform's. A path such as "true", a
+// folder or the state file would create an unintended sandbox, or lock the state.
+func hasSandboxName(file string) bool {
 	extension := filepath.Ext(file)
 	return len(extension) > 1 && strings.TrimSpace(file) == file && !strings.HasPrefix(extension, ".tf")
 }
@@ -206,32 +250,31 @@ func isOwnFile(file string) bool {
 func (c config) openSandbox(ctx context.Context, file string, balance types.String, settings *api.Config, diags *diag.Diagnostics) *sandbox.Sandbox {
 	options := sandbox.Options{Path: file, InitialBalance: sandbox.DefaultInitialBalance}
 	if !balance.IsNull() {
-		amount, err := readAmount(balance.ValueString())
-		if err != nil { // a value that was not known when it was validated
-			diags.AddAttributeError(path.Root("sandbox").AtName("initial_balance"), "Not an amount", "sandbox.initial_balance "+err.Error()+".")
+		amount, err := parseBalance(balance.ValueString())
+		if err != nil { // the value was unknown when it was validated
+			diags.AddAttributeError(path.Root("sandbox").AtName("initial_balance"), "Invalid "+
+				"amount", "sandbox.initial_balance "+err.Error()+".")
 			return nil
 		}
 		options.InitialBalance = amount
 	}
-	// The file stays open until the provider's process ends, longer than this call.
+	// The sandbox stays open until the provider's process ends, so this call's context must not close it.
 	service, err := sandbox.Open(context.WithoutCancel(ctx), options)
 	if err != nil {
-		diags.AddAttributeError(path.Root("sandbox").AtName("path"), "The sandbox cannot be opened", sentence(err))
+		diags.AddAttributeError(path.Root("sandbox").AtName("path"), "Sandbox cannot be opened", display.Sentence(err.Error()))
 		return nil
 	}
-	settings.BaseURL, settings.APIKey = "http://localhost/api/v1", transport.Secret(service.APIKey())
+	settings.BaseURL = "http://localhost/api/v1"
+	settings.APIKey = transport.Secret(service.APIKey())
 	settings.Transport = sandbox.Direct{Handler: service.Handler()}
-	settings.KeysHonoured = settings.KeysHonoured || c.IdempotencyKeys.IsNull()
+	if c.IdempotencyKeys.IsNull() {
+		settings.KeysHonoured = true
+	}
 	return service
 }
 
-func sentence(err error) string {
-	text := err.Error()
-	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
-}
-
-// sandboxes are the embedded services that configurations have opened. They stay
-// open until the provider ends: resources are served long after Configure.
+// sandboxes are the embedded sandboxes that configurations have opened. They stay open until the provider
+// ends, because resources are served long after Configure.
 type sandboxes struct {
 	mu   sync.Mutex
 	open []*sandbox.Sandbox

@@ -24,12 +24,14 @@ func (issuanceCost) Metadata(_ context.Context, _ function.MetadataRequest, resp
 func (issuanceCost) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
 	resp.Definition = function.Definition{
 		Summary: "What issuing cards takes from the wallet",
-		MarkdownDescription: fmt.Sprintf("Returns what issuing one card for each of the given loads takes from the wallet, in USD and exact to "+
-			"the cent: the sum of the loads, plus the issuance fee of %s USD for each card. For no loads it is 0.", api.IssuanceFee),
+		MarkdownDescription: fmt.Sprintf("Returns what issuing one card for each load takes from the wallet, in USD "+
+			"and exact to the cent: the sum of the loads, plus an issuance fee of %s USD per card. "+
+			"An empty list returns 0.", api.IssuanceFee),
 		Parameters: []function.Parameter{
 			function.ListParameter{
 				Name: "amounts", ElementType: types.NumberType,
-				MarkdownDescription: fmt.Sprintf("The initial loads in USD, each at least %s with at most two decimals, as `amount` of `vcard_card` takes them.", api.MinimumLoad),
+				MarkdownDescription: fmt.Sprintf("Initial loads of the cards in USD, each at least %s and with at most two "+
+					"decimals, like `amount` of `vcard_card`.", api.MinimumLoad),
 			},
 		},
 		Return: function.NumberReturn{},
@@ -38,7 +40,8 @@ func (issuanceCost) Definition(_ context.Context, _ function.DefinitionRequest, 
 
 func (issuanceCost) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
 	var loads []types.Number
-	if resp.Error = req.Arguments.Get(ctx, &loads); resp.Error != nil {
+	resp.Error = req.Arguments.Get(ctx, &loads)
+	if resp.Error != nil {
 		return
 	}
 	var total usd.Amount
@@ -47,14 +50,8 @@ func (issuanceCost) Run(ctx context.Context, req function.RunRequest, resp *func
 			resp.Error = resp.Result.Set(ctx, types.NumberUnknown())
 			return
 		}
-		amount := usdtype.FromNumber(load)
-		err := checkLoad(amount)
-		if err == nil {
-			total, err = usd.Sum(total, amount.Amount(), api.IssuanceFee)
-			if err != nil {
-				err = errors.New("adds up to more than can be counted")
-			}
-		}
+		var err error
+		total, err = addLoad(total, usdtype.FromNumber(load))
 		if err != nil {
 			resp.Error = function.NewArgumentFuncError(0, fmt.Sprintf("amounts[%d] %s", i, err))
 			return
@@ -63,17 +60,25 @@ func (issuanceCost) Run(ctx context.Context, req function.RunRequest, resp *func
 	resp.Error = resp.Result.Set(ctx, usdtype.Of(total).NumberValue)
 }
 
-// checkLoad refuses what no card can be issued with. The error completes "amounts[0] …".
-func checkLoad(load usdtype.Value) error {
-	switch amount := load.Amount(); {
-	case load.IsNull():
-		return errors.New("must not be null")
-	case load.Err() != nil:
-		return load.Err()
-	case amount < 0:
-		return fmt.Errorf("must not be negative, got %s", load.ValueBigFloat().Text('g', 17))
-	case amount < api.MinimumLoad:
-		return fmt.Errorf("must be at least %s USD, the least that a card is issued with, got %s", api.MinimumLoad, amount)
+// addLoad adds a load and its issuance fee to a total. It refuses loads that no card can be issued with; the
+// error completes "amounts[0] …".
+func addLoad(total usd.Amount, load usdtype.Value) (usd.Amount, error) {
+	if load.IsNull() {
+		return 0, errors.New("must not be null")
 	}
-	return nil
+	if load.Err() != nil {
+		return 0, load.Err()
+	}
+	amount := load.Amount()
+	if amount < 0 {
+		return 0, fmt.Errorf("must not be negative, got %s", load.ValueBigFloat().Text('g', 17))
+	}
+	if amount < api.MinimumLoad {
+		return 0, fmt.Errorf("must be at least %s USD, the minimum load of a card, got %s", api.MinimumLoad, amount)
+	}
+	total, err := usd.Sum(total, amount, api.IssuanceFee)
+	if err != nil {
+		return 0, errors.New("makes the sum too large")
+	}
+	return total, nil
 }

@@ -1,4 +1,4 @@
-// Package provider configures the vcard provider and registers what it has.
+// Package provider configures the vcard provider and registers its resources, data sources, actions and functions.
 package provider
 
 import (
@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/list"
@@ -46,11 +47,11 @@ const Address = "registry.terraform.io/vcard/vcard"
 
 type vcardProvider struct {
 	version   string
-	run       string // tells the requests of this process from those of others
+	run       string // identifies the requests of this process
 	clock     ratelimit.Clock
 	getenv    func(string) string
 	sandboxes *sandboxes
-	session   *atomic.Pointer[session.Session] // the configured one
+	session   *atomic.Pointer[session.Session] // of the last configuration
 }
 
 var (
@@ -64,42 +65,48 @@ var (
 // Option changes how a provider runs.
 type Option func(*vcardProvider)
 
-// WithClock lets a test decide how long the client's waits take.
+// WithClock replaces the clock by which the client waits.
 func WithClock(clock ratelimit.Clock) Option {
 	return func(p *vcardProvider) { p.clock = clock }
 }
 
-// WithEnvironment lets a test say what the variables of the environment are.
+// WithEnvironment replaces the lookup of environment variables.
 func WithEnvironment(getenv func(string) string) Option {
 	return func(p *vcardProvider) { p.getenv = getenv }
 }
 
-// New returns what makes a provider of this version ("dev" outside releases).
+// New returns a factory of providers of this version ("dev" outside releases).
 func New(version string, options ...Option) func() provider.Provider {
 	return func() provider.Provider { return newProvider(version, options) }
 }
 
 func newProvider(version string, options []Option) *vcardProvider {
-	p := &vcardProvider{version: version, run: uuid.NewString()[:8], getenv: os.Getenv, sandboxes: new(sandboxes), session: new(atomic.Pointer[session.Session])}
+	p := &vcardProvider{
+		version:   version,
+		run:       uuid.NewString()[:8],
+		getenv:    os.Getenv,
+		sandboxes: new(sandboxes),
+		session:   new(atomic.Pointer[session.Session]),
+	}
 	for _, option := range options {
 		option(p)
 	}
 	return p
 }
 
-// NewServer returns what makes a protocol server of this version, which is an [io.Closer].
+// NewServer returns a factory of protocol servers of this version. Each server is an [io.Closer].
 func NewServer(version string, options ...Option) func() tfprotov6.ProviderServer {
 	return newProvider(version, options).newServer
 }
 
 func (p *vcardProvider) newServer() tfprotov6.ProviderServer {
-	served := *p
-	served.session = new(atomic.Pointer[session.Session])
-	inner, ok := providerserver.NewProtocol6(&served)().(framework)
+	instance := *p
+	instance.session = new(atomic.Pointer[session.Session])
+	inner, ok := providerserver.NewProtocol6(&instance)().(framework)
 	if !ok {
-		panic("the framework serves no list resources or no actions")
+		panic("the framework does not serve list resources or actions")
 	}
-	return server{inner, served.session, served.sandboxes}
+	return server{framework: inner, session: instance.session, sandboxes: instance.sandboxes}
 }
 
 func (p *vcardProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
@@ -109,13 +116,15 @@ func (p *vcardProvider) Metadata(_ context.Context, _ provider.MetadataRequest, 
 
 func (p *vcardProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Issue, fund, freeze and terminate virtual payment cards for ad spend, with every dollar in the plan. " +
-			"Configure an account of the service (`api_key` and `base_url`) or the embedded `sandbox`, which needs no account and no network.",
+		MarkdownDescription: "Issues, funds, freezes and terminates virtual payment cards for ad spend, and shows " +
+			"every dollar in the plan. " +
+			"Configure an account of the service (`api_key` and `base_url`) or the embedded `sandbox`, which needs no " +
+			"account and no network.",
 		Attributes: configAttributes(),
 	}
 }
 
-// ValidateConfig refuses what no service could be reached by, ahead of every plan.
+// ValidateConfig refuses an invalid address, key or sandbox path before the first plan.
 func (p *vcardProvider) ValidateConfig(ctx context.Context, req provider.ValidateConfigRequest, resp *provider.ValidateConfigResponse) {
 	var c config
 	resp.Diagnostics.Append(req.Config.Get(ctx, &c)...)
@@ -131,37 +140,48 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	s := session.New(nil)
+	s := session.New(nil) // stays without a client while the configuration is unknown
 	if req.Config.Raw.IsFullyKnown() {
-		sandboxPath := c.fillFromEnvironment(p.getenv)
-		client, service, diags := c.connect(ctx, sandboxPath, api.Config{
-			UserAgent:  "terraform-provider-vcard/" + p.version + " Terraform/" + req.TerraformVersion + " run/" + p.run,
-			Clock:      p.clock,
-			Observe:    logExchange,
-			MaxRetries: transport.DefaultMaxRetries,
-		})
-		p.sandboxes.keep(service)
+		connected, diags := p.connect(ctx, c, req.TerraformVersion)
 		resp.Diagnostics.Append(diags...)
 		if resp.Diagnostics.HasError() {
 			return
 		}
-		s = session.New(client)
-		if service != nil {
-			s.Sandbox = &session.Sandbox{Path: service.Path(), Created: service.Created()}
-		}
+		s = connected
 	}
-	s.MaxCardLoad, s.MaxTakenPerPlan = c.MaxCardLoad.Pointer(), c.MaxTakenPerPlan.Pointer()
+	s.MaxCardLoad = c.MaxCardLoad.Pointer()
+	s.MaxTakenPerPlan = c.MaxTakenPerPlan.Pointer()
 	s.WalletCheck = session.WalletCheck(c.WalletCheck.ValueString())
 	if prefix := c.LabelPrefix.ValueString(); prefix != "" {
 		s.LabelPrefix = prefix
 	}
 	p.session.Store(s)
-	resp.ResourceData, resp.DataSourceData = s, s
-	resp.EphemeralResourceData, resp.ActionData, resp.ListResourceData = s, s, s
+	resp.ResourceData = s
+	resp.DataSourceData = s
+	resp.EphemeralResourceData = s
+	resp.ActionData = s
+	resp.ListResourceData = s
 }
 
-// logExchange is the one place where calls are logged: what was asked and how
-// it went, never a body, a query or a header.
+// connect returns a session with the service of a known configuration.
+func (p *vcardProvider) connect(ctx context.Context, c config, terraformVersion string) (*session.Session, diag.Diagnostics) {
+	sandboxPath := c.fillFromEnvironment(p.getenv)
+	client, embedded, diags := c.connect(ctx, sandboxPath, api.Config{
+		UserAgent:  "terraform-provider-vcard/" + p.version + " Terraform/" + terraformVersion + " run/" + p.run,
+		Clock:      p.clock,
+		Observe:    logExchange,
+		MaxRetries: transport.DefaultMaxRetries,
+	})
+	s := session.New(client)
+	if embedded != nil {
+		p.sandboxes.keep(embedded)
+		s.Sandbox = &session.Sandbox{Path: embedded.Path(), Created: embedded.Created()}
+	}
+	return s, diags
+}
+
+// logExchange logs a request. Nothing else logs requests. It logs no body, query or header, because they may
+// contain secrets.
 func logExchange(ctx context.Context, x transport.Exchange) {
 	tflog.Debug(ctx, "service call", map[string]any{
 		"method":  x.Method,
@@ -205,34 +225,35 @@ func (p *vcardProvider) Functions(context.Context) []func() function.Function {
 }
 
 // Serve serves a provider of this version ("dev" outside releases) to the CLI
-// that has started this process, until the CLI ends it.
+// that started this process, until the CLI stops it.
 func Serve(version string) error {
 	quietSDK()
 	tuneGarbageCollection()
-	// timeout(1) and systemd send it to the CLI and the provider. The CLI follows it, and
-	// waits for what the provider has sent.
+	// timeout(1) and systemd send SIGTERM to the CLI and to the provider. The CLI stops after the requests that
+	// the provider has sent, so the provider must not stop first.
 	signal.Ignore(syscall.SIGTERM)
-	go endWith(os.Getppid())
+	go exitAfter(os.Getppid())
 	return serve(version)
 }
 
-// endWith ends this process after its parent, which tells nothing when it is killed.
-func endWith(parent int) {
+// exitAfter ends this process once its parent is gone. A killed CLI does not stop its providers.
+func exitAfter(parent int) {
 	for range time.Tick(time.Second) {
-		if now := os.Getppid(); now > 0 && now != parent { // it is -1 where Windows cannot tell
-			os.Exit(1) //nolint:revive // nobody is left to take an error
+		current := os.Getppid()
+		if current > 0 && current != parent { // -1 means that Windows cannot tell
+			os.Exit(1) //nolint:revive // no caller is left to return an error to
 		}
 	}
 }
 
-// ServeDebugger serves a provider of this version that a debugger such as delve
-// runs: it says how a CLI finds it, and ends with an interrupt.
+// ServeDebugger serves a provider of this version under a debugger such as delve. It prints how a CLI attaches
+// to it, and stops at an interrupt.
 func ServeDebugger(version string) error {
 	return serve(version, tf6server.WithManagedDebug())
 }
 
-// serve ends with the sandboxes closed, so that their files hold everything. The
-// CLI kills a provider two seconds after it asked it to end.
+// serve closes the sandboxes before it returns, so that their files are complete. The CLI kills a provider
+// two seconds after it asked it to stop.
 func serve(version string, options ...tf6server.ServeOpt) error {
 	keepSecretsFromSDK()
 	p := newProvider(version, nil)
@@ -240,20 +261,17 @@ func serve(version string, options ...tf6server.ServeOpt) error {
 	return errors.Join(err, p.sandboxes.close())
 }
 
-// keepSecretsFromSDK has the SDK write no values, and gRPC no lines, whatever is asked for.
+// keepSecretsFromSDK stops the SDK from writing values to files, and gRPC from logging, whatever the environment
+// asks for.
 func keepSecretsFromSDK() {
 	_ = os.Unsetenv("TF_LOG_SDK_PROTO_DATA_DIR")
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 }
 
-// quietSDK switches the SDK's loggers off unless a log is asked for. The CLI would drop every
-// line unread, and writing them takes half the time of a plan.
+// quietSDK switches the SDK's loggers off unless the user asked for a log. Otherwise the CLI discards every
+// line, and writing them takes half the time of a plan.
 func quietSDK() {
-	asked := func(variable string) bool {
-		name, value, _ := strings.Cut(variable, "=")
-		return value != "" && (name == "TF_LOG" || strings.HasPrefix(name, "TF_LOG_PROVIDER") || strings.HasPrefix(name, "TF_LOG_SDK"))
-	}
-	if slices.ContainsFunc(os.Environ(), asked) {
+	if slices.ContainsFunc(os.Environ(), requestsLog) {
 		return
 	}
 	for _, logger := range []string{"TF_LOG_SDK", "TF_LOG_SDK_PROTO", "TF_LOG_SDK_FRAMEWORK"} {
@@ -261,10 +279,19 @@ func quietSDK() {
 	}
 }
 
+// requestsLog reports whether an environment variable, such as "TF_LOG=INFO", asks for a log of the provider.
+func requestsLog(variable string) bool {
+	name, value, _ := strings.Cut(variable, "=")
+	if value == "" {
+		return false
+	}
+	return name == "TF_LOG" || strings.HasPrefix(name, "TF_LOG_PROVIDER") || strings.HasPrefix(name, "TF_LOG_SDK")
+}
+
 const (
-	// gcPercent lets the heap grow to five times of what is in use.
+	// gcPercent lets the heap grow to five times the live data.
 	gcPercent = 400
-	// softMemoryLimit, in bytes, has the garbage collected more often beyond it.
+	// softMemoryLimit is the size in bytes above which garbage is collected more often.
 	softMemoryLimit = 48 << 20
 )
 

@@ -1,4 +1,4 @@
-// Package transaction is all that HCL can say about transactions.
+// Package transaction has the Terraform types for transactions.
 package transaction
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// NewDataSource makes the data source vcard_transactions.
+// NewDataSource creates the data source vcard_transactions.
 func NewDataSource() datasource.DataSource {
 	return &tfkit.DataSource[model]{
 		Name: "transactions", Does: "read the transactions",
@@ -41,8 +41,7 @@ type model struct {
 	ByCard       map[string]cardSummary `tfsdk:"by_card"`
 }
 
-// cardSummary is an object with one attribute: generators of code for other languages, such
-// as CDK for Terraform, cannot express a map of maps of objects.
+// cardSummary is an object with one attribute, because CDK for Terraform cannot express a map of maps of objects.
 type cardSummary struct {
 	Summary map[string]summary `tfsdk:"summary"`
 }
@@ -64,76 +63,96 @@ type merchant struct {
 }
 
 const (
-	maxSums   = 50_000 // more than there are cards with purchases in a period
-	mostNamed = 5      // transactions in a warning
+	// maxSums bounds memory. It is the maximum number of sums: one for each card, currency and undocumented type.
+	maxSums = 50_000
+	// maxNamed is how many transactions a warning names.
+	maxNamed = 5
 
 	defaultMaxResults = 1_000
-	// highestMaxResults bounds memory: an entry takes some kilobytes of Terraform and the provider.
+	// highestMaxResults bounds memory: a listed transaction takes some kilobytes in Terraform and the provider.
 	highestMaxResults = 10_000
 )
 
-// fill lists the first transactions, up to max_results, and sums up all of them but those whose
-// amounts cannot be read, of which a warning tells.
+// fill lists the newest transactions, up to max_results, and sums up all of them. Transactions with unreadable
+// amounts are listed, but left out of the sums; a warning names them.
 func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnostics) error {
 	if !tfkit.RequireCardID(path.Root("card_id"), m.CardID, diags) {
 		return nil
 	}
-	filter := api.TransactionFilter{CardID: m.CardID.ValueString(), Type: api.TransactionType(m.Type.ValueString())}
-	filter.From, _, _ = span(m.From.ValueString()) // the zero time when it is not set
-	_, filter.To, _ = span(m.To.ValueString())
 	limit := int64(defaultMaxResults)
 	if !m.MaxResults.IsNull() {
 		limit, _ = m.MaxResults.ValueBigFloat().Int64()
 	}
-	count, sums, unread := int64(0), 0, 0
-	var first []string // of what is unread
-	all, byCard := totals{}, map[string]totals{}
+	count := int64(0)
+	unreadable := 0
+	var problems []string // of the first unreadable ones
+	sums := newCardTotals()
 	m.Transactions = []transaction{}
-	for t, err := range s.Client.Transactions(ctx, filter) {
+	for t, err := range s.Client.Transactions(ctx, m.filter()) {
 		if err != nil {
 			return err
 		}
-		if count++; count <= limit {
+		count++
+		if count <= limit {
 			m.Transactions = append(m.Transactions, transactionFromAPI(t))
 		}
 		if t.Problem != "" {
-			if unread++; unread <= mostNamed {
-				first = append(first, t.Problem)
+			unreadable++
+			if unreadable <= maxNamed {
+				problems = append(problems, t.Problem)
 			}
 			continue
 		}
-		if byCard[t.CardID] == nil {
-			byCard[t.CardID] = totals{}
-		}
-		if sums += all.add(t) + byCard[t.CardID].add(t); sums > maxSums {
-			return fmt.Errorf("list transactions: they are of more than %d cards, currencies and types together; ask for a shorter period, or for one card_id", maxSums)
+		sums.add(t)
+		if sums.size > maxSums {
+			return fmt.Errorf("list transactions: they need more than %d sums by card, currency and type. "+
+				"Choose a shorter period, or set card_id", maxSums)
 		}
 	}
 	m.Truncated = types.BoolValue(count > limit)
-	m.Summary, m.ByCard = all.summaries(), make(map[string]cardSummary, len(byCard))
-	for card, sums := range byCard {
-		m.ByCard[card] = cardSummary{Summary: sums.summaries()}
+	m.Summary = sums.all.summaries()
+	m.ByCard = make(map[string]cardSummary, len(sums.byCard))
+	for card, totals := range sums.byCard {
+		m.ByCard[card] = cardSummary{Summary: totals.summaries()}
 	}
-	if unread > 0 {
-		diags.AddWarning(fmt.Sprintf("Transactions that are in no sum: %d", unread),
-			"The service shows transactions whose amounts are not what its document describes. They are listed without amount and fee, and summary and by_card leave them out:\n  - "+
-				strings.Join(first, "\n  - ")+"\n\nAsk the service's support about them, with their ids.")
+	if unreadable > 0 {
+		diags.AddWarning("Transactions with unreadable amounts", fmt.Sprintf("The service returned %d transactions "+
+			"with amounts that do not match its documentation. "+
+			"They are listed without amount and fee, and are not part of summary and by_card:\n  - %s\n\n"+
+			"Report these ids to the service's support.", unreadable, strings.Join(problems, "\n  - ")))
 	}
 	return nil
 }
 
-func transactionFromAPI(t api.Transaction) transaction {
-	shown := transaction{
-		ID: t.ID, CardID: t.CardID, Type: string(t.Type), Currency: t.Currency, CreatedAt: string(t.CreatedAt),
-		Merchant: merchant{Name: t.Merchant.Name.String(), MCC: t.Merchant.MCC.String()},
+// filter returns the filter of a validated configuration. Attributes that are null leave its fields zero.
+func (m *model) filter() api.TransactionFilter {
+	from, _, _ := parsePeriod(m.From.ValueString())
+	_, to, _ := parsePeriod(m.To.ValueString())
+	return api.TransactionFilter{
+		CardID: m.CardID.ValueString(),
+		Type:   api.TransactionType(m.Type.ValueString()),
+		From:   from,
+		To:     to,
 	}
-	if t.Problem == "" {
-		shown.Amount, shown.Fee = types.NumberValue(t.Amount.BigFloat()), types.NumberValue(t.Fee.BigFloat())
-	}
-	return shown
 }
 
-// transactionTypes are the types of API §2.2.
+func transactionFromAPI(t api.Transaction) transaction {
+	listed := transaction{
+		ID:        t.ID,
+		CardID:    t.CardID,
+		Type:      string(t.Type),
+		Currency:  t.Currency,
+		CreatedAt: string(t.CreatedAt),
+		Merchant:  merchant{Name: t.Merchant.Name.String(), MCC: t.Merchant.MCC.String()},
+	}
+	if t.Problem == "" {
+		listed.Amount = types.NumberValue(t.Amount.BigFloat())
+		listed.Fee = types.NumberValue(t.Fee.BigFloat())
+	}
+	return listed
+}
+
+// transactionTypes returns the documented types.
 func transactionTypes() []string {
 	return []string{
 		string(api.TransactionAuthorization), string(api.TransactionSettlement),
@@ -144,19 +163,25 @@ func transactionTypes() []string {
 func about() schema.Schema {
 	allTypes := "`" + strings.Join(transactionTypes(), "`, `") + "`"
 	return schema.Schema{
-		MarkdownDescription: "What was spent on the account's cards, newest first, with exact sums. " +
-			"The sums cover all transactions that the filters select, whatever `max_results` is; so all pages are read, 100 transactions in a call where the service allows it.",
+		MarkdownDescription: "Lists the transactions of the account's cards, newest first, with exact sums. " +
+			"The sums cover all transactions that match the filters, even beyond `max_results`. " +
+			"Therefore all pages are read, 100 transactions per request.",
 		Attributes: map[string]schema.Attribute{
-			"card_id": tfkit.Filter("Only transactions of this card. Default: of all cards, terminated ones included.", tfkit.CardID()),
-			"type":    tfkit.Filter("Only transactions of this type, one of "+allTypes+". Default: all types.", tfkit.OneOf(transactionTypes()...)),
-			"from": tfkit.Filter("Only transactions from here on: an RFC 3339 time with its zone such as `2026-03-01T08:00:00Z`, or a date such as "+
-				"`2026-03-01`, which begins at midnight UTC. Inclusive. Default: from the first one on.", tfkit.TextRule(instant)),
-			"to": tfkit.Filter("Only transactions up to here: an RFC 3339 time with its zone, or a date, which includes that whole day in UTC. "+
-				"Inclusive; not before `from`. Default: up to now.", tfkit.TextRule(instant)),
+			"card_id": tfkit.Filter("Only transactions of this card. Default: all cards, including terminated "+
+				"ones.", tfkit.CardID()),
+			"type": tfkit.Filter("Only transactions of this type, one of "+allTypes+". Default: "+
+				"all types.", tfkit.OneOf(transactionTypes()...)),
+			"from": tfkit.Filter("Start of the period, inclusive: an RFC 3339 time with its zone, such as "+
+				"`2026-03-01T08:00:00Z`, or a date, such as `2026-03-01`, which starts at midnight UTC. Default: "+
+				"the first transaction.", tfkit.TextRule(checkTime)),
+			"to": tfkit.Filter("End of the period, inclusive: an RFC 3339 time with its zone, or a date, which includes "+
+				"the whole day in UTC. "+
+				"It must not be earlier than `from`. Default: now.", tfkit.TextRule(checkTime)),
 			"max_results": schema.NumberAttribute{
 				Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(1, highestMaxResults)},
-				MarkdownDescription: fmt.Sprintf("How many transactions to list at most, the newest ones, from 1 to %d. Default: %d. "+
-					"It bounds the size of `transactions` alone: `summary` and `by_card` cover the others too.", highestMaxResults, defaultMaxResults),
+				MarkdownDescription: fmt.Sprintf("Maximum number of listed transactions, 1 to %d. Default: %d. "+
+					"It limits `transactions` only; `summary` and `by_card` cover all transactions that match the "+
+					"filters.", highestMaxResults, defaultMaxResults),
 			},
 			"transactions": schema.ListNestedAttribute{
 				Computed: true,
@@ -164,34 +189,37 @@ func about() schema.Schema {
 					"id":      tfkit.Computed("Transaction id, of the form `txn_…`."),
 					"card_id": tfkit.Computed("Id of the card."),
 					"type":    tfkit.Computed("One of " + allTypes + "."),
-					"amount": tfkit.ComputedNumber("Amount, in `currency`, exact and never negative: `type` says which way it went. " +
-						"Null, with a warning, where the service shows none that can be read; no sum includes it then."),
+					"amount": tfkit.ComputedNumber("Exact amount in `currency`, never negative; `type` shows its direction. " +
+						"Null, with a warning, if the service's amount is unreadable; the sums leave such a transaction out."),
 					"currency": tfkit.Computed("Currency code of `amount` and `fee`, such as `USD`."),
-					"fee":      tfkit.ComputedNumber("Fee charged, in `currency`, exact and never negative. Null where `amount` is."),
+					"fee":      tfkit.ComputedNumber("Exact fee in `currency`, never negative. Null if `amount` is null."),
 					"merchant": schema.SingleNestedAttribute{
 						Computed: true, MarkdownDescription: "Where the card was used.",
 						Attributes: map[string]schema.Attribute{
 							"name": tfkit.Computed("Name of the merchant."), "mcc": tfkit.Computed("Merchant category code."),
 						},
 					},
-					"created_at": tfkit.Computed("When it happened, as the service writes it: ISO 8601, UTC."),
+					"created_at": tfkit.Computed("When the transaction happened, as reported by the service: ISO 8601, UTC."),
 				}},
-				MarkdownDescription: "The transactions that pass the filters, newest first, each once, up to `max_results`.",
+				MarkdownDescription: "The transactions that match the filters, newest first, up to `max_results`.",
 			},
-			"truncated": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether more transactions pass the filters than `max_results` lets into `transactions`."},
+			"truncated": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether more transactions match the " +
+				"filters than `transactions` lists."},
 			"summary": schema.MapNestedAttribute{
 				Computed: true, NestedObject: summaryObject(),
-				MarkdownDescription: "What all transactions that pass the filters add up to, by currency code. A currency without transactions has no entry.",
+				MarkdownDescription: "Sums of all transactions that match the filters, by currency code. " +
+					"A currency without transactions has no entry.",
 			},
 			"by_card": schema.MapNestedAttribute{
 				Computed: true,
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 					"summary": schema.MapNestedAttribute{
 						Computed: true, NestedObject: summaryObject(),
-						MarkdownDescription: "What the card's transactions that pass the filters add up to, by currency code.",
+						MarkdownDescription: "Sums of the card's transactions that match the filters, by currency code.",
 					},
 				}},
-				MarkdownDescription: "The same sums by card id, as in `by_card[\"card_…\"].summary[\"USD\"].net_spend`. A card without transactions has no entry.",
+				MarkdownDescription: "The same sums by card id, as in `by_card[\"card_…\"].summary[\"USD\"].net_spend`. " +
+					"A card without transactions has no entry.",
 			},
 		},
 	}
@@ -201,51 +229,64 @@ func summaryObject() schema.NestedAttributeObject {
 	return schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 		"counts": schema.MapAttribute{
 			Computed: true, ElementType: types.Int64Type,
-			MarkdownDescription: "Number of transactions by type. The documented types are always there, with 0 where there is none.",
+			MarkdownDescription: "Number of transactions by type. Documented types are always present, with 0 if there are none.",
 		},
-		"authorized": tfkit.ComputedNumber("Sum of the authorizations, those that were settled since included."),
+		"authorized": tfkit.ComputedNumber("Sum of the authorizations, including those that were settled later."),
 		"settled":    tfkit.ComputedNumber("Sum of the settlements."),
 		"refunded":   tfkit.ComputedNumber("Sum of the refunds."),
-		"declined":   tfkit.ComputedNumber("Sum of what was declined. It was not spent."),
+		"declined":   tfkit.ComputedNumber("Sum of the declined amounts, which were not spent."),
 		"fees":       tfkit.ComputedNumber("Sum of the fees of all transactions."),
-		"net_spend":  tfkit.ComputedNumber("What the cards have cost: `settled`, less `refunded`, plus `fees`. Negative when more came back than went out."),
+		"net_spend": tfkit.ComputedNumber("Net spend: `settled` minus `refunded` plus `fees`. " +
+			"Negative if refunds exceed settlements and fees."),
 	}}
 }
 
-func instant(text string) (title, wrong string) {
-	if _, _, err := span(text); err == nil {
+var timeForm = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})?)?$`)
+
+// checkTime returns the title of the error and what is wrong with a date or time, or nothing.
+func checkTime(text string) (title, problem string) {
+	_, _, err := parsePeriod(text)
+	if err == nil {
 		return "", ""
 	}
-	title, why := "Not a date or time", "which is neither"
-	if regexp.MustCompile(`^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})?)?$`).MatchString(text) {
-		title, why = "Date or time out of range", "which the calendar or the clock does not have"
-	}
-	for _, zoneless := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05"} {
-		if _, err := time.Parse(zoneless, text); err == nil {
-			title, why = "A time without a zone", "which has no zone: add Z for UTC, or an offset like +02:00"
+	for _, withoutZone := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05"} {
+		_, err := time.Parse(withoutZone, text)
+		if err == nil {
+			return "Time has no zone", fmt.Sprintf("must have a time zone, got %q. Add Z for UTC, or an offset such as "+
+				"+02:00.", text)
 		}
 	}
-	return title, fmt.Sprintf("must be a date like 2026-03-31, or a time with its zone like 2026-03-31T18:00:00Z, got %q, %s.", text, why)
+	if timeForm.MatchString(text) {
+		return "Date or time out of range", fmt.Sprintf("must be an existing date and time, got %q.", text)
+	}
+	return "Invalid date or time", fmt.Sprintf("must be a date such as 2026-03-31, or a time with its zone such as "+
+		"2026-03-31T18:00:00Z, got %q.", text)
 }
 
-// span returns the first and the last moment that a time or a whole UTC day has.
-func span(text string) (first, last time.Time, err error) {
-	if day, err := time.Parse(time.DateOnly, text); err == nil {
+// parsePeriod returns the first and the last moment of a date in UTC. For a time, both are that time.
+func parsePeriod(text string) (first, last time.Time, err error) {
+	day, err := time.Parse(time.DateOnly, text)
+	if err == nil {
 		return day, day.AddDate(0, 0, 1).Add(-time.Nanosecond), nil
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	return at, at, err
 }
 
+// checkPeriod refuses a period that ends before it starts. It ignores values that are null, unknown or invalid.
 func checkPeriod(m model, diags *diag.Diagnostics) {
-	first, _, err := span(m.From.ValueString())
+	first, _, err := parsePeriod(m.From.ValueString())
 	if err != nil {
-		return // not set, not known, or refused by its own validator
+		return
 	}
-	if _, last, err := span(m.To.ValueString()); err == nil && first.After(last) {
-		diags.AddAttributeError(path.Root("from"), "The period ends before it begins",
-			fmt.Sprintf("from must not be after to, got from %q to %q. Both are inclusive, and a bare date is that whole day in UTC.", m.From.ValueString(), m.To.ValueString()))
+	_, last, err := parsePeriod(m.To.ValueString())
+	if err != nil || !first.After(last) {
+		return
 	}
+	diags.AddAttributeError(path.Root("from"), "from is later than to",
+		fmt.Sprintf("from must not be later than to, got from %q and to %q. Both are inclusive, and a date is the "+
+			"whole day in UTC.",
+			m.From.ValueString(), m.To.ValueString()))
 }
 
 type summary struct {
@@ -258,48 +299,72 @@ type summary struct {
 	NetSpend   types.Number     `tfsdk:"net_spend"`
 }
 
+// total is the sum of the transactions in one currency.
 type total struct {
 	counts  map[string]int64
 	amounts map[api.TransactionType]usd.Decimal
 	fees    usd.Decimal
 }
 
+// totals are sums by currency.
 type totals map[string]*total
 
-// add returns by how many entries the totals have grown.
-func (all totals) add(t api.Transaction) (grown int) {
-	sum := all[t.Currency]
+// add adds a transaction. It returns the number of new sums.
+func (t totals) add(tx api.Transaction) int {
+	added := 0
+	sum := t[tx.Currency]
 	if sum == nil {
-		grown++
+		added++
 		sum = &total{counts: map[string]int64{}, amounts: map[api.TransactionType]usd.Decimal{}}
-		for _, known := range transactionTypes() {
-			sum.counts[known] = 0
+		for _, name := range transactionTypes() {
+			sum.counts[name] = 0
 		}
-		all[t.Currency] = sum
+		t[tx.Currency] = sum
 	}
-	if !t.Type.IsKnown() && sum.counts[string(t.Type)] == 0 {
-		grown++
+	if !tx.Type.IsKnown() && sum.counts[string(tx.Type)] == 0 {
+		added++
 	}
-	sum.counts[string(t.Type)]++
-	sum.amounts[t.Type] = sum.amounts[t.Type].Add(t.Amount)
-	sum.fees = sum.fees.Add(t.Fee)
-	return grown
+	sum.counts[string(tx.Type)]++
+	sum.amounts[tx.Type] = sum.amounts[tx.Type].Add(tx.Amount)
+	sum.fees = sum.fees.Add(tx.Fee)
+	return added
 }
 
-func (all totals) summaries() map[string]summary {
-	summaries := make(map[string]summary, len(all))
-	for currency, sum := range all {
-		of := func(t api.TransactionType) types.Number { return types.NumberValue(sum.amounts[t].BigFloat()) }
-		net := sum.amounts[api.TransactionSettlement].Sub(sum.amounts[api.TransactionRefund]).Add(sum.fees)
+func (t totals) summaries() map[string]summary {
+	summaries := make(map[string]summary, len(t))
+	for currency, sum := range t {
+		settled := sum.amounts[api.TransactionSettlement]
+		refunded := sum.amounts[api.TransactionRefund]
 		summaries[currency] = summary{
 			Counts:     sum.counts,
-			Authorized: of(api.TransactionAuthorization),
-			Settled:    of(api.TransactionSettlement),
-			Refunded:   of(api.TransactionRefund),
-			Declined:   of(api.TransactionDecline),
+			Authorized: types.NumberValue(sum.amounts[api.TransactionAuthorization].BigFloat()),
+			Settled:    types.NumberValue(settled.BigFloat()),
+			Refunded:   types.NumberValue(refunded.BigFloat()),
+			Declined:   types.NumberValue(sum.amounts[api.TransactionDecline].BigFloat()),
 			Fees:       types.NumberValue(sum.fees.BigFloat()),
-			NetSpend:   types.NumberValue(net.BigFloat()),
+			NetSpend:   types.NumberValue(settled.Sub(refunded).Add(sum.fees).BigFloat()),
 		}
 	}
 	return summaries
+}
+
+// cardTotals are the sums of all transactions, and those of each card.
+type cardTotals struct {
+	all    totals
+	byCard map[string]totals
+	size   int // the number of sums
+}
+
+func newCardTotals() *cardTotals {
+	return &cardTotals{all: totals{}, byCard: map[string]totals{}}
+}
+
+func (c *cardTotals) add(tx api.Transaction) {
+	card := c.byCard[tx.CardID]
+	if card == nil {
+		card = totals{}
+		c.byCard[tx.CardID] = card
+	}
+	c.size += c.all.add(tx)
+	c.size += card.add(tx)
 }

@@ -33,11 +33,11 @@ func TestTitles(t *testing.T) {
 	t.Parallel()
 	acctest.CheckTitles(t, []string{
 		titlePeriod,
-		"Transactions that are in no sum: …",
+		"Transactions with unreadable amounts",
 	})
 }
 
-const titlePeriod = "The period ends before it begins"
+const titlePeriod = "from is later than to"
 
 // event is a transaction as the service shows it.
 type event struct {
@@ -369,7 +369,7 @@ func TestAccTransactionsDataSource_mistakes(t *testing.T) {
 			{
 				Config: s.ProviderConfig() + `
 					data "vcard_transactions" "test" { from = "yesterday" }`,
-				ExpectError: acctest.Error("Not a date or time", "from", `"yesterday"`),
+				ExpectError: acctest.Error("Invalid date or time", "from", `"yesterday"`),
 			},
 			{
 				Config: s.ProviderConfig() + `
@@ -379,7 +379,7 @@ func TestAccTransactionsDataSource_mistakes(t *testing.T) {
 			{
 				Config: s.ProviderConfig() + `
 					data "vcard_transactions" "test" { from = "2026-02-03T10:00:00" }`,
-				ExpectError: acctest.Error("A time without a zone", `"2026-02-03T10:00:00"`),
+				ExpectError: acctest.Error("Time has no zone", `"2026-02-03T10:00:00"`),
 			},
 			{
 				Config: s.ProviderConfig() + `
@@ -453,5 +453,5 @@ func TestManyTransactions(t *testing.T) {
 func TestTransactionsOfTooManyCards(t *testing.T) {
 	t.Parallel()
 	_, diags := history(t, 41_665, 41_664, func() {}).ReadDataSource("vcard_transactions", acctest.Object{})
-	sandboxtest.Says(t, "the error", diags.Errors(), "more than 50000 cards, currencies and types", "shorter period")
+	sandboxtest.Says(t, "the error", diags.Errors(), "more than 50000 sums by card, currency and type", "shorter period")
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-func TestInstant(t *testing.T) {
+func TestCheckTime(t *testing.T) {
 	t.Parallel()
 	const (
-		neither    = "Not a date or time"
+		invalid    = "Invalid date or time"
 		outOfRange = "Date or time out of range"
-		zoneless   = "A time without a zone"
+		noZone     = "Time has no zone"
 	)
 	for _, test := range []struct{ text, title string }{
 		{"2026-03-01", ""},
@@ -21,15 +21,15 @@ func TestInstant(t *testing.T) {
 		{"2026-03-01T14:00:00.5+02:00", ""},
 		{"2026-02-30", outOfRange},
 		{"2026-02-03T25:00:00Z", outOfRange},
-		{"2026-02-03T10:00:00", zoneless},
-		{"2026-02-03T10:00:00.5", zoneless},
-		{"2026-02-03T10:00", zoneless},
-		{"2026-02-03 10:00:00", zoneless},
-		{"yesterday", neither},
-		{"03/01/2026", neither},
-		{"", neither},
+		{"2026-02-03T10:00:00", noZone},
+		{"2026-02-03T10:00:00.5", noZone},
+		{"2026-02-03T10:00", noZone},
+		{"2026-02-03 10:00:00", noZone},
+		{"yesterday", invalid},
+		{"03/01/2026", invalid},
+		{"", invalid},
 	} {
-		title, message := instant(test.text)
+		title, message := checkTime(test.text)
 		if title != test.title {
 			t.Errorf("%q: the title is %q, want %q", test.text, title, test.title)
 		}

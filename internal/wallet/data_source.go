@@ -24,14 +24,18 @@ func NewBalanceDataSource() datasource.DataSource {
 
 func aboutBalance() schema.Schema {
 	return schema.Schema{
-		MarkdownDescription: "Reads what the account's wallet and its cards hold. Terraform reads it before it changes anything, " +
-			"unless `depends_on` names what must be done first.",
+		MarkdownDescription: "Reads what the account's wallet and its cards hold. Terraform reads it before it " +
+			"changes anything, unless `depends_on` names what must be done first.",
 		Attributes: map[string]schema.Attribute{
-			"balance":          tfkit.ComputedNumber("Balance of the wallet in `currency`, with as many decimals as the service shows. Cards are issued and loaded from it, one to one with USD."),
-			"currency":         tfkit.Computed("Currency that the wallet is held in; `USDT`."),
-			"pending_deposits": tfkit.ComputedNumber("Deposits that are detected and not confirmed yet, in `currency`. They are not part of `balance`."),
-			"cards_active":     schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of active cards, null if the service does not report it."},
-			"cards_total_balance": tfkit.ComputedNumber("Sum of the balances on cards, in USD; null if the service does not report it. " +
+			"balance": tfkit.ComputedNumber("Balance of the wallet in `currency`, with as many decimals as the " +
+				"service shows. Cards are issued and loaded from it, one to one with USD."),
+			"currency": tfkit.Computed("Currency that the wallet is held in; `USDT`."),
+			"pending_deposits": tfkit.ComputedNumber("Deposits that are detected and not confirmed yet, in `currency`. " +
+				"They are not part of `balance`."),
+			"cards_active": schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of active cards, null " +
+				"if the service does not report it."},
+			"cards_total_balance": tfkit.ComputedNumber("Sum of the balances on cards, in USD; " +
+				"null if the service does not report it. " +
 				"It is not part of `balance`, and returns to it when cards are terminated."),
 		},
 	}
@@ -83,9 +87,11 @@ func aboutAddresses() schema.Schema {
 		"address":  tfkit.Computed("Address to send the deposit to."),
 	}
 	return schema.Schema{
-		MarkdownDescription: "Lists the addresses for crypto deposits into the wallet. Deposits are converted to USDT once their network confirms them.",
+		MarkdownDescription: "Lists the addresses for crypto deposits into the wallet. Deposits are converted to USDT " +
+			"once their network confirms them.",
 		Attributes: map[string]schema.Attribute{
-			"currency": tfkit.Filter("Only this coin, one of `"+strings.Join(currencies(), "`, `")+"`. Default: all coins.", tfkit.OneOf(currencies()...)),
+			"currency": tfkit.Filter("Only this coin, one of `"+strings.Join(currencies(), "`, `")+"`. Default: "+
+				"all coins.", tfkit.OneOf(currencies()...)),
 			"addresses": schema.ListNestedAttribute{
 				Computed:            true,
 				MarkdownDescription: "The addresses, in the service's order.",
