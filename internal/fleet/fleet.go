@@ -15,7 +15,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
-// Source is what a fleet needs of the client.
+// Source is the part of the client that a fleet needs.
 type Source interface {
 	ListCards(ctx context.Context, filter api.CardFilter, page, size int) (api.CardPage, error)
 	GetCard(ctx context.Context, id string) (api.CardSummary, error)
@@ -24,26 +24,31 @@ type Source interface {
 	Clock() ratelimit.Clock
 }
 
-// Card is a card as it was at a moment, by the service's clock.
+// Card is a card as it was at a time of the service's clock.
 type Card struct {
 	api.CardListItem
 	AsOf time.Time
 }
 
-// Fleet is the cards of an account as its lists show them. It is safe for concurrent use.
+// Fleet reads the cards of an account. It is safe for concurrent use.
 type Fleet struct {
 	source Source
 	clock  ratelimit.Clock
 
-	mu             sync.Mutex // guards the listings too
-	active, frozen *listing
+	mu     sync.Mutex // guards the listings and the fields below them
+	active *listing
+	frozen *listing
 
-	found   atomic.Bool         // a card that was looked for is there
-	asking  *semaphore.Weighted // guards unknown, also while a card is asked for
-	unknown error               // of the first card that no list had, as none that was looked for
+	inUseSince time.Time
+	usedAt     time.Time
+	waiting    int // readers that wait for a response
 
-	inUseSince, usedAt time.Time
-	waiting            int // readers that wait for a response
+	found atomic.Bool // whether any card was found
+
+	// The first error of a card that complete lists do not have, while no card was found. It
+	// stands for the errors of the other cards.
+	asking   *semaphore.Weighted // guards notFound, and is held while a card is requested
+	notFound error
 }
 
 // New returns a fleet that has read nothing yet.
@@ -54,83 +59,101 @@ func New(source Source) *Fleet {
 	return f
 }
 
-// Read reads one card of which the status at the last read is known. The
-// reads of many cards at the same time share pages of the card list, so that
-// refreshing a fleet costs about as many requests as it has pages. A page may be
-// ten minutes old, though only a card's first reading is older than a minute, and
-// is never used after the client's first write. That a card is terminated or not there is
-// only ever said by a request for that card; where complete lists have none of the cards
-// that were looked for, the first such response is that of the others too.
+// Read reads a card whose status at the last read is known. Concurrent reads share pages of the
+// card list, so that refreshing a fleet costs about as many requests as the list has pages.
+//
+// A page may be up to ten minutes old, but a card that is read again comes from a page of the
+// last minute. After the client's first write no page is used.
+//
+// Only a request for the card itself can report that it is terminated or missing. If complete
+// lists have none of the cards so far, the first such response stands for the others too.
 func (f *Fleet) Read(ctx context.Context, id string, last api.CardStatus) (Card, error) {
-	card, known := f.find(ctx, id, last)
-	if known == present {
+	card, state := f.find(ctx, id, last)
+	if state == present {
 		f.found.Store(true)
 		return card, nil
 	}
-	var summary api.CardSummary
-	var err error
-	f.mu.Lock()
-	unlisted := known == absent && f.active.isWhole() && f.frozen.isWhole()
-	f.wait(func() { summary, err = f.get(ctx, id, unlisted) })
-	f.mu.Unlock()
+	summary, err := f.request(ctx, id, state)
 	return f.asOfNow(summary.CardListItem), err
 }
 
-func (f *Fleet) get(ctx context.Context, id string, unlisted bool) (card api.CardSummary, err error) {
+// request requests the card itself. The time that this takes counts as use of the pages.
+func (f *Fleet) request(ctx context.Context, id string, state presence) (api.CardSummary, error) {
+	f.mu.Lock()
+	unlisted := state == absent && f.active.isComplete() && f.frozen.isComplete()
+	f.beginWait()
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.endWait()
+	}()
 	if unlisted && !f.HasFound() {
-		if err := f.asking.Acquire(ctx, 1); err != nil {
-			return card, err
-		}
-		defer f.asking.Release(1)
-		if f.unknown != nil && !f.HasFound() {
-			return card, f.unknown
-		}
+		return f.requestUnlisted(ctx, id)
 	}
-	card, err = f.source.GetCard(ctx, id)
-	switch {
-	case err == nil:
+	card, err := f.source.GetCard(ctx, id)
+	if err == nil {
 		f.found.Store(true)
-	case unlisted && !f.HasFound() && transport.IsNotFound(err):
-		f.unknown = err
 	}
 	return card, err
 }
 
-// HasFound reports whether a card that was looked for is there.
+// requestUnlisted requests a card that no list has, unless an earlier one was already reported
+// as missing.
+func (f *Fleet) requestUnlisted(ctx context.Context, id string) (api.CardSummary, error) {
+	err := f.asking.Acquire(ctx, 1)
+	if err != nil {
+		return api.CardSummary{}, err
+	}
+	defer f.asking.Release(1)
+	if f.notFound != nil && !f.HasFound() {
+		return api.CardSummary{}, f.notFound
+	}
+	card, err := f.source.GetCard(ctx, id)
+	if err == nil {
+		f.found.Store(true)
+	} else if transport.IsNotFound(err) && !f.HasFound() {
+		f.notFound = err
+	}
+	return card, err
+}
+
+// HasFound reports whether any card was found.
 func (f *Fleet) HasFound() bool { return f.found.Load() }
 
-// find looks in the listing of the card's last status, and in the other one when
-// the first is complete without it.
+// find looks in the listing of the card's last status. If that is complete without the card, find
+// looks in the other one.
 func (f *Fleet) find(ctx context.Context, id string, last api.CardStatus) (Card, presence) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	first, second := f.active, f.frozen
+	var first, second *listing
 	switch last {
 	case api.StatusActive:
+		first = f.active
+		second = f.frozen
 	case api.StatusFrozen:
-		first, second = second, first
+		first = f.frozen
+		second = f.active
 	default:
 		return Card{}, uncertain
 	}
-	card, known := first.find(ctx, id)
-	if known == absent {
-		card, known = second.find(ctx, id)
+	card, state := first.find(ctx, id)
+	if state == absent {
+		card, state = second.find(ctx, id)
 	}
-	return card, known
+	return card, state
 }
 
-// wait unlocks the fleet for as long as a reader waits for a response, which counts as
-// use of the pages: with a small share of the limits it takes minutes.
-func (f *Fleet) wait(response func()) {
-	f.waiting++
-	f.mu.Unlock()
-	response()
-	f.mu.Lock()
+// beginWait notes that a reader waits for a response. Until endWait, the pages count as used: with
+// a small share of the rate limits, a response can take minutes.
+func (f *Fleet) beginWait() { f.waiting++ }
+
+func (f *Fleet) endWait() {
 	f.waiting--
 	f.usedAt = f.clock.Now()
 }
 
-// use notes that cards are looked for.
+// use notes that a card is looked for.
 func (f *Fleet) use(now time.Time) {
 	if f.waiting == 0 && now.Sub(f.usedAt) >= pageLifetime {
 		f.inUseSince = now
@@ -138,7 +161,9 @@ func (f *Fleet) use(now time.Time) {
 	f.usedAt = now
 }
 
-// asked counts the cards that were looked for as long as the listings are kept.
-func (f *Fleet) asked() int { return len(f.active.asked) + len(f.frozen.asked) }
+// wanted returns the number of cards that were looked for since the pages were last discarded.
+func (f *Fleet) wanted() int { return len(f.active.wanted) + len(f.frozen.wanted) }
 
-func (f *Fleet) asOfNow(card api.CardListItem) Card { return Card{card, f.source.ServiceTime()} }
+func (f *Fleet) asOfNow(card api.CardListItem) Card {
+	return Card{CardListItem: card, AsOf: f.source.ServiceTime()}
+}

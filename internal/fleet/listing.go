@@ -12,85 +12,90 @@ import (
 )
 
 const (
-	// pageLifetime is how long pages that nobody uses are kept, and how long a
-	// card may be read from them again.
+	// pageLifetime is how long unused pages are kept, and how old a page may be for a card that is
+	// read again.
 	pageLifetime = time.Minute
-	// longestPageLifetime bounds pages in use, waited for or not: a CLI may take
-	// minutes to come to the last of 10,000 cards.
-	longestPageLifetime = 10 * time.Minute
-	// Missing pages are fetched when all requests together then stay below about
-	// twice what the cards asked for would cost alone. The margin is small for a
-	// few cards, which may be all, and larger for many, which go on.
-	many = 10
+	// maxPageLifetime limits the age of pages that are in use. A CLI can take minutes to reach the
+	// last of 10,000 cards.
+	maxPageLifetime = 10 * time.Minute
+	// manyCards is the number of wanted cards from which a fleet is assumed to be large.
+	manyCards = 10
 )
 
+// presence is whether a listing has a card.
 type presence int
 
 const (
-	uncertain presence = iota // ask for the card itself
+	uncertain presence = iota // the card itself must be requested
 	present
-	absent // the listing is complete without it
+	absent // the listing is complete without the card
 )
 
-// listing is what is known of the cards of one status. Its contents are
-// guarded by the fleet's lock, which callers of its methods hold.
+// listing is what is known about the cards of one status. The fleet's lock guards its contents;
+// callers of its methods hold the lock.
 type listing struct {
 	fleet  *Fleet
 	status api.CardStatus
 	contents
 }
 
-// contents are forgotten together when a page's lifetime is over.
+// contents are discarded together when they are too old.
 type contents struct {
 	fetchedAt time.Time
-	arrivedAt time.Time       // the last page
-	asked     map[string]bool // cards looked for
-	spent     int             // requests made for them: pages, and cards of their own
-	fetch     *fetch
+	arrivedAt time.Time       // when the last page arrived
+	wanted    map[string]bool // the cards that were looked for
+	spent     int             // requests for them: pages, and cards that were requested themselves
+	fetch     *fetch          // the running fetch; nil for none
 
 	cards    map[string]Card
-	disputed map[string]bool // seen twice, with different content
-	pages    int             // 0 while unknown
-	size     int             // of a full one
-	total    int             // cards, by the first page
-	repeated bool            // pages have shown a card again
-	changed  bool            // pages have different totals
-	fetched  map[int]bool    // by number
-	closed   bool            // no more pages: one has failed, or they cannot be relied on
+	disputed map[string]bool // cards that pages show differently
+	pages    int             // the number of pages; 0 while unknown
+	size     int             // the number of cards on a full page
+	total    int             // the number of cards, according to the first page
+	repeated bool            // whether pages have repeated a card
+	changed  bool            // whether pages have different totals
+	fetched  map[int]bool    // numbers of the pages that have arrived
+	closed   bool            // whether no more pages are fetched, because one failed or they are inconsistent
 }
 
-// renew forgets what is too old before a card is looked for. While pages are in use they
-// may be old, but not for a card that is read again.
+// renew discards the contents if they are too old to look for a card.
 func (l *listing) renew(id string) {
 	now := l.fleet.clock.Now()
 	l.fleet.use(now)
-	isOver := l.fetchedAt.Before(l.fleet.inUseSince) ||
-		now.Sub(l.arrivedAt) >= longestPageLifetime ||
-		now.Sub(l.fetchedAt) >= pageLifetime && l.asked[id]
-	if l.fetch != nil || !isOver {
+	expired := l.fetchedAt.Before(l.fleet.inUseSince) || now.Sub(l.arrivedAt) >= maxPageLifetime
+	if l.wanted[id] && now.Sub(l.fetchedAt) >= pageLifetime {
+		expired = true // the card is read again
+	}
+	if !expired || l.fetch != nil {
 		return
 	}
 	l.contents = contents{
-		fetchedAt: now, arrivedAt: now, asked: map[string]bool{},
-		cards: map[string]Card{}, disputed: map[string]bool{}, fetched: map[int]bool{},
+		fetchedAt: now,
+		arrivedAt: now,
+		wanted:    map[string]bool{},
+		cards:     map[string]Card{},
+		disputed:  map[string]bool{},
+		fetched:   map[int]bool{},
 	}
 }
 
-// find returns the card, and waits for pages where fetching them is worth it.
+// find returns a card. It waits for pages if fetching them is worth the requests.
 func (l *listing) find(ctx context.Context, id string) (Card, presence) {
-	f := l.fleet
 	l.renew(id)
-	l.asked[id] = true
-	for ctx.Err() == nil && !f.source.HasWritten() {
-		card, known := l.lookup(id)
-		if known != uncertain {
-			return card, known
+	l.wanted[id] = true
+	for ctx.Err() == nil && !l.fleet.source.HasWritten() {
+		card, state := l.lookup(id)
+		if state != uncertain {
+			return card, state
 		}
-		if l.disputed[id] || l.fetch == nil && !l.fetchMore(ctx) {
+		if l.disputed[id] {
+			break
+		}
+		if l.fetch == nil && !l.fetchMore(ctx) {
 			break
 		}
 		fetch := l.fetch
-		fetch.wait(ctx, f)
+		fetch.wait(ctx, l.fleet)
 		if fetch.single {
 			break
 		}
@@ -99,77 +104,81 @@ func (l *listing) find(ctx context.Context, id string) (Card, presence) {
 	return Card{}, uncertain
 }
 
-// lookup decides from what is known already. A status that is neither active
-// nor frozen is for the card itself to tell.
+// lookup looks for a card on the pages that have arrived. A status that is neither active nor
+// frozen is uncertain.
 func (l *listing) lookup(id string) (Card, presence) {
 	card, ok := l.cards[id]
-	switch {
-	case ok && !l.disputed[id] && (card.Status == api.StatusActive || card.Status == api.StatusFrozen):
-		return card, present
-	case !ok && l.hasPages():
+	if !ok && l.hasPages() {
 		return Card{}, absent
 	}
-	return Card{}, uncertain
+	if !ok || l.disputed[id] {
+		return Card{}, uncertain
+	}
+	if card.Status != api.StatusActive && card.Status != api.StatusFrozen {
+		return Card{}, uncertain
+	}
+	return card, present
 }
 
 func (l *listing) missing() int { return l.pages - len(l.fetched) }
 
-// hasPages reports whether all pages are there. They may still be of different moments.
+// hasPages reports whether all pages have arrived. They may be from different moments.
 func (l *listing) hasPages() bool { return l.pages > 0 && l.missing() == 0 }
 
-// isWhole reports whether no card of the list can be missing. Pages that repeat cards, and
-// show fewer than are counted, have no fixed order. Pages with different totals are of
-// different moments: a card may have moved from one to another.
-func (l *listing) isWhole() bool {
-	isShort := l.repeated && len(l.cards) < l.total
-	return l.hasPages() && !l.changed && !isShort
+// isComplete reports whether the pages show all cards. If they repeat cards and show fewer than
+// the total, the list has no fixed order. If their totals differ, cards may have moved from one
+// page to another between the requests.
+func (l *listing) isComplete() bool {
+	incomplete := l.repeated && len(l.cards) < l.total
+	return l.hasPages() && !l.changed && !incomplete
 }
 
-// fetchMore starts fetching the pages that are missing, unless that costs too much.
+// fetchMore starts fetching missing pages, unless that costs too many requests. It reports
+// whether it has started.
 func (l *listing) fetchMore(ctx context.Context) bool {
-	missing := l.missing()
-	margin := 1
-	if l.fleet.asked() >= many {
-		margin = many
-	}
-	switch {
-	case l.closed:
+	if l.closed {
 		return false
-	case l.fleet.asked() < many && len(l.asked) == 1:
+	}
+	many := l.fleet.wanted() >= manyCards
+	if !many && len(l.wanted) == 1 {
 		l.start(ctx, l.fetchBatch)
-	case l.pages == 0:
+		return true
+	}
+	if l.pages == 0 {
 		l.start(ctx, l.fetchFirst)
-	case missing > 0 && l.spent+missing <= 2*(len(l.asked)+margin):
-		l.start(ctx, l.fetchMissing())
-	default:
+		return true
+	}
+	missing := l.missing()
+	if missing == 0 || l.spent+missing > l.budget(many) {
 		return false
 	}
+	l.start(ctx, l.fetchMissing())
 	return true
 }
 
-// addPage adds a page, and learns from the first how many there are. An empty one is the
-// last: a total may be of cards of every status. It reports whether pages can be relied
-// on: they are what was asked for, and have no more than is counted. A service that does
-// not know pages sends the same one again.
-func (l *listing) addPage(number int, page api.CardPage) bool {
-	if l.pages == 0 {
-		size, total := page.Size(), page.Total
-		l.size = max(1, size)
-		if total != nil {
-			l.total = *total
-		}
-		if total == nil || size == 0 && *total > 0 || *total > api.MaxListedCards {
-			return false
-		}
-		l.pages = max(1, (*total+size-1)/l.size)
-		if *total == l.size { // which may be the page's own
-			l.pages++
-		}
+// budget returns how many requests all pages may cost: about twice as many as the wanted cards
+// would cost alone. The margin is small for a few cards, because they may be all, and larger for
+// many, because more will follow.
+func (l *listing) budget(many bool) int {
+	margin := 1
+	if many {
+		margin = manyCards
 	}
-	if page.Page != 0 && page.Page != number || page.IsBeyond((number-1)*l.size) {
+	return 2 * (len(l.wanted) + margin)
+}
+
+// addPage adds a page. It reports whether the pages are consistent: a page must be the requested
+// one, contain no more cards than the total, and show new cards. Services that do not support
+// pages send the same page again.
+func (l *listing) addPage(number int, page api.CardPage) bool {
+	if l.pages == 0 && !l.countPages(page) {
 		return false
 	}
-	if len(page.Data) == 0 {
+	wrongNumber := page.Page != 0 && page.Page != number
+	if wrongNumber || page.IsBeyond((number-1)*l.size) {
+		return false
+	}
+	if len(page.Data) == 0 { // the last page: the total may include cards of every status
 		l.pages = min(l.pages, number)
 	}
 	if page.Total != nil && *page.Total != l.total {
@@ -177,56 +186,77 @@ func (l *listing) addPage(number int, page api.CardPage) bool {
 	}
 	l.fetched[number] = true
 	maps.DeleteFunc(l.fetched, func(number int, _ bool) bool { return number > l.pages })
-	return l.add(page.Data) || len(page.Data) == 0
+	added := l.add(page.Data)
+	return added > 0 || len(page.Data) == 0
 }
 
-func (l *listing) add(cards []api.CardListItem) (news bool) {
+// countPages derives the number of pages from the first one. It reports false if the number is
+// unknown or too large.
+func (l *listing) countPages(page api.CardPage) bool {
+	size := page.Size()
+	l.size = max(1, size)
+	if page.Total == nil {
+		return false
+	}
+	l.total = *page.Total
+	if l.total > api.MaxListedCards || size == 0 && l.total > 0 {
+		return false
+	}
+	l.pages = max(1, (l.total+size-1)/l.size)
+	if l.total == l.size { // the total may be that of the page
+		l.pages++
+	}
+	return true
+}
+
+// add adds the cards of a page. It returns the number of cards that were not known.
+func (l *listing) add(cards []api.CardListItem) int {
+	added := 0
 	for _, card := range cards {
 		known, ok := l.cards[card.ID]
-		if ok {
-			l.repeated = true
+		if !ok {
+			l.cards[card.ID] = l.fleet.asOfNow(card)
+			added++
+			continue
 		}
-		switch {
-		case !ok:
-			l.cards[card.ID], news = l.fleet.asOfNow(card), true
-		case known.CardListItem != card:
+		l.repeated = true
+		if known.CardListItem != card {
 			l.disputed[card.ID] = true
 		}
 	}
-	return news
+	return added
 }
 
+// discard removes all cards, because the pages are inconsistent.
 func (l *listing) discard() {
-	l.closed, l.pages = true, 0
+	l.closed = true
+	l.pages = 0
 	clear(l.cards)
 }
 
 const (
-	// batchWindow is how long the first read waits for others to share a page with.
-	batchWindow = 20 * time.Millisecond
-	pagesAtOnce = 16
+	// batchWindow is how long the first reader waits for others to share a page with.
+	batchWindow        = 20 * time.Millisecond
+	maxConcurrentPages = 16
 )
 
-// fetch gets pages for several readers. It does not end with the reader who
-// happened to start it, but with the last one who waits for it.
+// fetch fetches pages for several readers. It is cancelled when no reader waits for it any more,
+// not when the reader that started it leaves.
 type fetch struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
 	waiters int
-	single  bool // nobody joined the batch, so no page was fetched
+	single  bool // whether no other reader joined, so that no page was fetched
 }
 
-// start runs a fetch on the side. The fleet is locked here, but not in run.
+// start runs a fetch in a goroutine. The caller holds the fleet's lock; run does not.
 func (l *listing) start(ctx context.Context, run func(context.Context) error) {
 	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f := &fetch{cancel: cancel, done: make(chan struct{})}
 	l.fetch = f
 	go func() {
 		defer cancel()
-		err := func() (err error) {
-			defer crash.Catch(&err)
-			return run(detached)
-		}()
+		err := withoutPanic(detached, run)
 		l.fleet.mu.Lock()
 		defer l.fleet.mu.Unlock()
 		if err != nil && detached.Err() == nil {
@@ -237,27 +267,36 @@ func (l *listing) start(ctx context.Context, run func(context.Context) error) {
 	}()
 }
 
-// wait lets go of the fleet until the fetch is done or ctx ends.
+func withoutPanic(ctx context.Context, run func(context.Context) error) (err error) {
+	defer crash.Catch(&err)
+	return run(ctx)
+}
+
+// wait waits until the fetch is done or ctx ends. It unlocks the fleet meanwhile.
 func (f *fetch) wait(ctx context.Context, fleet *Fleet) {
 	f.waiters++
-	fleet.wait(func() {
-		select {
-		case <-f.done:
-		case <-ctx.Done():
-		}
-	})
+	fleet.beginWait()
+	fleet.mu.Unlock()
+	select {
+	case <-f.done:
+	case <-ctx.Done():
+	}
+	fleet.mu.Lock()
+	fleet.endWait()
 	f.waiters--
 	if f.waiters == 0 {
 		f.cancel()
 	}
 }
 
+// fetchBatch fetches the first page if another reader joins within batchWindow.
 func (l *listing) fetchBatch(ctx context.Context) error {
-	if err := l.fleet.clock.Wait(ctx, batchWindow); err != nil {
+	err := l.fleet.clock.Wait(ctx, batchWindow)
+	if err != nil {
 		return err
 	}
 	l.fleet.mu.Lock()
-	single := len(l.asked) == 1
+	single := len(l.wanted) == 1
 	l.fetch.single = single
 	l.fleet.mu.Unlock()
 	if single {
@@ -268,8 +307,8 @@ func (l *listing) fetchBatch(ctx context.Context) error {
 
 func (l *listing) fetchFirst(ctx context.Context) error { return l.fetchPage(ctx, 1) }
 
-// fetchMissing is made and started with the fleet locked; of an earlier fetch
-// that was interrupted some pages may have arrived.
+// fetchMissing returns a function that fetches the pages that have not arrived. Some may have
+// arrived in an earlier fetch that was cancelled.
 func (l *listing) fetchMissing() func(context.Context) error {
 	var missing []int
 	for number := 1; number <= l.pages; number++ {
@@ -279,25 +318,23 @@ func (l *listing) fetchMissing() func(context.Context) error {
 	}
 	return func(ctx context.Context) error {
 		group, ctx := errgroup.WithContext(ctx)
-		group.SetLimit(pagesAtOnce)
+		group.SetLimit(maxConcurrentPages)
 		for _, number := range missing {
-			group.Go(func() (err error) {
-				defer crash.Catch(&err)
-				return l.fetchPage(ctx, number)
+			group.Go(func() error {
+				return withoutPanic(ctx, func(ctx context.Context) error { return l.fetchPage(ctx, number) })
 			})
 		}
 		return group.Wait()
 	}
 }
 
-// fetchPage gets one page, unless the list has ended before, and adds it. After a write
-// nobody uses it any more.
+// fetchPage fetches and adds a page, unless the list has turned out to be shorter.
 func (l *listing) fetchPage(ctx context.Context, number int) error {
 	f := l.fleet
 	f.mu.Lock()
-	ended := number > max(1, l.pages)
+	beyondEnd := number > max(1, l.pages)
 	f.mu.Unlock()
-	if ended {
+	if beyondEnd {
 		return nil
 	}
 	page, err := f.source.ListCards(ctx, api.CardFilter{Status: l.status}, number, api.MaxPerPage)
