@@ -458,9 +458,9 @@ func TestQuirks(t *testing.T) {
 			{method: "POST", path: "/cards/CARD/fund", body: `{"amount":1}`, status: 200},
 		}},
 		{`{"repeated_state":"conflict"}`, []call{
-			{method: "POST", path: "/cards/CARD/unfreeze", status: 409, has: []string{`"error":"card_active","message":"card CARD is active already"`}},
+			{method: "POST", path: "/cards/CARD/unfreeze", status: 409, has: []string{`"error":"card_active","message":"card CARD is already active"`}},
 			{method: "POST", path: "/cards/CARD/freeze", status: 200},
-			{method: "POST", path: "/cards/CARD/freeze", status: 409, has: []string{`"error":"card_frozen","message":"card CARD is frozen already"`}},
+			{method: "POST", path: "/cards/CARD/freeze", status: 409, has: []string{`"error":"card_frozen","message":"card CARD is already frozen"`}},
 			{method: "POST", path: "/cards/CARD/unfreeze", status: 200},
 		}},
 		{`{"terminated_status":404}`, []call{

@@ -8,31 +8,19 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
-// Direct carries requests to a handler of this process, without a network.
+// Direct is a transport that passes requests to a handler in this process, without a network.
 type Direct struct{ http.Handler }
 
-// RoundTrip ends as a server would where the handler panics with http.ErrAbortHandler. Of
-// another panic the error tells, without its value.
+// RoundTrip returns the response of the handler. If the handler panics with http.ErrAbortHandler, the response is
+// cut off, as a server would do. Any other panic becomes an error without the panic's value.
 func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := r.Context().Err(); err != nil {
+	err := r.Context().Err()
+	if err != nil {
 		return nil, err
 	}
 	body, writer := io.Pipe()
 	w := &pipedResponse{PipeWriter: writer, header: http.Header{}, status: make(chan int, 1)}
-	go func() {
-		end := io.ErrUnexpectedEOF
-		defer func() {
-			w.begin.Do(func() { end = io.EOF })                                       // nothing has come
-			if reason := recover(); reason != nil && reason != http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too
-				end = crash.New(reason)
-			}
-			_ = writer.CloseWithError(end) // always nil
-			close(w.status)
-		}()
-		d.ServeHTTP(w, r.Clone(r.Context()))
-		w.WriteHeader(http.StatusOK)
-		end = nil
-	}()
+	go d.serve(w, r.Clone(r.Context()))
 	select {
 	case status, found := <-w.status:
 		if !found {
@@ -41,11 +29,28 @@ func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return &http.Response{StatusCode: status, Header: w.header, Body: body, ContentLength: -1, Request: r}, nil
 	case <-r.Context().Done():
-		_ = body.Close() // always nil; the handler's response goes nowhere
+		_ = body.Close() // it never fails; the handler's writes fail from now on
 		return nil, r.Context().Err()
 	}
 }
 
+// serve runs the handler and closes the response.
+func (d Direct) serve(w *pipedResponse, r *http.Request) {
+	defer close(w.status)
+	defer func() {
+		reason := recover()
+		err := w.abortError()
+		if reason != nil && reason != http.ErrAbortHandler { //nolint:errorlint // net/http compares it in the same way
+			err = crash.New(reason)
+		}
+		_ = w.CloseWithError(err) // it never fails, and does nothing after Close
+	}()
+	d.ServeHTTP(w, r)
+	w.WriteHeader(http.StatusOK)
+	_ = w.Close() // it never fails
+}
+
+// pipedResponse is a response whose body the caller of RoundTrip reads from a pipe.
 type pipedResponse struct {
 	*io.PipeWriter
 	header http.Header
@@ -56,6 +61,14 @@ type pipedResponse struct {
 func (w *pipedResponse) Header() http.Header { return w.header }
 
 func (w *pipedResponse) WriteHeader(status int) { w.begin.Do(func() { w.status <- status }) }
+
+// abortError returns the error that a client of a server gets when the handler aborts: io.EOF before the response
+// has begun, and io.ErrUnexpectedEOF after that.
+func (w *pipedResponse) abortError() error {
+	err := io.ErrUnexpectedEOF
+	w.begin.Do(func() { err = io.EOF })
+	return err
+}
 
 func (w *pipedResponse) Write(body []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)

@@ -113,7 +113,7 @@ func TestAForeignLock(t *testing.T) {
 	sandboxtest.Equal(t, "the card holds", s.Get("/api/v1/cards/"+card).Text("balance"), "50.00")
 	requests := s.Get("/_sandbox/requests")
 	sandboxtest.Equal(t, "requests", len(requests.Data()), 110)
-	sandboxtest.Says(t, "the list of requests", requests.Raw, "the request was given up before it was processed")
+	sandboxtest.Says(t, "the list of requests", requests.Raw, "the client disconnected before the request was processed")
 	s.Post("/cards/"+card+"/unfreeze", "").OK(200)
 	<-arrived
 	for _, d := range s.tried(hook, 1) {
@@ -122,7 +122,7 @@ func TestAForeignLock(t *testing.T) {
 		}
 	}
 	s.close()
-	sandboxtest.Says(t, "the log", log.String(), "a request got no turn")
+	sandboxtest.Says(t, "the log", log.String(), "a request waited too long for the file")
 }
 
 func TestMain(m *testing.M) { sandboxtest.Run(m) }

@@ -91,7 +91,7 @@ func bodies() map[string]map[string]string {
 			`{"url":"https://example.com"}`:                                   "events is required",
 			`{"url":"https://example.com","events":[]}`:                       "events must name at least one event",
 			`{"url":"https://example.com","events":["card.lost"]}`:            "card.lost",
-			`{"url":"https://example.com","events":["*","card.created"]}`:     `events: "*" stands alone`,
+			`{"url":"https://example.com","events":["*","card.created"]}`:     `events: "*" must be the only event`,
 			`{"url":"https://example.com","events":"*"}`:                      "events must be an array of strings",
 			`{"url":"https://example.com","events":["*"],"secret":""}`:        "secret must not be empty; leave it out to have one generated",
 			`{"url":"https://example.com","events":["*"],"secret":1}`:         "secret must be a string",

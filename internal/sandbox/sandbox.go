@@ -1,5 +1,5 @@
 // Package sandbox is a complete virtual-card service in one SQLite file, behind one
-// http.Handler. The provider embeds it; package served adds what a server offers besides.
+// http.Handler. The provider embeds it. Package served adds the control calls, seeds and the dashboard of a server.
 package sandbox
 
 import (
@@ -28,50 +28,50 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// DefaultInitialBalance is what a first wallet holds unless told otherwise.
+// DefaultInitialBalance is the usual initial balance of the first wallet.
 const DefaultInitialBalance = 10_000 * usd.Dollar
 
-// Options says which sandbox to open.
+// Options are the settings of a sandbox.
 type Options struct {
-	Path           string           // a SQLite file, made when missing; ":memory:" keeps nothing
-	InitialBalance usd.Amount       // of the first account's wallet, when the file is new
-	APIKey         string           // the first account's key, when the file is new; empty: one is derived
-	Logger         *slog.Logger     // nil discards
-	Clock          func() time.Time // the clock on the wall; nil is time.Now
-	WebhookCA      []byte           // PEM: authorities that endpoints' certificates may come from, beside the system's
-	WebhookTimeout time.Duration    // how long an endpoint may take to answer; 0 is 15 s
-	PlainWebhooks  bool             // take http endpoints on this machine's own addresses, too
-	PublicWebhooks bool             // refuse endpoints whose address is this machine's or its network's
-	Routes         []server.Route   // calls besides those of the service; see package served
+	Path           string           // a SQLite file, which Open creates if it is missing; ":memory:" keeps nothing
+	InitialBalance usd.Amount       // the wallet balance of the first account of a new file
+	APIKey         string           // the key of the first account of a new file; empty for a generated one
+	Logger         *slog.Logger     // nil discards the log
+	Clock          func() time.Time // nil is time.Now
+	WebhookCA      []byte           // certificate authorities of endpoints as PEM, in addition to the system's
+	WebhookTimeout time.Duration    // how long an endpoint may take to respond; 0 is 15 s
+	PlainWebhooks  bool             // allow endpoints with http on this machine
+	PublicWebhooks bool             // refuse endpoints on this machine or in its private network
+	Routes         []server.Route   // more calls; see package served
 }
 
-// keyForm is what headers and shells take as it is, and nobody guesses.
+// keyForm matches keys that need no quoting in headers and shells, and that are hard to guess.
 var keyForm = regexp.MustCompile(`^` + vault.KeyPrefix + `[\w-]{16,200}$`)
 
 // Sandbox is an open service. Several may share a file, in one process or many.
 type Sandbox struct {
-	db       *store.DB
-	keys     *vault.Keyring
-	first    account.Account
-	apiKey   string // of the first account
-	recorder *requestlog.Recorder
-	worker   *webhook.Worker
-	server   *server.Server
-	handler  http.Handler
-	hurry    func() // ends the delays of faults
+	db         *store.DB
+	keys       *vault.Keyring
+	first      account.Account
+	apiKey     string // of the first account
+	recorder   *requestlog.Recorder
+	worker     *webhook.Worker
+	server     *server.Server
+	handler    http.Handler
+	stopDelays func() // ends the delays of faults
 }
 
-// Open opens the service in a file, or begins one, and delivers its events until Close. The
-// error says what is wrong with the path or the options, and never holds a key.
+// Open opens the sandbox in a file, or creates the file. It delivers events until Close. Its errors are about the
+// path or the options, and contain no key.
 func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if o.InitialBalance < 0 {
 		return nil, errors.New("the sandbox's initial balance must not be negative")
 	}
 	if o.APIKey != "" && !strings.HasPrefix(o.APIKey, vault.KeyPrefix) {
-		return nil, fmt.Errorf("a sandbox's API key begins with %s; a real key must not be used here", vault.KeyPrefix)
+		return nil, fmt.Errorf("the API key of a sandbox starts with %s; do not use a real key here", vault.KeyPrefix)
 	}
 	if o.APIKey != "" && !keyForm.MatchString(o.APIKey) {
-		return nil, fmt.Errorf("a sandbox's API key is %s and 16 to 200 letters, digits, - or _", vault.KeyPrefix)
+		return nil, fmt.Errorf("the API key of a sandbox is %s followed by 16 to 200 letters, digits, - or _", vault.KeyPrefix)
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -88,12 +88,20 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 		return nil, err
 	}
 	s := &Sandbox{db: db, recorder: requestlog.New(db, o.Logger)}
-	if err := db.Begin(ctx, func(tx *store.Tx) error { return s.begin(tx, o) }); err != nil {
+	err = db.Begin(ctx, func(tx *store.Tx) error { return s.begin(tx, o) })
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the sandbox file %s: %w", o.Path, err), db.Close())
 	}
 	stopping := make(chan struct{})
-	s.hurry = sync.OnceFunc(func() { close(stopping) })
-	s.server = &server.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Counters: behavior.NewCounters(), Logger: o.Logger, Stopping: stopping}
+	s.stopDelays = sync.OnceFunc(func() { close(stopping) })
+	s.server = &server.Server{
+		DB:       db,
+		Keys:     s.keys,
+		Recorder: s.recorder,
+		Counters: behavior.NewCounters(),
+		Logger:   o.Logger,
+		Stopping: stopping,
+	}
 	s.handler = s.server.Handler(slices.Concat(
 		card.Routes(), transaction.Routes(), wallet.Routes(), threeds.Routes(), webhook.Routes(o.PlainWebhooks), o.Routes,
 	))
@@ -103,63 +111,71 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// begin reads the master key and the first account's key, or makes them.
-func (s *Sandbox) begin(tx *store.Tx, o Options) (err error) {
+// begin reads the master key and the first account from the file. It creates both in a new file.
+func (s *Sandbox) begin(tx *store.Tx, o Options) error {
 	var master []byte
 	found, err := tx.Get([]any{&master}, `SELECT master_key FROM service`)
-	if err == nil && !found {
-		master = vault.NewMasterKey()
-		err = tx.Exec(`INSERT INTO service (id, master_key, initial_balance) VALUES (1, ?, ?)`, master, o.InitialBalance)
-	}
 	if err != nil {
 		return err
 	}
-	if s.keys, err = vault.New(master); err != nil {
-		return err
-	}
 	if !found {
-		if err := account.CreateFirst(tx, s.keys, o.APIKey, o.InitialBalance); err != nil {
+		master = vault.NewMasterKey()
+		err := tx.Exec(`INSERT INTO service (id, master_key, initial_balance) VALUES (1, ?, ?)`, master, o.InitialBalance)
+		if err != nil {
 			return err
 		}
 	}
-	if s.first, err = account.First(tx); err != nil {
+	s.keys, err = vault.New(master)
+	if err != nil {
+		return err
+	}
+	if !found {
+		err := account.CreateFirst(tx, s.keys, o.APIKey, o.InitialBalance)
+		if err != nil {
+			return err
+		}
+	}
+	s.first, err = account.First(tx)
+	if err != nil {
 		return err
 	}
 	s.apiKey, err = account.Key(tx, s.keys, s.first.PublicID)
-	if err == nil && o.APIKey != "" && o.APIKey != s.apiKey {
-		return errors.New("it was begun with another API key; leave the key out, or choose another path")
+	if err != nil {
+		return err
 	}
-	return err
+	if o.APIKey != "" && o.APIKey != s.apiKey {
+		return errors.New("it was created with another API key; omit the key, or choose another path")
+	}
+	return nil
 }
 
-// Handler serves the API under /api/v1, what the outside world does to it under /_sandbox,
-// and the further routes.
-// Where a fault cuts a response off, it panics with
-// http.ErrAbortHandler after it wrote what the caller is to see, if anything.
+// Handler returns a handler that serves the API under /api/v1, control calls under /_sandbox, and the routes of the
+// options. If a fault cuts a response off, the handler panics with http.ErrAbortHandler after it has written the
+// part that the client sees.
 func (s *Sandbox) Handler() http.Handler { return s.handler }
 
-// Server runs calls of the service and of the further routes without a request.
+// Server returns the server, which can run the calls of all routes without an HTTP request.
 func (s *Sandbox) Server() *server.Server { return s.server }
 
 // FirstAccount returns the file's first account.
 func (s *Sandbox) FirstAccount() account.Account { return s.first }
 
-// APIKey returns the first account's key, the same at each opening of a file.
+// APIKey returns the first account's key. It is the same each time that a file is opened.
 func (s *Sandbox) APIKey() string { return s.apiKey }
 
-// Path is the file's absolute path.
+// Path returns the file's absolute path.
 func (s *Sandbox) Path() string { return s.db.Path() }
 
-// Created tells whether Open made the file.
+// Created reports whether Open created the file.
 func (s *Sandbox) Created() bool { return s.db.Created() }
 
-// EndDelays has calls that a fault delays go on at once, since the service is to stop.
-func (s *Sandbox) EndDelays() { s.hurry() }
+// EndDelays ends the delays of all calls that a fault delays. A server calls it before it stops.
+func (s *Sandbox) EndDelays() { s.stopDelays() }
 
-// Close ends the service. Requests should have ended before. Events that are
-// not delivered then are delivered when the file is opened again.
+// Close closes the sandbox. All requests must have ended. Events that are not delivered yet are delivered when the
+// file is opened again.
 func (s *Sandbox) Close() error {
-	s.hurry()
+	s.stopDelays()
 	s.worker.Close()
 	return errors.Join(s.recorder.Close(), s.db.Close())
 }

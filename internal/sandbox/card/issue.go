@@ -19,7 +19,7 @@ const (
 	maxLabel        = 64 // characters
 	maxMetadataKeys = 20
 
-	maxMetadataValue = 512 // characters of a name or a value
+	maxMetadataValue = 512 // characters of a key or a value
 	validYears       = 3
 )
 
@@ -35,9 +35,10 @@ func issue(c *server.Call) (wire.Response, error) {
 	cost := card.Balance + issuanceFee
 	if wallet < cost {
 		return wire.Response{}, wire.Refuse(wire.CodeInsufficientFunds,
-			"the wallet holds %s USD; the load and the fee of %s USD need %s USD", wallet, issuanceFee, cost)
+			"the wallet holds %s USD; the load and the fee of %s USD cost %s USD", wallet, issuanceFee, cost)
 	}
-	if err := card.insert(c); err != nil {
+	err = card.insert(c)
+	if err != nil {
 		return wire.Response{}, err
 	}
 	err = ledger.Post(c.Tx, c.Account.ID, "card issued",
@@ -47,22 +48,23 @@ func issue(c *server.Call) (wire.Response, error) {
 	}
 	view := card.full()
 	if c.Quirks.CardValues == behavior.Tidied {
-		view.AllowedCategories = tidied(card.AllowedCategories)
+		view.AllowedCategories = tidy(card.AllowedCategories)
 	}
 	return wire.Created(view), webhook.Emit(c, webhook.CardCreated, card.PublicID, card.full())
 }
 
-// tidied returns categories as they are in no request.
-func tidied(categories []string) []string {
-	upper := slices.Sorted(slices.Values(categories))
-	for i, name := range upper {
-		upper[i] = strings.ToUpper(name)
+// tidy returns categories in another order and case than in the request.
+func tidy(categories []string) []string {
+	sorted := slices.Sorted(slices.Values(categories))
+	for i, name := range sorted {
+		sorted[i] = strings.ToUpper(name)
 	}
-	return upper
+	return sorted
 }
 
-// readCard reads what a caller wants issued. Its load is the balance.
-func readCard(f *wire.Fields, tidy bool) (*Card, error) {
+// readCard reads a request to issue a card. With tidied, it trims the label and lowers the spending limit to the
+// BIN's maximum, as some services do.
+func readCard(f *wire.Fields, tidied bool) (*Card, error) {
 	card := &Card{Status: Active, BINID: f.Text("bin_id"), Balance: f.Amount("amount")}
 	card.Label, _ = f.OptionalText("label", maxLabel)
 	limit, limited := f.OptionalAmount("spending_limit")
@@ -71,48 +73,57 @@ func readCard(f *wire.Fields, tidy bool) (*Card, error) {
 		card.AutoFreezeAt = &threshold
 	}
 	card.Metadata = f.Pairs("metadata", maxMetadataKeys, maxMetadataValue)
-	if err := f.Done(); err != nil {
+	err := f.Done()
+	if err != nil {
 		return nil, err
 	}
-	bin, known := binByID(card.BINID)
-	if !known {
+	issuer, found := binByID(card.BINID)
+	if !found {
 		return nil, wire.Refuse(wire.CodeBINNotFound, "bin_id: there is no BIN %.64q; GET /bins lists them", card.BINID)
 	}
-	if card.SpendingLimit = bin.Maximum; limited {
+	card.SpendingLimit = issuer.Maximum
+	if limited {
 		card.SpendingLimit = limit
 	}
-	if tidy {
-		card.Label, card.SpendingLimit = strings.TrimSpace(card.Label), min(card.SpendingLimit, bin.Maximum)
+	if tidied {
+		card.Label = strings.TrimSpace(card.Label)
+		card.SpendingLimit = min(card.SpendingLimit, issuer.Maximum)
 	}
-	return card, card.check(bin)
+	return card, card.check(issuer)
 }
 
-func (c *Card) check(on bin) error {
+// check checks the values of a request to issue a card on a BIN.
+func (c *Card) check(issuer bin) error {
+	names := categoryNames()
 	for _, name := range c.AllowedCategories {
-		if known := categoryNames(); !slices.Contains(known, name) {
-			return wire.Invalid("allowed_categories: %.64q is not a category; there are %s", name, strings.Join(known, ", "))
+		if !slices.Contains(names, name) {
+			return wire.Invalid("allowed_categories: %.64q is not a category; there are %s", name, strings.Join(names, ", "))
 		}
 	}
-	switch {
-	case c.Balance < minimumLoad:
+	if c.Balance < minimumLoad {
 		return wire.Invalid("amount must be at least %s USD", minimumLoad)
-	case c.SpendingLimit <= 0 || c.SpendingLimit > on.Maximum:
-		return wire.Invalid("spending_limit must be above 0 and at most %s USD, the maximum of %s", on.Maximum, on.ID)
-	case c.AutoFreezeAt != nil && *c.AutoFreezeAt < 0:
+	}
+	if c.SpendingLimit <= 0 || c.SpendingLimit > issuer.Maximum {
+		return wire.Invalid("spending_limit must be above 0 and at most %s USD, the maximum of %s", issuer.Maximum, issuer.ID)
+	}
+	if c.AutoFreezeAt != nil && *c.AutoFreezeAt < 0 {
 		return wire.Invalid("auto_freeze_at must not be negative")
 	}
 	return nil
 }
 
-// insert gives the card its number and writes it. What loads it is up to the caller.
-func (c *Card) insert(call *server.Call) (err error) {
+// insert generates the card's id, number and expiry date, and writes it to the file with an empty ledger account.
+// The caller loads the card.
+func (c *Card) insert(call *server.Call) error {
 	now := call.Tx.Now()
 	c.PublicID = call.Tx.NewID("card_")
 	pan := call.Keys.PAN(c.PublicID)
 	c.Last4 = pan[len(pan)-4:]
 	c.CreatedAt = wire.Time{Time: now}
 	c.ExpiresAt = now.AddDate(validYears, 1, -now.Day()).Format(time.DateOnly)
-	if c.LedgerAccountID, err = ledger.Open(call.Tx, call.Account.ID, ledger.Card); err != nil {
+	var err error
+	c.LedgerAccountID, err = ledger.Open(call.Tx, call.Account.ID, ledger.Card)
+	if err != nil {
 		return err
 	}
 	c.ID, err = call.Tx.Insert(`
@@ -124,8 +135,8 @@ func (c *Card) insert(call *server.Call) (err error) {
 	return err
 }
 
-// bin is a range of card numbers, as the API shows it, its support of two mobile wallets, whose
-// fields have no certain names, and its maximum, which the API does not show.
+// bin is a range of card numbers. The API does not show its maximum, and a quirk sets the names of the fields for
+// the mobile wallets A and B.
 type bin struct {
 	ID         string
 	Network    string
@@ -136,7 +147,7 @@ type bin struct {
 	Maximum    usd.Amount // of a card's monthly spending limit
 }
 
-// bins returns the catalogue of the nine BINs. Cards of all of them are enrolled in 3DS.
+// bins returns the catalogue. All BINs support 3D Secure.
 func bins() []bin {
 	return []bin{
 		{ID: "bin_ads_visa_us", Network: "visa", Category: "ads", ThreeDS: true, WalletAPay: true, WalletBPay: true, Maximum: 50_000 * usd.Dollar},
@@ -173,7 +184,7 @@ func listBINs(c *server.Call) (wire.Response, error) {
 
 const otherCategory = "other"
 
-// mccRange is a range of codes, both ends included; all codes have four digits.
+// mccRange is an inclusive range of four-digit codes.
 type mccRange struct{ first, last string }
 
 type category struct {
@@ -181,7 +192,7 @@ type category struct {
 	codes []mccRange
 }
 
-// categories returns those with codes of their own. No code is in two.
+// categories returns the categories with their codes. No code has two categories; codes without one are "other".
 func categories() []category {
 	return []category{
 		{"advertising", []mccRange{{"7311", "7311"}, {"7333", "7333"}}},
@@ -215,7 +226,7 @@ func MCCOf(name string) string {
 			return c.codes[0].first
 		}
 	}
-	return "0742" // of no category with codes of its own
+	return "0742" // a code of the category "other"
 }
 
 // CategoryOf returns the category of a merchant category code of four digits.

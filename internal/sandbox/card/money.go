@@ -15,7 +15,8 @@ import (
 func fund(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	amount := fields.Positive("amount")
-	if err := fields.Done(); err != nil {
+	err := fields.Done()
+	if err != nil {
 		return wire.Response{}, err
 	}
 	card, err := findUsable(c)
@@ -28,7 +29,7 @@ func fund(c *server.Call) (wire.Response, error) {
 	}
 	if wallet < amount {
 		return wire.Response{}, wire.Refuse(wire.CodeInsufficientFunds,
-			"the wallet holds %s USD, less than the %s USD to move", wallet, amount)
+			"the wallet holds %s USD, less than the amount of %s USD", wallet, amount)
 	}
 	res, err := card.move(c, "card funded", amount)
 	if err != nil {
@@ -37,7 +38,7 @@ func fund(c *server.Call) (wire.Response, error) {
 	return res, webhook.Emit(c, webhook.CardFunded, card.PublicID, card.full())
 }
 
-// withdraw moves the amount in the body; without one, all that is on the card.
+// withdraw moves the amount in the body back to the wallet, or the whole balance if the body has none.
 func withdraw(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	var amount usd.Amount
@@ -48,7 +49,8 @@ func withdraw(c *server.Call) (wire.Response, error) {
 	if partial {
 		amount = fields.Positive("amount")
 	}
-	if err := fields.Done(); err != nil {
+	err := fields.Done()
+	if err != nil {
 		return wire.Response{}, err
 	}
 	card, err := findUsable(c)
@@ -60,7 +62,7 @@ func withdraw(c *server.Call) (wire.Response, error) {
 	}
 	if amount == 0 || card.Balance < amount {
 		return wire.Response{}, wire.Refuse(wire.CodeInsufficientCardBalance,
-			"card %s holds %s USD, not enough to withdraw", card.PublicID, card.Balance)
+			"card %s holds %s USD, which is not enough", card.PublicID, card.Balance)
 	}
 	res, err := card.move(c, "card withdrawn", -amount)
 	if err != nil {
@@ -69,38 +71,45 @@ func withdraw(c *server.Call) (wire.Response, error) {
 	return res, card.AutoFreeze(c)
 }
 
-// move takes an amount from the wallet to the card; a negative one, back.
+// move moves an amount from the wallet to the card. A negative amount is moved back.
 func (c *Card) move(call *server.Call, entry string, amount usd.Amount) (wire.Response, error) {
 	err := ledger.Post(call.Tx, call.Account.ID, entry, ledger.On(ledger.Wallet, -amount), ledger.OnCard(c.LedgerAccountID, amount))
 	if err != nil {
 		return wire.Response{}, err
 	}
 	c.Balance += amount
-	if err := call.Tx.Exec(`UPDATE cards SET loaded = loaded + ? WHERE id = ?`, amount, c.ID); err != nil {
+	err = call.Tx.Exec(`UPDATE cards SET loaded = loaded + ? WHERE id = ?`, amount, c.ID)
+	if err != nil {
 		return wire.Response{}, err
 	}
 	wallet, err := ledger.Balance(call.Tx, call.Account.ID, ledger.Wallet)
-	return wire.OK(map[string]any{"card_id": c.PublicID, "card_balance": c.shown(), "wallet_balance": call.Quirks.WalletAmount(wallet)}), err
+	return wire.OK(map[string]any{
+		"card_id":        c.PublicID,
+		"card_balance":   c.shown(),
+		"wallet_balance": call.Quirks.WalletAmount(wallet),
+	}), err
 }
 
-// Shown reads what the API shows as the card's balance: more than what can be
-// spent when authorizations lower it only once they are settled.
-func (c *Card) Shown(call *server.Call) (_ usd.Amount, err error) {
+// Shown returns the balance that the API shows. It includes the holds of open authorizations if, by a quirk, the
+// balance falls only at settlement.
+func (c *Card) Shown(call *server.Call) (usd.Amount, error) {
 	c.holds = 0
-	if call.Quirks.Balance != behavior.LessHolds && c.Status != Terminated {
-		c.holds, err = c.Held(call.Tx)
+	if call.Quirks.Balance == behavior.LessHolds || c.Status == Terminated {
+		return c.shown(), nil
 	}
+	var err error
+	c.holds, err = c.Held(call.Tx)
 	return c.shown(), err
 }
 
-// Held returns what the card's open authorizations keep back.
+// Held returns the sum of the holds of the card's open authorizations.
 func (c *Card) Held(tx *store.Tx) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, ledger.OpenHolds+` AND t.card_id = ?`, c.ID)
 }
 
 func (c *Card) shown() usd.Amount { return c.Balance + c.holds }
 
-// ShownHolds returns what the balances of an account's cards show of its holds.
+// ShownHolds returns the sum of the holds that the balances of an account's cards include.
 func ShownHolds(call *server.Call) (usd.Amount, error) {
 	if call.Quirks.Balance == behavior.LessHolds {
 		return 0, nil
@@ -117,29 +126,37 @@ func unfreeze(c *server.Call) (wire.Response, error) {
 	return changeStatus(c, Active, webhook.CardUnfrozen)
 }
 
-// changeStatus responds the same for a card that has the status already, unless a quirk refuses.
+// changeStatus changes the status of the card in the path. If the card already has the status, it responds in the
+// same way, unless a quirk refuses the call.
 func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.Response, error) {
 	card, err := findLive(c)
 	if err != nil {
 		return wire.Response{}, err
 	}
-	switch {
-	case card.Status != status:
-		err = card.setStatus(c, status, event, false)
-	case c.Quirks.RepeatedState == behavior.Conflict:
-		code := map[Status]string{Active: wire.CodeCardActive, Frozen: wire.CodeCardFrozen}[status]
-		return wire.Response{}, wire.NewError(http.StatusConflict, code, "card %s is %s already", card.PublicID, status)
+	if card.Status == status && c.Quirks.RepeatedState == behavior.Conflict {
+		code := wire.CodeCardFrozen
+		if status == Active {
+			code = wire.CodeCardActive
+		}
+		return wire.Response{}, wire.NewError(http.StatusConflict, code, "card %s is already %s", card.PublicID, status)
 	}
-	return wire.OK(map[string]any{"id": card.PublicID, "status": card.Status, "balance": card.shown()}), err
+	if card.Status != status {
+		err := card.setStatus(c, status, event, false)
+		if err != nil {
+			return wire.Response{}, err
+		}
+	}
+	return wire.OK(map[string]any{"id": card.PublicID, "status": card.Status, "balance": card.shown()}), nil
 }
 
-// setStatus changes the status; automatic is the service's own doing.
+// setStatus changes the status and emits the event. A change is automatic if the service makes it by itself.
 func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventType, automatic bool) error {
 	c.Status = status
-	if err := call.Tx.Exec(`UPDATE cards SET status = ? WHERE id = ?`, status, c.ID); err != nil {
+	err := call.Tx.Exec(`UPDATE cards SET status = ? WHERE id = ?`, status, c.ID)
+	if err != nil {
 		return err
 	}
-	err := call.Tx.Exec(`INSERT INTO status_changes (account_id, card_id, status, automatic, created_at) VALUES (?, ?, ?, ?, ?)`,
+	err = call.Tx.Exec(`INSERT INTO status_changes (account_id, card_id, status, automatic, created_at) VALUES (?, ?, ?, ?, ?)`,
 		call.Account.ID, c.ID, status, automatic, call.Tx.Now().UnixMilli())
 	if err != nil {
 		return err
@@ -147,13 +164,14 @@ func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventTy
 	return webhook.Emit(call, event, c.PublicID, c.full())
 }
 
-// AutoFreeze freezes an active card whose balance is below its threshold.
-// Whatever decreases a balance calls it afterwards, with Balance up to date.
+// AutoFreeze freezes an active card whose balance is below its threshold. Callers that lower the balance must
+// call it afterwards.
 func (c *Card) AutoFreeze(call *server.Call) error {
 	if c.Status != Active || c.AutoFreezeAt == nil {
 		return nil
 	}
-	if shown, err := c.Shown(call); err != nil || shown >= *c.AutoFreezeAt {
+	shown, err := c.Shown(call)
+	if err != nil || shown >= *c.AutoFreezeAt {
 		return err
 	}
 	return c.setStatus(call, Frozen, webhook.CardFrozen, true)
@@ -172,7 +190,8 @@ func terminate(c *server.Call) (wire.Response, error) {
 			return wire.Response{}, err
 		}
 	}
-	card.Balance, card.holds = 0, 0
-	return wire.OK(map[string]any{"id": card.PublicID, "status": Terminated, "returned_to_wallet": rest}),
-		card.setStatus(c, Terminated, webhook.CardTerminated, false)
+	card.Balance = 0
+	card.holds = 0
+	err = card.setStatus(c, Terminated, webhook.CardTerminated, false)
+	return wire.OK(map[string]any{"id": card.PublicID, "status": Terminated, "returned_to_wallet": rest}), err
 }

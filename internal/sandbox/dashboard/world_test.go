@@ -286,7 +286,7 @@ func TestAccountIsNotReady(t *testing.T) {
 	execute(t, s)(`UPDATE accounts SET state = 'api_not_enabled'`)
 	b.get("/").has("cannot use the API", "api not enabled")
 	for _, action := range []string{"freeze", "details"} {
-		b.post("/cards/"+card, action).is(403).has("not switched on", `class="badge active"`)
+		b.post("/cards/"+card, action).is(403).has("not enabled", `class="badge active"`)
 	}
 }
 

@@ -18,31 +18,33 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// Operation is a call that is made by hand, not by a client of the API.
+// Operation is a call that the sandbox itself makes, for example for the dashboard.
 type Operation struct {
-	Route string            // the method and path of one that there is, as in "POST /api/v1/cards/{card_id}/freeze"
+	Route string            // the key of a route, such as "POST /api/v1/cards/{card_id}/freeze"
 	Path  map[string]string // the path's parameters
 	Body  []byte
 }
 
-// Reads tells whether the operation changes nothing.
+// Reads reports whether the operation only reads.
 func (o Operation) Reads() bool { return strings.HasPrefix(o.Route, http.MethodGet+" ") }
 
 func (o Operation) request(ctx context.Context) *http.Request {
 	method, path, _ := strings.Cut(o.Route, " ")
-	r := (&http.Request{Method: method, URL: &url.URL{Path: path}, Header: http.Header{"Content-Type": {jsonType}}}).WithContext(ctx)
+	r := &http.Request{Method: method, URL: &url.URL{Path: path}, Header: http.Header{"Content-Type": {jsonType}}}
+	r = r.WithContext(ctx)
 	for name, value := range o.Path {
 		r.SetPathValue(name, value)
 	}
 	return r
 }
 
-// Do runs an operation for an account as a part of this call, as if nothing limited
-// it, and decodes the response, unless into is nil. An error leaves undone what the
-// operation has not begun alone.
-func (c *Call) Do(by account.Account, o Operation, into any) error {
+// Do runs an operation for an account in the transaction of this call, without any limits. It decodes
+// the response unless into is nil. If it fails, the whole transaction must be rolled back.
+func (c *Call) Do(owner account.Account, o Operation, into any) error {
 	part := *c
-	part.Account, part.request, part.body = by, o.request(c.request.Context()), wire.Body{Raw: o.Body}
+	part.Account = owner
+	part.request = o.request(c.request.Context())
+	part.body = wire.Body{Raw: o.Body}
 	res, err := c.Routes[o.Route].Handle(&part)
 	if err != nil || into == nil {
 		return err
@@ -50,32 +52,23 @@ func (c *Call) Do(by account.Account, o Operation, into any) error {
 	return json.Unmarshal(res.Body, into)
 }
 
-// Do runs an operation for an account that has proven who it is. Faults and the
-// limits of requests are for clients, and so is the request log; a limit of the
-// operation's own holds. The error says to a person why nothing was done.
-func (s *Server) Do(ctx context.Context, by account.Account, o Operation) (res wire.Response, refused *wire.Error) {
-	x := &exchange{id: vault.Token("req_"), route: s.Routes[o.Route], account: by, request: o.request(ctx), body: wire.Body{Raw: o.Body}}
-	if err := s.commitLateNow(ctx); err != nil {
+// Do runs an operation for an authenticated account. Faults, the request log and the limits for all
+// requests apply to clients only, but a limit for this kind of operation applies here too. After an
+// error nothing was changed; the message is for people.
+func (s *Server) Do(ctx context.Context, owner account.Account, o Operation) (wire.Response, *wire.Error) {
+	x := &exchange{
+		id:      vault.Token("req_"),
+		route:   s.Routes[o.Route],
+		account: owner,
+		request: o.request(ctx),
+		body:    wire.Body{Raw: o.Body},
+	}
+	err := s.commitLateNow(ctx)
+	if err != nil {
 		return wire.Response{}, s.explain(ctx, x.id, err)
 	}
 	res, err := s.transact(ctx, x, s.DB.ReadLong, func(c *Call) (wire.Response, error) {
-		quirks, err := behavior.ReadQuirks(c.Tx)
-		if err != nil {
-			return wire.Response{}, err
-		}
-		limits, err := behavior.ReadLimits(c.Tx)
-		if err != nil {
-			return wire.Response{}, err
-		}
-		c.Quirks = quirks
-		if x.route.Class != "" { // the limits of requests are for clients
-			x.limits = limits
-		}
-		x.now = c.Tx.Now()
-		if err := s.authorize(x); err != nil {
-			return wire.Response{}, err
-		}
-		return x.route.Handle(c)
+		return s.handleOperation(x, c)
 	})
 	if err != nil {
 		return wire.Response{}, s.explain(ctx, x.id, err)
@@ -83,8 +76,28 @@ func (s *Server) Do(ctx context.Context, by account.Account, o Operation) (res w
 	return res, nil
 }
 
-// Read runs f on a snapshot that may take long to read, as control calls do. The
-// error says to a person what went wrong.
+func (s *Server) handleOperation(x *exchange, c *Call) (wire.Response, error) {
+	var err error
+	c.Quirks, err = behavior.ReadQuirks(c.Tx)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	limits, err := behavior.ReadLimits(c.Tx)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if x.route.Class != "" {
+		x.limits = limits
+	}
+	x.now = c.Tx.Now()
+	err = s.authorize(x)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return x.route.Handle(c)
+}
+
+// Read runs f on a snapshot. Like a control call, f may take long. The message of the error is for people.
 func (s *Server) Read(ctx context.Context, f func(*store.Tx) error) *wire.Error {
 	err := s.commitLateNow(ctx)
 	if err == nil {
@@ -96,7 +109,7 @@ func (s *Server) Read(ctx context.Context, f func(*store.Tx) error) *wire.Error 
 	return nil
 }
 
-// Version returns what changes with every commit to the file, and the service's time.
+// Version returns a text that changes with every commit to the file, and the service's time.
 func (s *Server) Version(ctx context.Context) (string, time.Time, *wire.Error) {
 	err := s.commitLateNow(ctx)
 	if err != nil {
@@ -117,9 +130,9 @@ const (
 	maxIdempotencyKey = 255
 )
 
-// idempotent runs a changing call once for each key, method and path. The response is stored
-// in the call's own transaction, so that it is there exactly when the effect is, and a second
-// call, which waits its turn to write, finds it.
+// idempotent runs a call that changes something once for each key, method and path. It stores the
+// response in the transaction of the call, so that both are committed together. A concurrent call
+// with the same key waits for its own transaction and finds the response there.
 func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Response, error) {
 	key := c.request.Header.Get(idempotencyHeader)
 	if key == "" {
@@ -128,14 +141,16 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 	if len(key) > maxIdempotencyKey {
 		return wire.Response{}, wire.Invalid("%s has more than %d characters", idempotencyHeader, maxIdempotencyKey)
 	}
-	if requestlog.Clean(key) != key { // it is kept as it is
-		return wire.Response{}, wire.Invalid("%s must be a text that holds neither an API key nor a webhook's secret", idempotencyHeader)
+	if requestlog.Clean(key) != key { // keys are stored
+		return wire.Response{}, wire.Invalid("%s must not contain an API key or a webhook secret", idempotencyHeader)
 	}
 	if c.body.Err != nil {
 		return wire.Response{}, c.body.Err
 	}
 	now := c.Tx.Now()
-	if err := c.Tx.Exec(`DELETE FROM idempotent_responses WHERE created_at <= ?`, now.Add(-idempotencyAge).UnixMilli()); err != nil {
+	expired := now.Add(-idempotencyAge).UnixMilli()
+	err := c.Tx.Exec(`DELETE FROM idempotent_responses WHERE created_at <= ?`, expired)
+	if err != nil {
 		return wire.Response{}, err
 	}
 	hash := sha256.Sum256(c.body.Raw)
@@ -164,47 +179,54 @@ func (c *Call) storedResponse(key string, hash []byte) (res wire.Response, found
 	}
 	if !bytes.Equal(storedHash, hash) {
 		return wire.Response{}, true, wire.Refuse(wire.CodeIdempotencyKeyReused,
-			"this %s was used for the same call with another body; take a new one", idempotencyHeader)
+			"this %s was already used with a different body; use a new key", idempotencyHeader)
 	}
 	res.Header = http.Header{replayedHeader: {"true"}}
 	return res, true, nil
 }
 
-// idempotencyScope is what an idempotency key belongs to.
+// idempotencyScope identifies the call that an idempotency key belongs to.
 type idempotencyScope struct {
-	account           int64
-	key, method, path string
+	account int64
+	key     string
+	method  string
+	path    string
 }
 
 func (x *exchange) idempotencyScope() idempotencyScope {
-	return idempotencyScope{x.account.ID, x.request.Header.Get(idempotencyHeader), x.request.Method, x.request.URL.Path}
+	return idempotencyScope{
+		account: x.account.ID,
+		key:     x.request.Header.Get(idempotencyHeader),
+		method:  x.request.Method,
+		path:    x.request.URL.Path,
+	}
 }
 
-// claim refuses a call while another one of this process has its idempotency key, where the
-// quirks say so.
+// claim refuses a call while another call of this process uses its idempotency key, if the quirks
+// ask for that. The caller must call release after the call.
 func (s *Server) claim(x *exchange) (release func(), err error) {
 	scope := x.idempotencyScope()
 	if !x.isAPI() || x.quirks.Idempotency != behavior.Conflict || scope.key == "" || !x.route.writes() {
 		return func() {}, nil
 	}
-	busy := wire.NewError(http.StatusConflict, wire.CodeIdempotencyKeyInUse,
-		"the first call with this "+idempotencyHeader+" has no response yet")
-	if s.isLate(scope) {
-		return nil, busy
+	inUse := s.isLate(scope)
+	if !inUse {
+		_, inUse = s.inFlight.LoadOrStore(scope, true)
 	}
-	if _, claimed := s.inFlight.LoadOrStore(scope, true); claimed {
-		return nil, busy
+	if inUse {
+		return nil, wire.NewError(http.StatusConflict, wire.CodeIdempotencyKeyInUse,
+			"the first call with this "+idempotencyHeader+" has no response yet")
 	}
 	return func() { s.inFlight.Delete(scope) }, nil
 }
 
 func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 	f := x.fault
-	res := response{Response: wire.Response{Status: http.StatusOK, Body: []byte(`{"data":[],"page":1}`)}} // of a call that is not processed
-	switch {
-	case f.When == behavior.After:
+	// The response to a call that is not processed.
+	res := response{Response: wire.Response{Status: http.StatusOK, Body: []byte(`{"data":[],"page":1}`)}}
+	if f.When == behavior.After {
 		res.Response = s.process(ctx, x)
-	case f.When == behavior.Later && x.route.writes():
+	} else if f.When == behavior.Later && x.route.writes() {
 		s.postpone(x, f)
 	}
 	s.delay(f.Delay())
@@ -215,8 +237,8 @@ func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 		res.extent = truncated
 	case behavior.Pass:
 		if f.When == behavior.Before {
-			// A service whose caller has gone away meanwhile still does what it was
-			// asked: that is the late commit which a client has to reckon with.
+			// The service processes the call even if the client has gone away meanwhile. Clients
+			// must expect such late commits.
 			res.Response = s.process(context.WithoutCancel(ctx), x)
 		}
 	default:
@@ -225,18 +247,22 @@ func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 	return res
 }
 
-// faultResponse is a fault's own. A body that is a text is sent as it is, as proxies do.
+// faultResponse returns the response that a fault configures. A body that is a JSON string is sent as plain text,
+// like the error page of a proxy.
 func (x *exchange) faultResponse(t behavior.Then) wire.Response {
 	if t.Body == nil {
-		return x.errorResponse(wire.NewError(t.Status, wire.CodeInjectedFault, "this response was set with POST "+Control+"/faults"))
+		return x.errorResponse(wire.NewError(t.Status, wire.CodeInjectedFault,
+			"this response was configured with POST "+Control+"/faults"))
 	}
 	var text *string
-	if err := json.Unmarshal(t.Body, &text); err == nil && text != nil {
+	err := json.Unmarshal(t.Body, &text)
+	if err == nil && text != nil {
 		return wire.Response{Status: t.Status, Body: []byte(*text), ContentType: textType}
 	}
 	return wire.Response{Status: t.Status, Body: t.Body}
 }
 
+// delay waits, or returns when the service stops.
 func (s *Server) delay(d time.Duration) {
 	select {
 	case <-time.After(d):

@@ -8,14 +8,14 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 )
 
-// lateCalls are calls that a fault has answered and that are not committed yet. Like the
-// calls themselves, they end with the process.
+// lateCalls are calls that a fault has answered and that are not committed yet. They are lost when the process
+// ends.
 type lateCalls struct {
 	mu  sync.Mutex  // also held while calls are committed, so that no request overtakes them
 	all []*exchange // in the order of their arrival
 }
 
-// postpone has a call committed after a fault's delay.
+// postpone schedules a call to be committed after the delay of a fault.
 func (s *Server) postpone(x *exchange, f *behavior.Fault) {
 	late := *x // the request's own exchange goes on to the request log
 	late.due = x.now.Add(f.Later())
@@ -24,9 +24,8 @@ func (s *Server) postpone(x *exchange, f *behavior.Fault) {
 	s.late.all = append(s.late.all, &late)
 }
 
-// commitLate commits the calls that are due by the service's time, the earliest first. Every
-// request and every page of the dashboard begins with it, so that nobody sees the service
-// without them.
+// commitLate commits the calls that are due at the service's time, the earliest first. Every request and every
+// page of the dashboard calls it first, so that no client sees a state without them.
 func (s *Server) commitLate(ctx context.Context, now time.Time) {
 	s.late.mu.Lock()
 	defer s.late.mu.Unlock()
@@ -47,12 +46,12 @@ func (s *Server) commitLate(ctx context.Context, now time.Time) {
 	}
 }
 
-// commitLateNow is commitLate for who has not read the service's time.
+// commitLateNow is commitLate for callers that do not know the service's time.
 func (s *Server) commitLateNow(ctx context.Context) error {
 	s.late.mu.Lock()
-	none := len(s.late.all) == 0
+	empty := len(s.late.all) == 0
 	s.late.mu.Unlock()
-	if none {
+	if empty {
 		return nil
 	}
 	_, now, err := s.DB.Version(ctx)
@@ -75,7 +74,7 @@ func (s *Server) isLate(key idempotencyScope) bool {
 	return false
 }
 
-// ForgetLate drops the calls that are not committed yet, since the file is emptied.
+// ForgetLate drops the calls that are not committed yet. A reset of the file needs it.
 func (s *Server) ForgetLate() {
 	s.late.mu.Lock()
 	defer s.late.mu.Unlock()

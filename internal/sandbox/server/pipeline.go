@@ -18,55 +18,58 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
+// exchange is a request and its response.
 type exchange struct {
 	id      string
 	route   Route
 	request *http.Request
 	body    wire.Body
 
-	// What prepare finds.
+	// prepare sets the following fields.
 	now     time.Time       // the service's time
-	due     time.Time       // when a late call is committed; zero: it is not late
-	account account.Account // of the key; its ID is 0 when the key is not valid
+	due     time.Time       // when a late call is committed; zero if it is not late
+	account account.Account // the owner of the key; its ID is 0 if the key is invalid
 	quirks  behavior.Quirks
 	limits  behavior.Limits // of an API call
-	fault   *behavior.Fault // of an API call; nil: none
+	faultID int64           // of the fault for an API call; 0 for none
+	fault   *behavior.Fault // the same fault, once it is counted as applied; nil for none
 
-	// What the request log tells of its response.
-	refused *wire.Error // nil: it was not
+	// The request log needs the following fields.
+	refused *wire.Error // nil if the call succeeded
 	cardID  string
 	change  requestlog.Change
 }
 
 func (x *exchange) isAPI() bool { return strings.HasPrefix(x.request.URL.Path, API+"/") }
 
-// path is relative to the base address.
+// path returns the path relative to the base address.
 func (x *exchange) path() string { return strings.TrimPrefix(x.request.URL.Path, API) }
 
-// serve is the way of every request. Its steps follow in their order.
+// serve handles every request. The functions below it are its steps, in their order.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	start := time.Now()
 	x := &exchange{id: vault.Token("req_"), route: route, request: r, now: start, quirks: behavior.DefaultQuirks()}
 	res := s.respond(w, x)
-	s.record(x, res, time.Since(start)) //nolint:contextcheck // the log is written before the response
+	s.record(x, res, time.Since(start)) //nolint:contextcheck // the entry is written even if the client has gone away
 	s.Logger.Debug("answered", "request", x.id, "method", requestlog.Clean(r.Method), "path", requestlog.Clean(r.URL.Path),
 		"status", res.sentStatus(), "duration", time.Since(start))
 	res.send(w, x.id, x.now)
 }
 
-// respond never fails: what goes wrong in a way of its own is a 500.
+// respond returns the response to a request. Unexpected errors and panics become a 500.
 func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
 	ctx := x.request.Context()
 	defer func() {
-		if p := recover(); p != nil {
-			s.Logger.Error("a handler panicked", "request", x.id, "error", crash.New(p))
+		if reason := recover(); reason != nil {
+			s.Logger.Error("a handler panicked", "request", x.id, "error", crash.New(reason))
 			res = response{Response: x.errorResponse(internalError(x.id))}
 		}
 	}()
-	if err := s.prepare(ctx, x); err != nil {
+	err := s.prepare(ctx, x)
+	if err != nil {
 		return response{Response: s.refuse(x, err)}
 	}
-	if x.route.writes() { // ahead of the transaction: a slow caller must not keep others from writing
+	if x.route.writes() { // before the transaction, because a slow client must not block other writers
 		x.body = wire.ReadBody(w, x.request)
 	}
 	release, err := s.claim(x)
@@ -80,60 +83,63 @@ func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
 	return response{Response: s.process(ctx, x)}
 }
 
-// prepare finds the account of the key and how the service is to behave, and
-// takes the fault that is meant for the call. The key is looked up only here;
-// without a valid one, nothing else is done.
+// prepare authenticates the request, reads the settings of the service, and takes the fault that is set
+// for the call. Only prepare looks up keys.
 func (s *Server) prepare(ctx context.Context, x *exchange) error {
-	fault := int64(0)
-	err := s.DB.Read(ctx, func(tx *store.Tx) error {
-		x.now = tx.Now()
-		var err error
-		x.quirks, err = behavior.ReadQuirks(tx)
-		if err != nil {
-			return err
-		}
-		scheme, key, _ := strings.Cut(x.request.Header.Get("Authorization"), " ")
-		if strings.EqualFold(scheme, "Bearer") {
-			x.account, err = account.ByKey(tx, key)
-			if err != nil {
-				return err
-			}
-		}
-		if x.account.ID == 0 && !x.route.Public {
-			return wire.NewError(http.StatusUnauthorized, wire.CodeUnauthorized, "send a valid API key as Authorization: Bearer sk_live_…")
-		}
-		if !x.isAPI() {
-			return nil
-		}
-		x.limits, err = behavior.ReadLimits(tx)
-		if err != nil {
-			return err
-		}
-		fault, err = behavior.FindFault(tx, x.request.Method, x.path())
-		return err
-	})
+	err := s.DB.Read(ctx, x.readSettings)
 	if err != nil {
 		return err
 	}
 	s.commitLate(ctx, x.now)
-	if fault == 0 {
+	if x.faultID == 0 {
 		return nil
 	}
-	return s.DB.Write(ctx, func(tx *store.Tx) (err error) {
+	return s.DB.Write(ctx, func(tx *store.Tx) error {
+		var err error
 		x.fault, err = behavior.TakeFault(tx, x.request.Method, x.path())
 		return err
 	})
 }
 
+func (x *exchange) readSettings(tx *store.Tx) error {
+	x.now = tx.Now()
+	var err error
+	x.quirks, err = behavior.ReadQuirks(tx)
+	if err != nil {
+		return err
+	}
+	scheme, key, _ := strings.Cut(x.request.Header.Get("Authorization"), " ")
+	if strings.EqualFold(scheme, "Bearer") {
+		x.account, err = account.ByKey(tx, key)
+		if err != nil {
+			return err
+		}
+	}
+	if x.account.ID == 0 && !x.route.Public {
+		return wire.NewError(http.StatusUnauthorized, wire.CodeUnauthorized,
+			"send a valid API key as Authorization: Bearer sk_live_…")
+	}
+	if !x.isAPI() {
+		return nil
+	}
+	x.limits, err = behavior.ReadLimits(tx)
+	if err != nil {
+		return err
+	}
+	x.faultID, err = behavior.FindFault(tx, x.request.Method, x.path())
+	return err
+}
+
 func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
-	if err := s.authorize(x); err != nil {
+	err := s.authorize(x)
+	if err != nil {
 		return s.refuse(x, err)
 	}
-	begin := s.DB.Read
+	read := s.DB.Read
 	if !x.isAPI() {
-		begin = s.DB.ReadLong
+		read = s.DB.ReadLong
 	}
-	res, err := s.transact(ctx, x, begin, x.handle)
+	res, err := s.transact(ctx, x, read, x.handle)
 	if err != nil {
 		x.change = requestlog.Change{}
 		return s.refuse(x, err)
@@ -141,48 +147,58 @@ func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 	return res
 }
 
-// transact handles a call in a transaction: read begins one that changes nothing.
+// transaction runs a function in a transaction.
+type transaction func(context.Context, func(*store.Tx) error) error
+
+// transact handles a call in a transaction, which read starts if the call only reads.
 func (s *Server) transact(
-	ctx context.Context, x *exchange, read func(context.Context, func(*store.Tx) error) error, handle func(*Call) (wire.Response, error),
-) (res wire.Response, err error) {
+	ctx context.Context, x *exchange, read transaction, handle func(*Call) (wire.Response, error),
+) (wire.Response, error) {
 	if x.route.NeedsRequestLog {
-		if err := s.Recorder.Flush(ctx); err != nil {
-			return res, err
+		err := s.Recorder.Flush(ctx)
+		if err != nil {
+			return wire.Response{}, err
 		}
 	}
+	run := read
 	if x.route.writes() {
-		read = s.DB.Write
+		run = s.DB.Write
 	}
-	err = read(ctx, func(tx *store.Tx) (err error) {
+	var res wire.Response
+	err := run(ctx, func(tx *store.Tx) error {
 		if !x.due.IsZero() {
 			tx.SetNow(x.due)
 		}
-		res, err = handle(&Call{Server: s, Tx: tx, Account: x.account, Quirks: x.quirks, request: x.request, body: x.body})
+		call := &Call{Server: s, Tx: tx, Account: x.account, Quirks: x.quirks, request: x.request, body: x.body}
+		var err error
+		res, err = handle(call)
 		return err
 	})
 	return res, err
 }
 
-// authorize checks that the account may make the call, which counts, whatever becomes of it.
+// authorize checks the rate limits and the state of the account. The call counts towards the limits even if it
+// is refused or fails later.
 func (s *Server) authorize(x *exchange) error {
 	if !x.isAPI() {
 		return nil
 	}
-	if wait := s.Counters.Admit(x.limits, x.account.CountedBy(), x.route.Class, x.now); wait > 0 {
+	wait := s.Counters.Admit(x.limits, x.account.CountedBy(), x.route.Class, x.now)
+	if wait > 0 {
 		return rateLimited(wait)
 	}
 	return readiness(x.account.State)
 }
 
-func (x *exchange) handle(c *Call) (res wire.Response, err error) {
+func (x *exchange) handle(c *Call) (wire.Response, error) {
 	if !x.isAPI() {
 		return x.route.Handle(c)
 	}
+	run := x.route.Handle
 	if x.route.writes() {
-		res, err = x.observed(c)
-	} else {
-		res, err = x.route.Handle(c)
+		run = x.handleWrite
 	}
+	res, err := run(c)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -190,17 +206,18 @@ func (x *exchange) handle(c *Call) (res wire.Response, err error) {
 	return res, err
 }
 
-// observed runs a handler that writes, and keeps for the request log what it changes.
-func (x *exchange) observed(c *Call) (res wire.Response, err error) {
+// handleWrite runs a handler that writes. It records for the request log what the call changes.
+func (x *exchange) handleWrite(c *Call) (wire.Response, error) {
 	x.cardID = x.request.PathValue("card_id")
 	before, err := requestlog.Read(c.Tx, x.account.ID, x.cardID)
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if x.quirks.Idempotency != behavior.Ignored {
-		res, err = c.idempotent(x.route.Handle)
-	} else {
+	var res wire.Response
+	if x.quirks.Idempotency == behavior.Ignored {
 		res, err = x.route.Handle(c)
+	} else {
+		res, err = c.idempotent(x.route.Handle)
 	}
 	if err != nil {
 		return wire.Response{}, err
@@ -209,7 +226,10 @@ func (x *exchange) observed(c *Call) (res wire.Response, err error) {
 		var issued struct {
 			ID string `json:"id"`
 		}
-		_ = json.Unmarshal(res.Body, &issued) // our own
+		err := json.Unmarshal(res.Body, &issued)
+		if err != nil {
+			return wire.Response{}, err
+		}
 		x.cardID = issued.ID
 	}
 	after, err := requestlog.Read(c.Tx, x.account.ID, x.cardID)
@@ -221,35 +241,37 @@ func (s *Server) refuse(x *exchange, err error) wire.Response {
 	return x.errorResponse(s.explain(x.request.Context(), x.id, err))
 }
 
-// explain returns a refusal in its own words, and anything else as a 500. A caller
-// that went away while it waited for its turn has had nothing done: that is the
-// only thing which a context ends.
+// explain turns an error into a response. Refusals keep their status and message; other errors become a 500.
+// If ctx has ended, the client has gone away while its call waited for a transaction, so nothing was done.
 func (s *Server) explain(ctx context.Context, requestID string, err error) *wire.Error {
 	if refused, ok := errors.AsType[*wire.Error](err); ok {
 		return refused
 	}
 	if ctx.Err() != nil {
-		return wire.Invalid("the request was given up before it was processed")
+		return wire.Invalid("the client disconnected before the request was processed")
 	}
 	if errors.Is(err, store.ErrBusy) {
 		reason := store.ErrBusy
 		if errors.Is(err, store.ErrLocked) {
 			reason = store.ErrLocked
 		}
-		s.Logger.Warn("a request got no turn", "request", requestID, "reason", reason)
+		s.Logger.Warn("a request waited too long for the file", "request", requestID, "reason", reason)
 		return &wire.Error{
-			Status: http.StatusServiceUnavailable, Code: wire.CodeUnavailable, Wait: time.Second,
-			Message: reason.Error() + "; nothing was done, try again",
+			Status:  http.StatusServiceUnavailable,
+			Code:    wire.CodeUnavailable,
+			Wait:    time.Second,
+			Message: reason.Error() + "; nothing was done, so try again",
 		}
 	}
 	s.Logger.Error("a request failed", "request", requestID, "error", err)
-	if errors.Is(err, store.ErrFull) { // not a 5xx, after which a client looks for what was done
-		return wire.Refuse(wire.CodeDiskFull, "the sandbox file could not be written, because %v; nothing was done", store.ErrFull)
+	if errors.Is(err, store.ErrFull) { // not a 5xx, after which clients would check whether the request took effect
+		return wire.Refuse(wire.CodeDiskFull, "cannot write the sandbox file, because %v; nothing was done", store.ErrFull)
 	}
 	return internalError(requestID)
 }
 
-// record logs API calls before their responses are sent: who has one finds its call.
+// record logs an API call. It runs before the response is sent, so that a client that has the response finds the
+// call in the log.
 func (s *Server) record(x *exchange, res response, took time.Duration) {
 	if !x.isAPI() || x.account.ID == 0 {
 		return
@@ -273,7 +295,8 @@ func (s *Server) record(x *exchange, res response, took time.Duration) {
 		e.Fault = x.fault.String()
 	}
 	if x.refused != nil {
-		e.Error, e.Message = x.refused.Code, x.refused.Message
+		e.Error = x.refused.Code
+		e.Message = x.refused.Message
 	}
 	s.Recorder.Record(e)
 }

@@ -79,19 +79,19 @@ func (r response) send(w http.ResponseWriter, requestID string, now time.Time) {
 }
 
 func unknownPath() *wire.Error {
-	return wire.NewError(http.StatusNotFound, wire.CodeNotFound, "nothing is at this path")
+	return wire.NewError(http.StatusNotFound, wire.CodeNotFound, "this path does not exist")
 }
 
 func rateLimited(wait time.Duration) *wire.Error {
 	return &wire.Error{
 		Status: http.StatusTooManyRequests, Code: wire.CodeRateLimited, Wait: wait,
-		Message: fmt.Sprintf("the API key has reached a rate limit; try again in %d s", seconds(wait)),
+		Message: fmt.Sprintf("the rate limit of this API key is reached; try again in %d s", seconds(wait)),
 	}
 }
 
 func internalError(requestID string) *wire.Error {
 	return wire.NewError(http.StatusInternalServerError, wire.CodeInternal,
-		"the sandbox failed; see request %s in its log", requestID)
+		"internal error; the sandbox's log has the details of request %s", requestID)
 }
 
 func readiness(state account.State) error {
@@ -100,7 +100,7 @@ func readiness(state account.State) error {
 		return nil
 	case account.APINotEnabled:
 		return wire.NewError(http.StatusForbidden, wire.CodeAPINotEnabled,
-			"API access is not switched on for this account yet; ask support to enable it")
+			"API access is not enabled for this account yet; ask support to enable it")
 	case account.EmailUnconfirmed:
 		return wire.NewError(http.StatusForbidden, wire.CodeOnboardingIncomplete, "confirm the account's e-mail address")
 	case account.NoDeposit:
@@ -124,19 +124,23 @@ func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 			res.Header.Set("Retry-After", at.UTC().Format(http.TimeFormat))
 		}
 	}
-	switch {
-	case x.isAPI() && x.quirks.ErrorBody == behavior.Extended:
-		res.Body = wire.Encode(map[string]any{"error": e.Code, "message": e.Message, "status": e.Status, "request_id": x.id, "details": map[string]any{}})
-	case x.isAPI() && x.quirks.ErrorBody == behavior.Nested:
+	res.Body = wire.Encode(e)
+	if !x.isAPI() {
+		return res
+	}
+	switch x.quirks.ErrorBody {
+	case behavior.Extended:
+		res.Body = wire.Encode(map[string]any{
+			"error": e.Code, "message": e.Message, "status": e.Status, "request_id": x.id, "details": map[string]any{},
+		})
+	case behavior.Nested:
 		res.Body = wire.Encode(map[string]any{"error": map[string]string{"code": e.Code, "message": e.Message}})
-	case x.isAPI() && x.quirks.ErrorBody == behavior.Text:
+	case behavior.Text:
 		res.Body = []byte(e.Message + "\n")
 		res.ContentType = textType
-	default:
-		res.Body = wire.Encode(e)
 	}
 	return res
 }
 
-// seconds rounds up.
+// seconds returns the duration in seconds, rounded up.
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -17,50 +16,55 @@ import (
 func listDeliveries(c *server.Call) (wire.Response, error) {
 	return server.LargeList(c, func(page wire.Page) ([]*Delivery, int64, error) {
 		data, err := readDeliveries(c.Tx, onPage, c.Account.ID, page.Size, page.Offset())
-		total, failed := store.Value[int64](c.Tx, `
+		if err != nil {
+			return nil, 0, err
+		}
+		total, err := store.Value[int64](c.Tx, `
 			SELECT COUNT(*) FROM deliveries d JOIN events e ON e.id = d.event_id WHERE e.account_id = ?`, c.Account.ID)
-		return data, total, errors.Join(err, failed)
+		return data, total, err
 	})
 }
 
-// redeliver makes a delivery due at once, also one that has arrived or is in flight.
+// redeliver makes a delivery due at once, even if it was delivered or is in flight.
 func redeliver(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("delivery_id")
-	if _, err := makeDue(c, `public_id = ?`, id); err != nil {
+	_, err := makeDue(c, `public_id = ?`, id)
+	if err != nil {
 		return wire.Response{}, err
 	}
 	delivery, err := deliveryByID(c.Tx, c.Account.ID, id)
 	return wire.OK(delivery), err
 }
 
-// redeliverFailed makes all deliveries due at once that failed and did not arrive since.
+// redeliverFailed makes all deliveries due at once whose last attempt failed.
 func redeliverFailed(c *server.Call) (wire.Response, error) {
 	ids, err := makeDue(c, `(state = 'failed' OR state = 'pending' AND failures > 0)`)
 	return wire.List(ids), err
 }
 
-// makeDue begins another round of an account's deliveries, and returns their ids.
-func makeDue(c *server.Call, which string, args ...any) ([]string, error) {
+// makeDue starts another round of attempts for the account's deliveries that match a condition. It returns
+// their ids.
+func makeDue(c *server.Call, condition string, args ...any) ([]string, error) {
 	c.Tx.Signal()
 	return store.Values[string](c.Tx, `
 		UPDATE deliveries SET round = round + 1, failures = 0, state = 'pending', due_at = ?
-		WHERE webhook_id IN (SELECT id FROM webhooks WHERE account_id = ?) AND `+which+`
+		WHERE webhook_id IN (SELECT id FROM webhooks WHERE account_id = ?) AND `+condition+`
 		RETURNING public_id`, append([]any{c.Tx.Now().UnixMilli(), c.Account.ID}, args...)...)
 }
 
-// DeliveryState is where a delivery stands.
+// DeliveryState is the state of a delivery.
 type DeliveryState string
 
 // The states of a delivery.
 const (
 	Pending   DeliveryState = "pending"
-	Retrying  DeliveryState = "retrying" // it failed, and will be tried again
+	Retrying  DeliveryState = "retrying" // the last attempt failed, and another one follows
 	Delivered DeliveryState = "delivered"
-	Failed    DeliveryState = "failed" // the schedule is at its end
+	Failed    DeliveryState = "failed" // the last attempt failed, and no other one follows
 )
 
-// Delivery is an event on its way to an endpoint. The payload is not part of it: it
-// may hold a one-time code.
+// Delivery is the delivery of an event to an endpoint. It does not include the payload, which may
+// contain a one-time code.
 type Delivery struct {
 	ID        string        `json:"id" db:"public_id"`
 	EventID   string        `json:"event_id" db:"event_id"`
@@ -69,20 +73,20 @@ type Delivery struct {
 	URL       address       `json:"url" db:"url"`
 	State     DeliveryState `json:"state" db:"state"`
 	CreatedAt wire.Time     `json:"created_at" db:"created_at"`
-	NextTryAt *wire.Time    `json:"next_try_at" db:"due_at"` // null: there will be none
+	NextTryAt *wire.Time    `json:"next_try_at" db:"due_at"` // nil if there is none
 	Tries     []Try         `json:"tries" db:"tries"`
-	Subject   string        `json:"-" db:"subject"` // the id of what the event is about
+	Subject   string        `json:"-" db:"subject"` // the id of the object of the event
 }
 
 // Try is an attempt to deliver.
 type Try struct {
 	Time       wire.Time `json:"time"`
-	Status     *int      `json:"status"` // null: there was no response
-	Error      *string   `json:"error"`  // null: it was delivered
+	Status     *int      `json:"status"` // nil if there was no response
+	Error      *string   `json:"error"`  // nil if the event was delivered
 	DurationMS int64     `json:"duration_ms"`
 }
 
-// Last is the newest try, nil when there was none yet.
+// Last returns the newest try, or nil if there is none.
 func (v *Delivery) Last() *Try {
 	if len(v.Tries) == 0 {
 		return nil
@@ -100,20 +104,20 @@ func deliveryByID(tx *store.Tx, accountID int64, id string) (*Delivery, error) {
 	return wire.Only(found, err, "delivery", id)
 }
 
-func readDeliveries(tx *store.Tx, which string, args ...any) ([]*Delivery, error) {
+func readDeliveries(tx *store.Tx, condition string, args ...any) ([]*Delivery, error) {
 	return store.List[Delivery](tx, `
 		SELECT d.public_id, e.public_id AS event_id, e.type, w.public_id AS webhook_id, w.url, `+shownState+` AS state, e.created_at, d.due_at,
 		       (SELECT json_group_array(json_object('time', strftime('%Y-%m-%dT%H:%M:%fZ', t.time / 1000.0, 'unixepoch'), 'status', t.status,
 		         'error', t.error, 'duration_ms', t.duration_ms) ORDER BY t.id) FROM delivery_tries t WHERE t.delivery_id = d.id) AS tries, e.subject
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id
-		WHERE `+which+` ORDER BY d.id`, args...)
+		WHERE `+condition+` ORDER BY d.id`, args...)
 }
 
-// Filter picks deliveries of an account; what is empty picks all.
+// Filter selects deliveries of an account. An empty field excludes none.
 type Filter struct {
-	Endpoint string // its id
+	Endpoint string // the id of the endpoint
 	State    DeliveryState
-	Subjects []string // the ids of what the events are about
+	Subjects []string // the ids of the objects of the events
 }
 
 // row is the row of a delivery.
@@ -121,15 +125,16 @@ type row struct {
 	ID int64 `db:"id"`
 }
 
-// Newest returns a page of the deliveries that a filter picks, newest first.
+// Newest returns a page of the deliveries that match a filter, newest first.
 func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries []*Delivery, more bool, err error) {
-	// In the order of the rows, which the limit ends.
-	from, ofSubjects := `deliveries d CROSS JOIN events e ON e.id = d.event_id `, len(f.Subjects) > 0
-	if ofSubjects {
+	// CROSS JOIN makes SQLite read the rows in this order, so that it stops at the limit of the page.
+	from := `deliveries d CROSS JOIN events e ON e.id = d.event_id `
+	bySubject := len(f.Subjects) > 0
+	if bySubject {
 		from = `events e CROSS JOIN deliveries d ON d.event_id = e.id `
 	}
 	where := store.NewWhere(`e.account_id = ?`, accountID).
-		And(ofSubjects, `e.subject IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Subjects))).
+		And(bySubject, `e.subject IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Subjects))).
 		And(f.Endpoint != "", `d.webhook_id = (SELECT id FROM webhooks WHERE public_id = ?)`, f.Endpoint).
 		And(f.State != "", shownState+` = ?`, f.State)
 	ids, more, err := store.Page[row](tx, page, `SELECT d.id FROM `+from+where.SQL+` ORDER BY d.id DESC`, where.Args...)
@@ -141,16 +146,16 @@ func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries
 	return deliveries, more, err
 }
 
-// Sent is a delivery with what is sent.
+// Sent is a delivery with its payload and response.
 type Sent struct {
 	*Delivery
 
 	Payload   []byte
-	Response  string // how the last response began
-	Signature string // of the payload, as the header has it
+	Response  string // the beginning of the last response
+	Signature string // the header with the signature of the payload
 }
 
-// SentByID returns a delivery of an account with what is sent.
+// SentByID returns a delivery of an account with its payload and response.
 func SentByID(tx *store.Tx, accountID int64, id string) (Sent, error) {
 	delivery, err := deliveryByID(tx, accountID, id)
 	if err != nil {
@@ -167,22 +172,21 @@ func SentByID(tx *store.Tx, accountID int64, id string) (Sent, error) {
 	return s, err
 }
 
-// address is that of an endpoint, without what may be a token.
+// address is the URL of an endpoint without parts that may be tokens.
 type address string
 
-// Scan shortens the whole one.
+// Scan shortens the stored URL.
 func (a *address) Scan(column any) error {
 	*a = shownURL(fmt.Sprint(column))
 	return nil
 }
 
-// plainSegment matches a segment of a path that is words and small numbers. Anything
-// else may be a token.
+// plainSegment matches a path segment of words and small numbers. Any other segment may be a token.
 var plainSegment = regexp.MustCompile(`^(?:[a-z]{1,15}|v?\d{1,4})(?:[-_.](?:[a-z]{1,15}|v?\d{1,4})){0,3}$`)
 
-// shownURL leaves out of an address what may be a token.
-func shownURL(whole string) address {
-	u, err := url.Parse(whole)
+// shownURL replaces the parts of a URL that may be tokens with an ellipsis.
+func shownURL(text string) address {
+	u, err := url.Parse(text)
 	if err != nil {
 		return ""
 	}

@@ -108,8 +108,11 @@ func checkURL(f *wire.Fields, text string, plain bool) {
 
 // isOwn reports whether a host is this machine itself.
 func isOwn(host string) bool {
+	if host == "localhost" {
+		return true
+	}
 	address, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && address.IsLoopback()
+	return err == nil && address.IsLoopback()
 }
 
 func checkEvents(f *wire.Fields, events []string) {
@@ -119,7 +122,7 @@ func checkEvents(f *wire.Fields, events []string) {
 	known := eventTypes()
 	for _, name := range events {
 		if name == allEvents && len(events) > 1 {
-			f.Refuse(wire.Invalid(`events: "*" stands alone`))
+			f.Refuse(wire.Invalid(`events: "*" must be the only event`))
 		}
 		if name != allEvents && !slices.Contains(known, name) {
 			f.Refuse(wire.Invalid(`events: %.64q is not an event; there are "*" and %s`, name, strings.Join(known, ", ")))

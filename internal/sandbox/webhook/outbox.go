@@ -10,10 +10,10 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// EventType is the name of an event, as in API §6.
+// EventType is the name of an event.
 type EventType string
 
-// The twelve events.
+// The events.
 const (
 	CardCreated           EventType = "card.created"
 	CardFrozen            EventType = "card.frozen"
@@ -46,9 +46,9 @@ type payload struct {
 	Data      any       `json:"data"`
 }
 
-// Emit puts an event into the outbox, in the transaction of the change that it reports,
-// with a delivery for each endpoint that is subscribed; without one, nothing is written.
-// The subject is the id of the object, and data the object as the API shows it.
+// Emit writes an event to the outbox, with a delivery for each endpoint that subscribes to it. It does so
+// in the transaction of the change that the event reports. Without a subscriber it writes nothing. The
+// subject is the id of the changed object; data is the object as the API shows it.
 func Emit(c *server.Call, event EventType, subject string, data any) error {
 	endpoints, err := store.Values[int64](c.Tx, `
 		SELECT id FROM webhooks WHERE account_id = ?
@@ -84,6 +84,7 @@ func Emit(c *server.Call, event EventType, subject string, data any) error {
 	return nil
 }
 
+// delivery is a delivery to send.
 type delivery struct {
 	ID      string    `db:"public_id"`
 	Round   int64     `db:"round"`
@@ -100,19 +101,21 @@ type target struct {
 	Secret    []byte `db:"secret"`
 }
 
-// room is how many more may be sent to an endpoint, beside some to others.
-func (w *Worker) room(webhookID string, others int) int {
-	room := perEndpoint
-	for _, busy := range w.inFlight {
-		if busy == webhookID {
-			room--
+// capacity returns how many more deliveries to an endpoint may be sent. selected is the number of
+// deliveries that are about to be sent in addition to those in flight.
+func (w *Worker) capacity(webhookID string, selected int) int {
+	capacity := perEndpoint
+	for _, endpoint := range w.inFlight {
+		if endpoint == webhookID {
+			capacity--
 		}
 	}
-	return min(room, maxInFlight-len(w.inFlight)-others)
+	return min(capacity, maxInFlight-len(w.inFlight)-selected)
 }
 
-// due returns what there is to send and room for.
-func (w *Worker) due(tx *store.Tx) (all []*delivery, err error) {
+// due returns the deliveries to send now, within the limits of concurrent deliveries.
+func (w *Worker) due(tx *store.Tx) ([]*delivery, error) {
+	var selected []*delivery
 	now := tx.Now()
 	endpoints, err := store.List[target](tx, `
 		SELECT public_id, url, secret FROM webhooks
@@ -120,44 +123,47 @@ func (w *Worker) due(tx *store.Tx) (all []*delivery, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, to := range endpoints {
-		room := w.room(to.WebhookID, len(all))
-		if room <= 0 {
+	for _, endpoint := range endpoints {
+		capacity := w.capacity(endpoint.WebhookID, len(selected))
+		if capacity <= 0 {
 			continue
 		}
-		// Of the first ones, perEndpoint may be on their way already.
+		// Up to perEndpoint of the oldest deliveries may be in flight already.
 		due, err := store.List[delivery](tx, `
 			SELECT d.public_id, d.round, e.public_id AS event_id, e.type, e.payload,
 			       w.public_id AS target_public_id, w.url AS target_url, w.secret AS target_secret
 			FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id JOIN events e ON e.id = d.event_id
 			WHERE w.public_id = ? AND d.due_at <= ? ORDER BY d.due_at, d.id LIMIT ?`,
-			to.WebhookID, now.UnixMilli(), room+perEndpoint)
+			endpoint.WebhookID, now.UnixMilli(), capacity+perEndpoint)
 		if err != nil {
-			return all, err
+			return nil, err
 		}
 		for _, d := range due {
-			if _, found := w.inFlight[d.ID]; !found && room > 0 {
-				room--
-				d.begun = now
-				all = append(all, d)
+			_, inFlight := w.inFlight[d.ID]
+			if inFlight || capacity == 0 {
+				continue
 			}
+			capacity--
+			d.begun = now
+			selected = append(selected, d)
 		}
 	}
-	return all, nil
+	return selected, nil
 }
 
 const (
-	// keptDeliveries is how many finished deliveries of each account are kept.
-	keptDeliveries = 10_000
-	// pruneInterval is how often a worker that delivers looks for what to forget.
+	// keptFinished is how many finished deliveries of each account are kept.
+	keptFinished = 10_000
+	// keptDeliveries is how many deliveries of each account are kept.
+	keptDeliveries = 100_000
+	// pruneInterval is the time between prunings.
 	pruneInterval = 5 * time.Second
-	// pruneSize is how many deliveries of an account one look forgets, while every
-	// other change waits.
+	// pruneSize is the maximum number of deliveries that are deleted at once, because other writers wait
+	// meanwhile.
 	pruneSize = 250
-	// unfinishedFactor is how many unfinished deliveries are kept for each finished one.
-	unfinishedFactor = 10
 )
 
+// prune deletes the oldest deliveries of each account.
 func (w *Worker) prune(tx *store.Tx) error {
 	if time.Since(w.pruned) < pruneInterval {
 		return nil
@@ -168,27 +174,29 @@ func (w *Worker) prune(tx *store.Tx) error {
 	}
 	more := false
 	for _, account := range accounts {
-		for _, old := range []struct {
-			condition string
-			keep      int64
-		}{{`AND d.due_at IS NULL`, keptDeliveries}, {``, keptDeliveries * unfinishedFactor}} {
-			forgotten, err := forget(tx, account, old.condition, old.keep)
-			if err != nil {
-				return err
-			}
-			more = more || forgotten == pruneSize
+		finished, err := deleteOldest(tx, account, `AND d.due_at IS NULL`, keptFinished)
+		if err != nil {
+			return err
+		}
+		oldest, err := deleteOldest(tx, account, ``, keptDeliveries)
+		if err != nil {
+			return err
+		}
+		if finished == pruneSize || oldest == pruneSize {
+			more = true
 		}
 	}
-	if !more { // else the next look is due at once
+	if !more { // otherwise the next poll continues at once
 		w.pruned = time.Now()
 	}
 	return nil
 }
 
-// forget removes some of the oldest deliveries of those to keep, and returns how many.
-func forget(tx *store.Tx, account int64, condition string, keep int64) (int, error) {
-	forgotten, err := store.Values[int64](tx, `
+// deleteOldest keeps the newest deliveries of an account that match a condition. It deletes up to pruneSize of the
+// others, and returns how many.
+func deleteOldest(tx *store.Tx, account int64, condition string, keep int64) (int, error) {
+	deleted, err := store.Values[int64](tx, `
 		DELETE FROM deliveries WHERE id IN (SELECT d.id FROM events e JOIN deliveries d ON d.event_id = e.id
 		WHERE e.account_id = ? `+condition+` ORDER BY e.id DESC, d.id DESC LIMIT ? OFFSET ?) RETURNING id`, account, pruneSize, keep)
-	return len(forgotten), err
+	return len(deleted), err
 }
