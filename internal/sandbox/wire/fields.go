@@ -1,5 +1,4 @@
-// Package wire is the JSON of requests and responses: what a body and a query
-// hold, what is sent for them, and how the service words an error.
+// Package wire reads the bodies and query strings of requests, and writes responses and errors as JSON.
 package wire
 
 import (
@@ -21,32 +20,32 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Fields reads the members of a JSON object. The first mistake is kept, and
-// later reads return zero values: read all, then ask Done.
+// Fields reads the members of a JSON object. It keeps the first error, after
+// which reads return zero values: read all members, then call Done.
 type Fields struct {
-	mistake
+	firstError
 
 	values map[string]json.RawMessage
 }
 
-// mistake is the first of a reader.
-type mistake struct{ err error }
+// firstError is the first error of a reader.
+type firstError struct{ err error }
 
-// Refuse keeps err as the mistake, unless there was one before.
-func (m *mistake) Refuse(err *Error) {
-	if m.err == nil {
-		m.err = err
+// Refuse keeps err, unless there was an error before.
+func (e *firstError) Refuse(err *Error) {
+	if e.err == nil {
+		e.err = err
 	}
 }
 
-// oneOf refuses a word that is not one of a few.
-func (m *mistake) oneOf(name, word string, words []string) {
-	if !slices.Contains(words, word) {
-		m.Refuse(Invalid("%s must be one of %s", name, strings.Join(words, ", ")))
+// oneOf refuses a value that is not in the list of valid values.
+func (e *firstError) oneOf(name, value string, valid []string) {
+	if !slices.Contains(valid, value) {
+		e.Refuse(Invalid("%s must be one of %s", name, strings.Join(valid, ", ")))
 	}
 }
 
-// Done returns the first mistake, or names a member that was not read.
+// Done returns the first error. A member that was not read is an error, too.
 func (f *Fields) Done() error {
 	if f.err == nil && len(f.values) > 0 {
 		f.err = Invalid("unknown field %.64q", slices.Sorted(maps.Keys(f.values))[0])
@@ -54,7 +53,7 @@ func (f *Fields) Done() error {
 	return f.err
 }
 
-// pop removes a member. It is nil when it is absent, as null is, and after a mistake.
+// pop removes a member and returns it. It returns nil for an absent member, for null, and after an error.
 func (f *Fields) pop(name string) json.RawMessage {
 	raw := f.values[name]
 	delete(f.values, name)
@@ -72,7 +71,7 @@ func (f *Fields) require(name string) json.RawMessage {
 	return raw
 }
 
-// Has tells whether a member is there, null included.
+// Has reports whether a member is present. It may be null.
 func (f *Fields) Has(name string) bool {
 	_, found := f.values[name]
 	return found
@@ -80,7 +79,8 @@ func (f *Fields) Has(name string) bool {
 
 // Text reads a required, non-empty string.
 func (f *Fields) Text(name string) string {
-	text := f.text(name, f.require(name))
+	raw := f.require(name)
+	text := f.text(name, raw)
 	if text == "" {
 		f.Refuse(Invalid("%s must not be empty", name))
 	}
@@ -94,22 +94,28 @@ func (f *Fields) ShortText(name string, maxLength int) string {
 	return text
 }
 
-// OptionalText reads a string of at most maxLength characters.
-func (f *Fields) OptionalText(name string, maxLength int) (text string, found bool) {
+// OptionalText reads a string of at most maxLength characters, and reports whether it is present.
+func (f *Fields) OptionalText(name string, maxLength int) (string, bool) {
 	raw := f.pop(name)
-	text = f.text(name, raw)
+	text := f.text(name, raw)
 	f.limit(name, text, maxLength)
 	return text, raw != nil
 }
 
 func (f *Fields) limit(name, text string, maxLength int) {
-	if n := utf8.RuneCountInString(text); n > maxLength {
-		f.Refuse(Invalid("%s has %d characters; at most %d are allowed", name, n, maxLength))
+	length := utf8.RuneCountInString(text)
+	if length > maxLength {
+		f.Refuse(Invalid("%s has %d characters; at most %d are allowed", name, length, maxLength))
 	}
 }
 
-func (f *Fields) text(name string, raw json.RawMessage) (text string) {
-	if raw != nil && json.Unmarshal(raw, &text) != nil {
+func (f *Fields) text(name string, raw json.RawMessage) string {
+	if raw == nil {
+		return ""
+	}
+	var text string
+	err := json.Unmarshal(raw, &text)
+	if err != nil {
 		f.Refuse(Invalid("%s must be a string", name))
 	}
 	return text
@@ -118,8 +124,8 @@ func (f *Fields) text(name string, raw json.RawMessage) (text string) {
 // Amount reads a required number of USD.
 func (f *Fields) Amount(name string) usd.Amount { return f.amount(name, f.require(name)) }
 
-// OptionalAmount reads a number of USD.
-func (f *Fields) OptionalAmount(name string) (amount usd.Amount, found bool) {
+// OptionalAmount reads a number of USD, and reports whether it is present.
+func (f *Fields) OptionalAmount(name string) (usd.Amount, bool) {
 	raw := f.pop(name)
 	return f.amount(name, raw), raw != nil
 }
@@ -133,7 +139,7 @@ func (f *Fields) Positive(name string) usd.Amount {
 	return amount
 }
 
-// OptionalNotNegative reads a number of USD of at least 0, which is the default.
+// OptionalNotNegative reads a number of USD of at least 0. The default is 0.
 func (f *Fields) OptionalNotNegative(name string) usd.Amount {
 	amount, _ := f.OptionalAmount(name)
 	if amount < 0 {
@@ -143,35 +149,35 @@ func (f *Fields) OptionalNotNegative(name string) usd.Amount {
 }
 
 func (f *Fields) amount(name string, raw json.RawMessage) usd.Amount {
-	switch {
-	case raw == nil:
+	if raw == nil {
 		return 0
-	case !strings.ContainsRune("-0123456789", rune(raw[0])):
+	}
+	if !strings.ContainsRune("-0123456789", rune(raw[0])) {
 		f.Refuse(Invalid("%s must be a number", name))
 		return 0
 	}
 	amount, err := usd.Parse(string(raw))
-	switch {
-	case errors.Is(err, usd.ErrFraction):
+	if errors.Is(err, usd.ErrFraction) {
 		f.Refuse(Invalid("%s must have at most two decimals", name))
-	case err != nil:
+	} else if err != nil {
 		f.Refuse(Invalid("%s is out of range", name))
 	}
 	return amount
 }
 
-// Texts reads an array of strings; each once, in the order of the request.
-func (f *Fields) Texts(name string) (texts []string, found bool) {
+// Texts reads an array of strings, drops repeated ones, and reports whether the array is present.
+func (f *Fields) Texts(name string) ([]string, bool) {
 	raw := f.pop(name)
 	if raw == nil {
 		return []string{}, false
 	}
-	var all []*string
-	if err := json.Unmarshal(raw, &all); err != nil || slices.Contains(all, nil) {
+	var all []*string // nil: null, which is not a string
+	err := json.Unmarshal(raw, &all)
+	if err != nil || slices.Contains(all, nil) {
 		f.Refuse(Invalid("%s must be an array of strings", name))
 		return []string{}, false
 	}
-	texts = []string{}
+	texts := []string{}
 	seen := map[string]bool{}
 	for _, text := range all {
 		if !seen[*text] {
@@ -182,19 +188,21 @@ func (f *Fields) Texts(name string) (texts []string, found bool) {
 	return texts, true
 }
 
-// Object reads a required object by its own members.
+// Object reads a required object. The function read reads its members.
 func (f *Fields) Object(name string, read func(*Fields)) {
 	raw := f.require(name)
 	if raw == nil {
 		return
 	}
 	var members Fields
-	if err := json.Unmarshal(raw, &members.values); err != nil {
+	err := json.Unmarshal(raw, &members.values)
+	if err != nil {
 		f.Refuse(Invalid("%s must be an object", name))
 		return
 	}
 	read(&members)
-	if refused, ok := errors.AsType[*Error](members.Done()); ok {
+	refused, ok := errors.AsType[*Error](members.Done())
+	if ok {
 		f.Refuse(Invalid("%s: %s", name, refused.Message))
 	}
 }
@@ -207,45 +215,48 @@ func (f *Fields) Pairs(name string, maxKeys, maxLength int) map[string]json.RawM
 		return map[string]json.RawMessage{}
 	}
 	var pairs map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &pairs); err != nil {
+	err := json.Unmarshal(raw, &pairs)
+	if err != nil {
 		f.Refuse(Invalid("%s must be an object", name))
 	}
 	if len(pairs) > maxKeys {
 		f.Refuse(Invalid("%s has %d keys; at most %d are allowed", name, len(pairs), maxKeys))
 	}
 	for key, value := range pairs {
-		if strings.ContainsRune("{[n", rune(value[0])) {
+		text := string(value) // of a number or a boolean, which are limited as they are written
+		switch value[0] {
+		case '{', '[', 'n':
 			f.Refuse(Invalid("%s.%.64s must be a string, a number or a boolean", name, key))
+		case '"':
+			text = f.text(name, value)
 		}
-		text := string(value)
-		_ = json.Unmarshal(value, &text) // a number or a boolean stays as it is written
 		f.limit(name+": a name", key, maxLength)
 		f.limit(fmt.Sprintf("%s.%.64s", name, key), text, maxLength)
 	}
 	return pairs
 }
 
-// Choice reads a required string that is one of a few words.
-func (f *Fields) Choice(name string, words ...string) string {
-	return f.choice(name, f.require(name), words)
+// Choice reads a required string that must be one of the valid values.
+func (f *Fields) Choice(name string, valid ...string) string {
+	return f.choice(name, f.require(name), valid)
 }
 
-// OptionalChoice reads a string that is one of a few words, or returns the fallback.
-func (f *Fields) OptionalChoice(name, fallback string, words ...string) string {
+// OptionalChoice reads a string that must be one of the valid values. It returns the fallback if the string is absent.
+func (f *Fields) OptionalChoice(name, fallback string, valid ...string) string {
 	raw := f.pop(name)
 	if raw == nil {
 		return fallback
 	}
-	return f.choice(name, raw, words)
+	return f.choice(name, raw, valid)
 }
 
-func (f *Fields) choice(name string, raw json.RawMessage, words []string) string {
-	word := f.text(name, raw)
-	f.oneOf(name, word, words)
-	return word
+func (f *Fields) choice(name string, raw json.RawMessage, valid []string) string {
+	value := f.text(name, raw)
+	f.oneOf(name, value, valid)
+	return value
 }
 
-// Integer reads a number between two bounds, fallback when it is absent.
+// Integer reads an integer from minimum to maximum. It returns the fallback if the integer is absent.
 func (f *Fields) Integer(name string, fallback, minimum, maximum int64) int64 {
 	raw := f.pop(name)
 	if raw == nil {
@@ -258,65 +269,70 @@ func (f *Fields) Integer(name string, fallback, minimum, maximum int64) int64 {
 	return n
 }
 
-// Value reads a member of any type, also null; nil when it is absent.
+// Value reads a member of any type, which may be null. It returns nil if the member is absent.
 func (f *Fields) Value(name string) json.RawMessage {
-	defer f.Skip(name)
-	return f.values[name]
+	value := f.values[name]
+	f.Skip(name)
+	return value
 }
 
-// Skip makes a member count as absent.
+// Skip ignores a member, as if it were absent.
 func (f *Fields) Skip(name string) { delete(f.values, name) }
 
-// HasObject tells whether a member is an object.
+// HasObject reports whether a member is an object.
 func (f *Fields) HasObject(name string) bool { return bytes.HasPrefix(f.values[name], []byte("{")) }
 
-// MaxBody is how many bytes a body may have.
+// MaxBody is the maximum size of a body, in bytes.
 const MaxBody = 1 << 20
 
-// Body is what a request carries. Err is why it cannot be used.
+// Body is the body of a request. Err says why it cannot be used.
 type Body struct {
 	Raw []byte
 	Err error
 }
 
-// ReadBody reads all of it.
+// ReadBody reads the whole body of a request.
 func ReadBody(w http.ResponseWriter, r *http.Request) Body {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return Body{Err: Invalid("the body is larger than 1 MiB")}
-	case err != nil:
-		return Body{Err: Invalid("the body could not be read to its end")}
+	if err == nil {
+		return Body{Raw: raw}
 	}
-	return Body{Raw: raw}
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	if tooLarge {
+		return Body{Err: Invalid("the body is larger than 1 MiB")}
+	}
+	return Body{Err: Invalid("the body is incomplete: the connection broke off while it was read")}
 }
 
-// Fields returns a reader of the body, which is a JSON object or nothing.
+// Fields returns a reader of the body, which must be a JSON object or empty.
 func (b Body) Fields(contentType string) *Fields {
+	f := &Fields{}
 	if b.Err != nil {
-		return &Fields{mistake: mistake{b.Err}}
+		f.err = b.Err
+		return f
 	}
 	if len(bytes.TrimSpace(b.Raw)) == 0 {
-		return &Fields{}
+		return f
 	}
 	media, params, err := mime.ParseMediaType(contentType)
 	charset := params["charset"]
 	if err != nil || media != "application/json" || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
-		return &Fields{mistake: mistake{Invalid("a request with a body needs Content-Type: application/json")}}
+		f.Refuse(Invalid("a request with a body needs Content-Type: application/json"))
+		return f
 	}
-	if err := checkStrict(b.Raw); err != nil {
-		return &Fields{mistake: mistake{err}}
+	f.err = checkStrict(b.Raw)
+	if f.err != nil {
+		return f
 	}
-	f := &Fields{}
-	if err := json.Unmarshal(b.Raw, &f.values); err != nil || f.values == nil {
-		return &Fields{mistake: mistake{Invalid("the body must be a JSON object")}}
+	err = json.Unmarshal(b.Raw, &f.values)
+	if err != nil || f.values == nil {
+		f.Refuse(Invalid("the body must be a JSON object"))
 	}
 	return f
 }
 
-// checkStrict refuses what encoding/json would let pass: bytes that are not
-// UTF-8, a second value after the first, and a name twice in one object.
+// checkStrict refuses what encoding/json accepts: bytes that are not UTF-8,
+// a second value after the first, and a name that an object has twice.
 func checkStrict(raw []byte) error {
 	if !utf8.Valid(raw) {
 		return Invalid("the body is not valid UTF-8")
@@ -329,8 +345,9 @@ func checkStrict(raw []byte) error {
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
-	if broken, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(err, jsontext.ErrDuplicateName) {
-		return Invalid("%.64q is there twice", broken.JSONPointer.LastToken())
+	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if ok && errors.Is(err, jsontext.ErrDuplicateName) {
+		return Invalid("the body has %.64q twice", syntax.JSONPointer.LastToken())
 	}
 	return Invalid("the body is not valid JSON")
 }

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Query reads a query string. The first mistake is kept: read all, then ask
-// Done. Parameters that nobody asks for are ignored.
+// Query reads a query string. It keeps the first error: read all parameters,
+// then call Done. Parameters that are not read are ignored.
 type Query struct {
-	mistake
+	firstError
 
 	values url.Values
 }
@@ -20,56 +20,57 @@ type Query struct {
 func ReadQuery(raw string) *Query {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return &Query{mistake: mistake{Invalid("the query string is malformed")}}
+		return &Query{firstError: firstError{Invalid("the query string is malformed")}}
 	}
 	return &Query{values: values}
 }
 
-// Done returns the first mistake.
+// Done returns the first error.
 func (q *Query) Done() error { return q.err }
 
-// Skip makes a parameter count as absent.
+// Skip ignores a parameter, as if it were absent.
 func (q *Query) Skip(name string) { delete(q.values, name) }
 
-// Unknown refuses a parameter.
+// Unknown refuses a parameter that is present.
 func (q *Query) Unknown(name string) {
 	if len(q.values[name]) > 0 {
 		q.Refuse(Invalid("unknown parameter %s", name))
 	}
 }
 
-// Text reads a parameter, "" when it is absent.
+// Text reads a parameter. It returns "" if the parameter is absent.
 func (q *Query) Text(name string) string {
 	values := q.values[name]
-	switch len(values) {
-	case 0:
+	if len(values) == 0 {
 		return ""
-	case 1:
-		if values[0] == "" {
-			q.Refuse(Invalid("%s must not be empty", name))
-		}
-		return strings.ToValidUTF8(values[0], "\uFFFD")
 	}
-	q.Refuse(Invalid("%s is there %d times", name, len(values)))
-	return ""
+	if len(values) > 1 {
+		q.Refuse(Invalid("the query string has %s %d times", name, len(values)))
+		return ""
+	}
+	if values[0] == "" {
+		q.Refuse(Invalid("%s must not be empty", name))
+	}
+	return strings.ToValidUTF8(values[0], "\uFFFD")
 }
 
-// Choice reads a parameter that is one of a few words, "" when it is absent.
-func (q *Query) Choice(name string, words ...string) string {
+// Choice reads a parameter that must be one of the valid values. It returns "" if the parameter is absent.
+func (q *Query) Choice(name string, valid ...string) string {
 	text := q.Text(name)
 	if text != "" {
-		q.oneOf(name, text, words)
+		q.oneOf(name, text, valid)
 	}
 	return text
 }
 
-// Page is a part of a list.
+// Page is one page of a list.
 type Page struct {
 	Number int64 // from 1
 	Size   int64
 }
 
-// Offset is how many elements come before the page; no list has as many pages as the most here.
+// Offset returns the number of elements before the page. The number of pages is limited to avoid an overflow;
+// no list is that long.
 func (p Page) Offset() int64 { return min(p.Number-1, math.MaxInt32) * p.Size }
 
 // Page reads page and per_page.
@@ -77,7 +78,7 @@ func (q *Query) Page() Page {
 	return Page{Number: q.integer("page", 1, math.MaxInt64), Size: q.integer("per_page", 25, 100)}
 }
 
-// LargePage is Page for lists that no API has.
+// LargePage is like Page, for the lists of control calls.
 func (q *Query) LargePage() Page {
 	return Page{Number: q.integer("page", 1, math.MaxInt64), Size: q.integer("per_page", 1000, 1000)}
 }
@@ -91,21 +92,21 @@ func (q *Query) integer(name string, fallback, maximum int64) int64 {
 	if err != nil || n < 1 || n > maximum {
 		if maximum == math.MaxInt64 {
 			q.Refuse(Invalid("%s must be an integer of at least 1", name))
+		} else {
+			q.Refuse(Invalid("%s must be an integer from 1 to %d", name, maximum))
 		}
-		q.Refuse(Invalid("%s must be an integer from 1 to %d", name, maximum))
 		return fallback
 	}
 	return n
 }
 
-// Period reads from and to, both inclusive: RFC 3339 times, or dates that stand
-// for their midnight in UTC; lasting says how much longer a to that is a date
-// lasts. A missing end is open.
-func (q *Query) Period(lasting time.Duration) (from, to time.Time) {
-	from, _ = q.instant("from")
-	to, isDate := q.instant("to")
-	if isDate {
-		to = to.Add(lasting)
+// Period reads from and to, both inclusive. Each is a time as in RFC 3339, or a date, which means midnight UTC.
+// If to is a date, the duration is added to it. An absent parameter is a zero time.
+func (q *Query) Period(addToDate time.Duration) (from, to time.Time) {
+	from = q.instant("from")
+	to = q.instant("to")
+	if len(q.Text("to")) == len(time.DateOnly) {
+		to = to.Add(addToDate)
 	}
 	if !from.IsZero() && !to.IsZero() && from.After(to) {
 		q.Refuse(Invalid("from is after to"))
@@ -113,24 +114,25 @@ func (q *Query) Period(lasting time.Duration) (from, to time.Time) {
 	return from, to
 }
 
-// Date refuses a parameter that is a time.
+// Date refuses a parameter that is longer than a date.
 func (q *Query) Date(name string) {
-	if text := q.Text(name); len(text) > len(time.DateOnly) {
+	if len(q.Text(name)) > len(time.DateOnly) {
 		q.Refuse(Invalid("%s must be a date (2006-01-02)", name))
 	}
 }
 
-func (q *Query) instant(name string) (at time.Time, isDate bool) {
+func (q *Query) instant(name string) time.Time {
 	text := q.Text(name)
 	if text == "" {
-		return time.Time{}, false
+		return time.Time{}
 	}
-	if at, err := time.Parse(time.DateOnly, text); err == nil {
-		return at, true
+	layout := time.RFC3339
+	if len(text) == len(time.DateOnly) {
+		layout = time.DateOnly
 	}
-	at, err := time.Parse(time.RFC3339, text)
+	at, err := time.Parse(layout, text)
 	if err != nil {
 		q.Refuse(Invalid("%s must be a date (2006-01-02) or a time with a zone (2006-01-02T15:04:05Z)", name))
 	}
-	return at, false
+	return at
 }

@@ -8,54 +8,55 @@ import (
 	"time"
 )
 
-// Response is what a request is answered with.
+// Response is the response to a request.
 type Response struct {
 	Status      int
 	Body        []byte
 	ContentType string      // empty: JSON
-	Header      http.Header // what not every response has; may be nil
+	Header      http.Header // further headers; may be nil
 }
 
-// OK is a 200.
+// OK returns a 200.
 func OK(body any) Response { return Response{Status: http.StatusOK, Body: Encode(body)} }
 
-// Created is a 201.
+// Created returns a 201.
 func Created(body any) Response { return Response{Status: http.StatusCreated, Body: Encode(body)} }
 
-// List is a list without pages.
+// List returns a list without pages.
 func List(data any) Response { return OK(map[string]any{"data": data}) }
 
-// Encode writes JSON. It panics over what has none, which is a mistake in the program.
+// Encode returns v as JSON. It panics if v has no JSON form, which is a bug of the caller.
 func Encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(v)
+	if err != nil {
 		panic("wire: " + err.Error())
 	}
-	return b.Bytes()
+	return buffer.Bytes()
 }
 
-// Time is a time of the file, in milliseconds there and a Timestamp in JSON.
+// Time is a time in the database: Unix milliseconds there, a Timestamp in JSON.
 type Time struct{ time.Time }
 
-// Scan reads the milliseconds.
+// Scan implements sql.Scanner.
 func (t *Time) Scan(column any) error {
 	ms, ok := column.(int64)
 	if !ok {
-		return fmt.Errorf("a time is a %T", column)
+		return fmt.Errorf("cannot scan a %T as a time", column)
 	}
 	t.Time = time.UnixMilli(ms).UTC()
 	return nil
 }
 
-// MarshalJSON writes the Timestamp.
+// MarshalJSON implements json.Marshaler.
 func (t Time) MarshalJSON() ([]byte, error) { return json.Marshal(Timestamp(t.Time)) }
 
-// Timestamp writes a time as the API does: UTC, in texts of one width, which sort.
+// Timestamp formats a time as the API does: in UTC and with a fixed width, so that texts sort by time.
 func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// The codes of errors.
+// Error codes.
 const (
 	CodeInvalidRequest          = "invalid_request"
 	CodeUnauthorized            = "unauthorized"
@@ -79,44 +80,44 @@ const (
 	CodeInternal                = "internal_error"
 )
 
-// Error is a response that refuses a request, which has changed nothing.
+// Error is a response that refuses a request. The request has changed nothing.
 type Error struct {
 	Status  int           `json:"-"`
-	Wait    time.Duration `json:"-"` // of a 429 or 503: until the call may be let through
-	Allow   string        `json:"-"` // of a 405: the methods that there are
+	Wait    time.Duration `json:"-"` // of a 429 or 503: how long to wait before a retry
+	Allow   string        `json:"-"` // of a 405: the methods that the path accepts
 	Code    string        `json:"error"`
 	Message string        `json:"message"`
 }
 
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
-// NewError words a refusal.
+// NewError returns an error with a formatted message.
 func NewError(status int, code, format string, args ...any) *Error {
 	return &Error{Status: status, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Refuse is a 400 with a code of its own.
+// Refuse returns a 400 with the given code.
 func Refuse(code, format string, args ...any) *Error {
 	return NewError(http.StatusBadRequest, code, format, args...)
 }
 
-// Invalid is a 400 for a request that breaks a rule. The message names the field.
+// Invalid returns a 400 for a malformed request. The message names the field.
 func Invalid(format string, args ...any) *Error {
 	return Refuse(CodeInvalidRequest, format, args...)
 }
 
-// Only returns what was found by an id, or a 404, unless there was an error.
+// Only returns the one object that a query by id found, or a 404. An error of the query is returned as it is.
 func Only[T any](found []*T, err error, kind, id string) (*T, error) {
-	if err == nil && len(found) == 0 {
-		err = NotFound(kind, id)
-	}
 	if err != nil {
 		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, NotFound(kind, id)
 	}
 	return found[0], nil
 }
 
-// NotFound is a 404 for an object that this account does not have.
+// NotFound returns a 404 for an object that this account does not have.
 func NotFound(kind, id string) *Error {
-	return NewError(http.StatusNotFound, CodeNotFound, "there is no %s %.64q on this account", kind, id)
+	return NewError(http.StatusNotFound, CodeNotFound, "this account has no %s %.64q", kind, id)
 }
