@@ -66,8 +66,8 @@ type cardChange struct {
 	*requestlog.Entry // the first request that changed the card or tried to
 
 	Done    []string // the verbs of what was done
-	Before  requestlog.Standing
-	After   requestlog.Standing
+	Before  requestlog.CardState
+	After   requestlog.CardState
 	Wallet  usd.Amount // what the wallet gained; negative if it paid
 	Fees    usd.Amount // contained in Wallet
 	Refused []string   // the messages of refused requests

@@ -1,4 +1,4 @@
-// Package requestlog keeps the API calls that a sandbox has responded to.
+// Package requestlog stores the API calls that a sandbox has received.
 package requestlog
 
 import (
@@ -18,57 +18,57 @@ import (
 )
 
 const (
-	// flushDelay is how long an entry may wait in memory, lest each read cost a write.
+	// flushDelay is how long entries are collected in memory, so that not every request costs a write.
 	flushDelay = 100 * time.Millisecond
-	// maxPending is how many entries, the newest, wait for a file that is locked.
+	// maxPending is the maximum number of entries in memory while the file is locked. Older ones are dropped.
 	maxPending = 10_000
-	// maxEntries is how many entries a file holds; older ones make room.
+	// maxEntries is the maximum number of entries in the file. Older ones are deleted.
 	maxEntries = 100_000
-	// pause is what ends a run of a client that does not name its runs.
+	// pause is the time without requests after which the next one starts a new run, if the client does not name its runs.
 	pause = 10 * time.Minute
-	// maxText cuts what callers sent, in bytes.
+	// maxText is the maximum length of a text from a caller, in bytes.
 	maxText = 512
 )
 
 // Entry is one API call.
 type Entry struct {
-	ID             int64         `json:"-" db:"id"` // of what was read
+	ID             int64         `json:"-" db:"id"` // set when it is read
 	AccountID      int64         `json:"-" db:"account_id"`
-	RunID          int64         `json:"-" db:"run_id"` // of what was read
+	RunID          int64         `json:"-" db:"run_id"` // set when it is read
 	Method         string        `json:"method" db:"method"`
-	Path           string        `json:"path" db:"path"` // relative to the base address
+	Path           string        `json:"path" db:"path"` // relative to the base URL
 	Query          string        `json:"query" db:"query"`
 	Status         int           `json:"status" db:"status"`   // 0: there was no response
-	Error          string        `json:"error" db:"error"`     // the code of a refusal; "": it was none
-	Message        string        `json:"message" db:"message"` // of a refusal, for people
-	Run            string        `json:"run" db:"run"`         // by which the client tells its processes apart; "": it does not
+	Error          string        `json:"error" db:"error"`     // the code of a refusal
+	Message        string        `json:"message" db:"message"` // of a refusal
+	Run            string        `json:"run" db:"run"`         // the client's name for its process, if it has one
 	IdempotencyKey string        `json:"-" db:"idempotency_key"`
-	Replayed       bool          `json:"replayed" db:"replayed"` // the response was that of an earlier call with the key
-	CardID         string        `json:"card_id" db:"card_id"`   // that it was about, or has issued; "": none
-	Label          string        `json:"-" db:"label"`           // of the card that was read
-	Last4          string        `json:"-" db:"last4"`           // likewise
-	Fault          string        `json:"fault" db:"fault"`       // that it met, in words; "": none
-	Lost           bool          `json:"-" db:"lost"`            // a change whose response did not arrive as it was written
+	Replayed       bool          `json:"replayed" db:"replayed"` // the response of an earlier call with the same key was repeated
+	CardID         string        `json:"card_id" db:"card_id"`   // the card in the path, or the issued one
+	Label          string        `json:"-" db:"label"`           // of the card; set when the entry is read
+	Last4          string        `json:"-" db:"last4"`           // of the card; set when the entry is read
+	Fault          string        `json:"fault" db:"fault"`       // a description of the fault that was applied, if any
+	Lost           bool          `json:"-" db:"lost"`            // a change whose response was lost or replaced on the way
 	Duration       time.Duration `json:"-" db:"duration"`
 	Time           wire.Time     `json:"time" db:"time"`
 	Change
 }
 
-// Key names the entry's run in an address.
+// Key identifies the entry's run in a URL.
 func (e *Entry) Key() string { return (&Run{ID: e.RunID, Name: e.Run}).Key() }
 
-// Recorder gathers entries, and writes them to the file.
+// Recorder collects entries and writes them to the file in batches.
 type Recorder struct {
 	db     *store.DB
 	logger *slog.Logger
 
-	flushing sync.Mutex // keeps batches in order
-	mu       sync.Mutex
+	flushing sync.Mutex // held while a batch is written, so that batches stay in order
+	mu       sync.Mutex // guards the fields below
 	pending  []Entry
 	closed   bool
 }
 
-// New returns a recorder. Close it before the file is closed.
+// New returns a recorder. Close it before you close the file.
 func New(db *store.DB, logger *slog.Logger) *Recorder {
 	return &Recorder{db: db, logger: logger}
 }
@@ -86,20 +86,21 @@ func (r *Recorder) Record(e Entry) {
 	}
 }
 
-// schedule has a batch written soon. The caller holds the lock.
+// schedule starts a timer for the next batch. The caller holds mu.
 func (r *Recorder) schedule() {
 	if r.closed {
 		return
 	}
 	time.AfterFunc(flushDelay, func() {
 		defer crash.End()
-		if err := r.Flush(context.Background()); err != nil {
-			r.logger.Warn("the request log could not be written, and will be later", "error", err)
+		err := r.Flush(context.Background())
+		if err != nil {
+			r.logger.Warn("cannot write the request log; trying again", "error", err)
 		}
 	})
 }
 
-// Flush writes what was recorded so far. What cannot be written now is kept.
+// Flush writes all pending entries. If that fails, they stay pending.
 func (r *Recorder) Flush(ctx context.Context) error {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
@@ -114,7 +115,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	if err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if len(r.pending) == 0 { // else a batch is due already
+		if len(r.pending) == 0 { // otherwise, Record has scheduled a batch
 			r.schedule()
 		}
 		r.pending = append(entries, r.pending...)
@@ -123,7 +124,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	return err
 }
 
-// Close writes what was recorded so far. What is recorded later is lost.
+// Close writes all pending entries. Entries that are recorded later are lost.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -140,62 +141,68 @@ func write(tx *store.Tx, entries []Entry) error {
 		}
 		last = id
 	}
-	if err := tx.Exec(`DELETE FROM request_log WHERE id <= ?`, last-maxEntries); err != nil {
+	err := tx.Exec(`DELETE FROM request_log WHERE id <= ?`, last-maxEntries)
+	if err != nil {
 		return err
 	}
 	return tx.Exec(`DELETE FROM runs WHERE last_entry <= ?`, last-maxEntries)
 }
 
-// write adds the entry to its run, which it may begin, and returns its id.
-func (e *Entry) write(tx *store.Tx) (id int64, err error) {
+// write adds the entry to its run, which is created if necessary, and returns the entry's id.
+func (e *Entry) write(tx *store.Tx) (int64, error) {
 	begun := e.Time.UnixMilli()
 	run, err := store.Value[int64](tx, `
 		SELECT id FROM runs WHERE account_id = ? AND name = ? AND (name <> '' OR ended > ?) ORDER BY id DESC LIMIT 1`,
 		e.AccountID, e.Run, begun-pause.Milliseconds())
-	if err == nil && run == 0 {
-		run, err = tx.Insert(`
-			INSERT INTO runs (account_id, name, requests, refused, lost, changes, onto, back, fees, begun, ended, last_entry)
-			VALUES (?1, ?2, 0, 0, 0, 0, 0, 0, 0, ?3, ?3, 0)`, e.AccountID, e.Run, begun)
-	}
 	if err != nil {
 		return 0, err
 	}
-	id, err = tx.Insert(`
+	if run == 0 {
+		run, err = tx.Insert(`
+			INSERT INTO runs (account_id, name, requests, refused, lost, changes, to_cards, from_cards, fees, begun, ended, last_entry)
+			VALUES (?1, ?2, 0, 0, 0, 0, 0, 0, 0, ?3, ?3, 0)`, e.AccountID, e.Run, begun)
+		if err != nil {
+			return 0, err
+		}
+	}
+	id, err := tx.Insert(`
 		INSERT INTO request_log (account_id, run_id, method, path, query, status, error, idempotency_key, replayed, card_id, fault,
 		                         lost, duration_us, time, message, wallet, fee, balance_before, balance_after, status_before, status_after,
 		                         entry_id, status_change)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, 0), NULLIF(?, 0))`,
 		e.AccountID, run, e.Method, e.Path, e.Query, e.Status, e.Error, e.IdempotencyKey, e.Replayed, e.CardID, e.Fault,
-		e.Lost, e.Duration.Microseconds(), begun, e.Message, e.Wallet, e.Fee, e.Before.Balance, e.After.Balance, e.Before.Status, e.After.Status,
-		e.EntryID, e.StatusChangeID)
+		e.Lost, e.Duration.Microseconds(), begun, e.Message, e.Wallet, e.Fee, e.Before.Balance, e.After.Balance,
+		e.Before.Status, e.After.Status, e.EntryID, e.StatusChangeID)
 	if err != nil {
 		return 0, err
 	}
+	refused := e.Status >= http.StatusBadRequest && !e.Lost
 	return id, tx.Exec(`
 		UPDATE runs SET requests = requests + 1, lost = lost + ?2, refused = refused + ?3, ended = MAX(ended, ?4), last_entry = ?5,
-			changes = changes + ?6, onto = onto + ?7, back = back + ?8, fees = fees + ?9 WHERE id = ?1`,
-		run, e.Lost, e.Status >= http.StatusBadRequest && !e.Lost, e.Time.Add(e.Duration).UnixMilli(), id,
+			changes = changes + ?6, to_cards = to_cards + ?7, from_cards = from_cards + ?8, fees = fees + ?9 WHERE id = ?1`,
+		run, e.Lost, refused, e.Time.Add(e.Duration).UnixMilli(), id,
 		e.Changes(), max(0, e.Moved()), max(0, -e.Moved()), e.Fee)
 }
 
 var (
-	// secret matches keys and webhook secrets, which have no place in a path but
-	// may be put there by mistake.
+	// secret matches API keys and webhook secrets, which callers may put into a path by mistake.
 	secret = regexp.MustCompile(`(?i)(sk_live_|whsec_)[^&/\s]*`)
-	// escaped matches what a URL may have in place of a character.
+	// escaped matches an escaped byte of a URL.
 	escaped = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 )
 
-// Clean makes a text that a caller sent fit for a log: short, and without
-// anything that looks like a key or a secret, however often it is escaped.
+// Clean prepares a text from a caller for a log: it shortens the text and masks everything
+// that looks like an API key or a secret, however often it is escaped.
 func Clean(text string) string {
 	end := ""
-	if len(text) > maxText { // ahead of all else, which takes long for a long text
-		text, end = text[:maxText], "…"
+	if len(text) > maxText { // first, because the rest is slow for a long text
+		text = text[:maxText]
+		end = "…"
 	}
-	for plain := text; ; {
+	plain := text
+	for {
 		decoded := escaped.ReplaceAllStringFunc(plain, func(code string) string {
-			b, _ := hex.DecodeString(code[1:])
+			b, _ := hex.DecodeString(code[1:]) // escaped matches only valid digits
 			return string(b)
 		})
 		if secret.MatchString(decoded) {
@@ -209,49 +216,53 @@ func Clean(text string) string {
 	return secret.ReplaceAllString(display.Printable(text), "$1…") + end
 }
 
-// Change is what a call has changed.
+// Change is the effect of a call.
 type Change struct {
-	Wallet         usd.Amount `json:"wallet" db:"wallet"` // what it brought into the wallet; below zero, it left it
-	Fee            usd.Amount `json:"fee" db:"fee"`       // what of that the service got
-	Before         Standing   `json:"-" db:"before_"`     // of the card
-	After          Standing   `json:"-" db:"after_"`
-	EntryID        int64      `json:"-" db:"entry_id"`      // of the ledger; 0: it posted none
-	StatusChangeID int64      `json:"-" db:"status_change"` // 0: the status stayed
+	Wallet         usd.Amount `json:"wallet" db:"wallet"` // the change of the wallet's balance
+	Fee            usd.Amount `json:"fee" db:"fee"`       // the part of it that is a fee
+	Before         CardState  `json:"-" db:"before_"`
+	After          CardState  `json:"-" db:"after_"`
+	EntryID        int64      `json:"-" db:"entry_id"`      // of the ledger; 0: none was posted
+	StatusChangeID int64      `json:"-" db:"status_change"` // 0: the status did not change
 }
 
-// Standing is what a card holds, and its status. Without a status there is no card.
-type Standing struct {
+// CardState is a card's balance and status at one moment. An empty status means that there was no card.
+type CardState struct {
 	Balance usd.Amount `db:"balance"`
 	Status  string     `db:"status"`
 }
 
-// Moved is what came onto a card from the wallet; below zero, it went back.
+// Moved returns the amount that was moved from the wallet to a card. It is negative if it was moved back.
 func (c Change) Moved() usd.Amount { return -c.Wallet - c.Fee }
 
-// Changes tells whether the call asked for a change.
+// Changes reports whether the call requested a change.
 func (e *Entry) Changes() bool { return e.Method != http.MethodGet }
 
-// Reading is what a change is told by.
+// Reading is the state of an account before or after a call.
 type Reading struct {
-	wallet, fees        usd.Amount
-	entry, statusChange int64
-	card                Standing
+	wallet       usd.Amount
+	fees         usd.Amount
+	entry        int64 // the id of the newest one
+	statusChange int64 // the id of the newest one
+	card         CardState
 }
 
-// Read reads an account and one of its cards, of which there may be none. The calls of a
-// file change something one after the other: what differs afterwards in the same
-// transaction is the call's doing.
-func Read(tx *store.Tx, accountID int64, cardID string) (r Reading, err error) {
-	_, err = tx.Get([]any{&r.wallet, &r.fees, &r.entry, &r.statusChange, &r.card.Balance, &r.card.Status}, `
-		SELECT w.balance, f.balance, (SELECT COALESCE(MAX(id), 0) FROM ledger_entries), (SELECT COALESCE(MAX(id), 0) FROM status_changes),
+// Read reads the state of an account and of one of its cards, if that exists. Only one call at a time writes to
+// the file, so all differences between two readings in one transaction are effects of its call.
+func Read(tx *store.Tx, accountID int64, cardID string) (Reading, error) {
+	var r Reading
+	_, err := tx.Get([]any{&r.wallet, &r.fees, &r.entry, &r.statusChange, &r.card.Balance, &r.card.Status}, `
+		SELECT w.balance, f.balance,
+		       (SELECT COALESCE(MAX(id), 0) FROM ledger_entries), (SELECT COALESCE(MAX(id), 0) FROM status_changes),
 		       COALESCE(l.balance, 0), COALESCE(c.status, '')
 		FROM ledger_accounts w JOIN ledger_accounts f ON f.account_id = w.account_id AND f.kind = 'fees'
-		LEFT JOIN cards c ON c.public_id = ? AND c.account_id = w.account_id LEFT JOIN ledger_accounts l ON l.id = c.ledger_account_id
+		LEFT JOIN cards c ON c.public_id = ? AND c.account_id = w.account_id
+		LEFT JOIN ledger_accounts l ON l.id = c.ledger_account_id
 		WHERE w.account_id = ? AND w.kind = 'wallet'`, cardID, accountID)
 	return r, err
 }
 
-// Until returns what was changed between the reading and a later one.
+// Until returns the change between the reading and a later one.
 func (r Reading) Until(later Reading) Change {
 	c := Change{Wallet: later.wallet - r.wallet, Fee: later.fees - r.fees, Before: r.card, After: later.card}
 	if later.entry != r.entry {
@@ -260,7 +271,7 @@ func (r Reading) Until(later Reading) Change {
 	if later.statusChange != r.statusChange {
 		c.StatusChangeID = later.statusChange
 	}
-	if c.EntryID == 0 && c.StatusChangeID == 0 { // as a response that was given before
+	if c.EntryID == 0 && c.StatusChangeID == 0 { // for example, a replayed response to the request that issued the card
 		c.Before = c.After
 	}
 	return c

@@ -252,8 +252,8 @@ CREATE TABLE runs (
   refused    INTEGER NOT NULL,
   lost       INTEGER NOT NULL,
   changes    INTEGER NOT NULL,     -- how many asked for a change
-  onto       INTEGER NOT NULL,     -- from the wallet to cards
-  back       INTEGER NOT NULL,     -- from cards to the wallet
+  to_cards   INTEGER NOT NULL,     -- from the wallet to cards
+  from_cards INTEGER NOT NULL,     -- from cards to the wallet
   fees       INTEGER NOT NULL,
   begun      INTEGER NOT NULL,
   ended      INTEGER NOT NULL,

@@ -1,4 +1,4 @@
-// Package vault derives the secrets of a sandbox, which it does not store, and makes ids.
+// Package vault derives the secrets of a sandbox from its master key, so that none is stored, and generates ids.
 package vault
 
 import (
@@ -14,26 +14,26 @@ import (
 	"strings"
 )
 
-// KeyPrefix begins every API key of a sandbox, and none of a real service.
+// KeyPrefix is the prefix of every API key of a sandbox. Keys of the real service do not have it.
 const KeyPrefix = "sk_live_sandbox_"
 
 // masterKeySize is in bytes.
 const masterKeySize = 32
 
-// Keyring derives. It is safe for concurrent use.
+// Keyring derives secrets. It is safe for concurrent use.
 type Keyring struct{ derive []byte }
 
-// NewMasterKey returns fresh key material for a new file.
+// NewMasterKey returns a random master key for a new file.
 func NewMasterKey() []byte {
 	key := make([]byte, masterKeySize)
-	_, _ = rand.Read(key) // never fails: crypto/rand ends the program instead
+	_, _ = rand.Read(key) // it never returns an error
 	return key
 }
 
 // New returns the keyring of a master key.
 func New(master []byte) (*Keyring, error) {
 	if len(master) != masterKeySize {
-		return nil, fmt.Errorf("the master key has %d bytes, want %d", len(master), masterKeySize)
+		return nil, fmt.Errorf("the master key has %d bytes instead of %d", len(master), masterKeySize)
 	}
 	derive, err := hkdf.Key(sha256.New, master, nil, "vcard sandbox: derived values", masterKeySize)
 	if err != nil {
@@ -42,52 +42,55 @@ func New(master []byte) (*Keyring, error) {
 	return &Keyring{derive}, nil
 }
 
-// bytes returns 32 bytes that only the master key's holder can know.
+// bytes returns 32 bytes that cannot be computed without the master key.
 func (k *Keyring) bytes(purpose, id string) []byte {
 	mac := hmac.New(sha256.New, k.derive)
 	_, _ = fmt.Fprintf(mac, "%s\x00%s", purpose, id)
 	return mac.Sum(nil)
 }
 
-// APIKey returns the key of an account: KeyPrefix and 40 hexadecimal digits.
+// APIKey returns the API key of an account: KeyPrefix and 40 hexadecimal digits.
 func (k *Keyring) APIKey(accountID string) string {
 	return KeyPrefix + hex.EncodeToString(k.bytes("api key", accountID)[:20])
 }
 
-// DepositAddress returns an account's address for a currency, such as "sandbox-btc-…" and 32
-// hexadecimal digits. It is plainly no real address: nobody can send coins to it.
+// DepositAddress returns an account's address for a currency, such as "sandbox-btc-" and 32
+// hexadecimal digits. This is not a valid address of any network, so nobody can send coins to it.
 func (k *Keyring) DepositAddress(accountID, currency string) string {
 	return "sandbox-" + currency + "-" + hex.EncodeToString(k.bytes("deposit address", accountID+"/"+currency)[:16])
 }
 
-// HashAPIKey is what the file keeps of a key. Keys are long and random, so a
-// plain hash cannot be searched.
+// HashAPIKey returns the hash that is stored instead of a key. Keys are long and random,
+// so a fast hash without a salt is safe.
 func HashAPIKey(key string) []byte {
 	sum := sha256.Sum256([]byte(key))
 	return sum[:]
 }
 
 // Token returns a new public id such as "card_k3…": the prefix and 24 random
-// lower-case letters and digits, too many to be guessed or to repeat.
-func Token(prefix string) string { return token(prefix, rand.Reader) } // crypto/rand never fails
+// lower-case letters and digits, too many to guess or to occur twice.
+func Token(prefix string) string { return prefix + token(rand.Reader) }
 
-// SeededToken is Token for what follows from a seed, with a 0 that no other begins with.
+// seeded is the first character of seeded tokens. No other token begins with it.
+const seeded = "0"
+
+// SeededToken is like Token, with a seeded source of random bytes, which must not fail.
 func SeededToken(prefix string, random io.Reader) string {
-	return prefix + "0" + token("", random)[1:]
+	return prefix + seeded + token(random)[1:]
 }
 
-func token(prefix string, from io.Reader) string {
+func token(random io.Reader) string {
 	const alphabet = "abcdefghijkmnpqrstuvwxyz23456789" // 32 characters: no bias
-	random := make([]byte, 24)
-	_, _ = io.ReadFull(from, random) // neither of the sources fails
-	for i, b := range random {
-		random[i] = alphabet[b%32]
+	text := make([]byte, 24)
+	_, _ = io.ReadFull(random, text) // neither crypto/rand nor a seeded source fails
+	for i, b := range text {
+		text[i] = alphabet[b%32]
 	}
-	return prefix + string(random)
+	return string(text)
 }
 
-// PAN returns a card's number: 16 digits, Luhn-valid. It begins with 0, which
-// no card network issues, so it is nobody's.
+// PAN returns a card's number: 16 digits, valid by Luhn's formula. It begins with 0,
+// as no number of a real card does.
 func (k *Keyring) PAN(cardID string) string {
 	digits := "0" + k.digits("pan", cardID, 14)
 	return digits + strconv.Itoa(luhnDigit(digits))
@@ -99,10 +102,11 @@ func (k *Keyring) CVV(cardID string) string { return k.digits("cvv", cardID, 3) 
 // OTP returns the six-digit one-time code of a 3DS challenge.
 func (k *Keyring) OTP(challengeID string) string { return k.digits("otp", challengeID, 6) }
 
-// digits returns n derived decimal digits. 32 bytes make their bias nothing. Those
-// of a seeded world are the same under every master key.
+// digits returns n derived decimal digits. Their bias is negligible, because they are the last ones of a
+// number of 32 bytes. For seeded ids they do not depend on the master key.
 func (k *Keyring) digits(purpose, id string, n int) string {
-	if _, token, _ := strings.Cut(id, "_"); strings.HasPrefix(token, "0") {
+	_, token, _ := strings.Cut(id, "_")
+	if strings.HasPrefix(token, seeded) {
 		k = &Keyring{}
 	}
 	text := new(big.Int).SetBytes(k.bytes(purpose, id)).Text(10)
@@ -114,9 +118,10 @@ func luhnDigit(digits string) int {
 	for i := range len(digits) {
 		d := int(digits[len(digits)-1-i] - '0')
 		if i%2 == 0 {
-			if d *= 2; d > 9 {
-				d -= 9
-			}
+			d *= 2
+		}
+		if d > 9 {
+			d -= 9
 		}
 		sum += d
 	}
