@@ -86,10 +86,15 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	return card, err
 }
 
-// AwaitCard is GetCard for a card that another process may have issued a moment ago: for so
-// long it is asked for again where the service does not find it.
+// AwaitCard is GetCard for a card that another process may have issued just before this one
+// started: while the service does not find it, it is asked for again until so long after the start.
 func (c *Client) AwaitCard(ctx context.Context, id string, within time.Duration) (CardSummary, error) {
-	c.recent.update(id, func(card *recentCard) { card.newUntil = c.clock.Now().Add(within) })
+	until := c.started.Add(within)
+	c.recent.update(id, func(card *recentCard) {
+		if card.newUntil.Before(until) {
+			card.newUntil = until
+		}
+	})
 	return c.GetCard(ctx, id)
 }
 

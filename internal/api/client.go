@@ -23,6 +23,7 @@ type Client struct {
 	*transport.Client
 
 	clock     ratelimit.Clock
+	started   time.Time
 	cardLocks lockTable
 	issues    issueTracker
 	recent    recent
@@ -45,6 +46,7 @@ func New(config Config) (*Client, error) {
 		return nil, err
 	}
 	c.clock = c.Clock()
+	c.started = c.clock.Now()
 	return c, nil
 }
 

@@ -105,8 +105,8 @@ func every(nth, arrive int) func(int) int {
 func TestTransactionsAreEachReadOnce(t *testing.T) {
 	t.Parallel()
 	short := []int{0, 1, 99, 100, 101, 250, 1200}
-	long := []int{25_000}        // what is remembered of a page is forgotten after 10,000
-	const size, pages = 1000, 25 // of those
+	long := []int{15_000}        // what is remembered of a page is forgotten after 10,000
+	const size, pages = 1000, 15 // of those
 	type row struct {
 		counts []int
 		change func(*journal)
@@ -127,10 +127,14 @@ func TestTransactionsAreEachReadOnce(t *testing.T) {
 		}},
 		"begins again at the end":    {long, func(j *journal) { j.size, j.shown = size, func(n int) int { return (n-1)%pages + 1 } }},
 		"all of it on each page":     {long, func(j *journal) { j.size, j.shown = size*pages, func(int) int { return 1 } }},
-		"thousands arrive at once":   {long, func(j *journal) { j.size, j.grow = size, func(n int) int { return map[int]int{20: 9000}[n] } }},
+		"thousands arrive at once":   {long, func(j *journal) { j.size, j.grow = size, func(n int) int { return map[int]int{12: 9000}[n] } }},
 		"hundreds arrive repeatedly": {long, func(j *journal) { j.size, j.grow = size, every(5, 700) }},
 	}
-	for at := 2; at < 24; at++ {
+	step := 1
+	if testing.Short() {
+		step = 5
+	}
+	for at := 2; at < 24; at += step {
 		for _, arrive := range []int{300, 900, 1600} {
 			burst := func(j *journal) { j.grow = func(n int) int { return map[int]int{at: arrive}[n] } }
 			tests[fmt.Sprintf("%d at request %d", arrive, at)] = row{[]int{2600}, burst}

@@ -23,7 +23,7 @@ import (
 )
 
 var (
-	calls = flag.Int("chaos.calls", 1000, "mutating requests at the least")
+	calls = flag.Int("chaos.calls", 400, "mutating requests at the least")
 	seed  = flag.Uint64("chaos.seed", 1, "the first scenario's seed")
 )
 

@@ -215,20 +215,27 @@ func TestNoSecretOfABrokenResponse(t *testing.T) {
 		long("key", rawKey), long("key's end", "tail42"), long("pan", rawPAN), long("cvv", rawCVV),
 		long("otp", rawOTP), long("secret of the state", rawSecret),
 	}
-	for kind, test := range map[string]struct{ block, lines, body string }{
+	for kind, test := range map[string]struct {
+		first              int // of every fourth response, which the short tests have
+		block, lines, body string
+	}{
 		"details": {
+			0,
 			`ephemeral "vcard_card_details"`, `card_id = "card_1"`,
 			`{"id":"card_1","pan":"` + rawPAN + `","cvv":"` + rawCVV + `","exp_month":1,"exp_year":2031,"echo":"` + rawKey + `"}`,
 		},
 		"challenges": {
+			1,
 			`ephemeral "vcard_3ds_challenges"`, `card_id = "card_1"`,
 			`{"data":[{"id":"3ds_1","card_id":"card_1","merchant":"Ads","amount":5,"otp":"` + rawOTP + `","status":"pending"}],"echo":"` + rawKey + `"}`,
 		},
 		"webhooks": {
+			2,
 			`resource "vcard_webhook"`, "url = \"https://example.com/hook\"\n  events = [\"*\"]",
 			`{"id":"wh_1","url":"https://example.com/hook","events":["*"],"secret":"` + rawSecret + `","created_at":"2026-03-01T12:00:00Z","echo":"` + rawKey + `"}`,
 		},
 		"errors": {
+			3,
 			`data "vcard_card"`, `id = "card_1"`,
 			`{"id":"card_2","pan":"` + rawPAN + `","secret":"` + rawSecret + `","echo":"` + rawKey + `"}`,
 		},
@@ -236,6 +243,10 @@ func TestNoSecretOfABrokenResponse(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			responses := sandboxtest.BrokenResponses(test.body)
+			first, step := 0, 1
+			if testing.Short() {
+				first, step = test.first, 4
+			}
 			var asked sync.Map
 			service := sandboxtest.RawService(t, func(to net.Conn, request *http.Request) {
 				var i int
@@ -255,7 +266,7 @@ func TestNoSecretOfABrokenResponse(t *testing.T) {
 				t.Fatal(err)
 			}
 			config := acctest.Required
-			for i := range responses {
+			for i := first; i < len(responses); i += step {
 				name := fmt.Sprintf("f%d", i)
 				config += fmt.Sprintf("provider \"vcard\" {\n  alias = %q\n  base_url = %q\n  max_retries = 0\n  request_timeout = \"5s\"\n  idempotency_keys = \"honoured\"\n}\n", name, service+"/"+name+"/api/v1")
 				config += fmt.Sprintf("%s %q {\n  provider = vcard.%[2]s\n  %[3]s\n}\n", test.block, name, test.lines)
@@ -264,9 +275,9 @@ func TestNoSecretOfABrokenResponse(t *testing.T) {
 			_, output := w.Run("apply", "-auto-approve", "-no-color")
 			w.Write("output", output)
 
-			for i, response := range responses {
+			for i := first; i < len(responses); i += step {
 				if _, ok := asked.Load(i); !ok {
-					t.Errorf("%q was not asked for", response.Name)
+					t.Errorf("%q was not asked for", responses[i].Name)
 				}
 			}
 			for _, where := range search(t, planted, w.Dir) {

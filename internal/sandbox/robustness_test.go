@@ -272,7 +272,10 @@ func TestLostColumns(t *testing.T) {
 		UNION ALL SELECT 'ALTER TABLE ' || name || ' RENAME TO taken|ALTER TABLE taken RENAME TO ' || name FROM tables
 		UNION ALL SELECT 'CREATE TRIGGER taken BEFORE ' || value || ' ON ' || name || ' BEGIN SELECT RAISE(ABORT, ''''); END|DROP TRIGGER taken'
 		FROM tables, json_each('["INSERT", "UPDATE"]'))`)
-	for loss := range strings.SplitSeq(losses, "\n") {
+	for n, loss := range strings.Split(losses, "\n") {
+		if testing.Short() && n%5 != 0 {
+			continue
+		}
 		lose, restore, _ := strings.Cut(loss, "|")
 		for i, answer := range try(lose, restore) {
 			if answer != want[i] && !strings.HasPrefix(answer, "500{\"error\":\"internal_error\"") && !strings.Contains(answer, "in use already") {

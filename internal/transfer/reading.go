@@ -47,8 +47,9 @@ func (r reader) ReadBalance(ctx context.Context, id string, s *reconcile.Snapsho
 	return err
 }
 
-// Await reads a card that another process has issued a moment ago, or whose last movement, of
-// this anchor, it has made: again for a while where the service does not show that yet.
+// Await reads a card that another process may have issued just before this one started, or whose
+// last movement, of this anchor, it may have made: again for a while where the service does not
+// show that yet.
 func (m *Mover) Await(ctx context.Context, id string, anchor *reconcile.Anchor) (api.CardSummary, error) {
 	clock := m.client.Clock()
 	end := clock.Now().Add(reconcile.StaleFor)
