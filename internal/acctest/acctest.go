@@ -390,11 +390,52 @@ func (w *Workspace) Must(args ...string) string {
 	return output
 }
 
-// ServeProvider starts a provider in this process, and returns the variable by
-// which a CLI finds it. To stop it cuts the CLI off, as the death of a provider does.
+// ServeProvider serves providers in this process, a new one for each connection, as a CLI starts one for
+// each walk of a command. It returns the variable by which a CLI finds them. To stop cuts the CLI off, as
+// the death of a provider does, and waits for the providers to end.
 func ServeProvider(t T, options ...provider.Option) (variable string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	var mu sync.Mutex // between an arriving connection and the stop
+	front := sandboxtest.Listen(t, func(from net.Conn) {
+		defer func() { _ = from.Close() }()
+		mu.Lock()
+		if ctx.Err() != nil {
+			mu.Unlock()
+			return
+		}
+		running.Add(1)
+		mu.Unlock()
+		defer running.Done()
+		serveProvider(ctx, t, from, options)
+	})
+	host := "registry.terraform.io"
+	if OpenTofu() {
+		host = "registry.opentofu.org"
+	}
+	// The CLI has to know a process that lives, and is told that the provider is under test: so it does not kill it.
+	reattach, err := json.Marshal(map[string]any{host + "/vcard/vcard": map[string]any{
+		"Protocol": string(plugin.ProtocolGRPC), "ProtocolVersion": protocolVersion, "Pid": os.Getpid(), "Test": true,
+		"Addr": map[string]string{"Network": front.Network(), "String": front.String()},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "TF_REATTACH_PROVIDERS=" + string(reattach), func() {
+		mu.Lock()
+		cancel()
+		mu.Unlock()
+		running.Wait()
+	}
+}
+
+const protocolVersion = 6
+
+// serveProvider serves one provider to one connection, and ends with it.
+func serveProvider(ctx context.Context, t T, from net.Conn, options []provider.Option) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	configs, closed := make(chan *plugin.ReattachConfig, 1), make(chan struct{})
 	server := provider.NewServer("test", options...)()
 	go func() {
@@ -404,35 +445,22 @@ func ServeProvider(t T, options ...provider.Option) (variable string, stop func(
 		}
 	}()
 	config := <-configs
-	// A CLI kills this process if nothing listens at the address of its provider.
-	front := sandboxtest.Listen(t, func(from net.Conn) { connect(t.Context(), from, config.Addr) })
-	host := "registry.terraform.io"
-	if OpenTofu() {
-		host = "registry.opentofu.org"
-	}
-	reattach, err := json.Marshal(map[string]any{host + "/vcard/vcard": map[string]any{
-		"Protocol": string(config.Protocol), "ProtocolVersion": config.ProtocolVersion, "Pid": config.Pid, "Test": true,
-		"Addr": map[string]string{"Network": front.Network(), "String": front.String()},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "TF_REATTACH_PROVIDERS=" + string(reattach), func() {
-		cancel()
-		<-closed
-		if closer, ok := server.(io.Closer); ok {
-			_ = closer.Close()
-		}
+	connect(ctx, from, config.Addr)
+	cancel()
+	<-closed
+	if closer, ok := server.(io.Closer); ok {
+		_ = closer.Close()
 	}
 }
 
-// connect ends when either side does.
+// connect copies between a connection and an address until either side ends, or the context does.
 func connect(ctx context.Context, from net.Conn, to net.Addr) {
-	defer func() { _ = from.Close() }()
 	end, err := new(net.Dialer).DialContext(ctx, to.Network(), to.String())
 	if err != nil {
 		return // it was stopped
 	}
+	stop := context.AfterFunc(ctx, func() { _ = from.Close() })
+	defer stop()
 	go func() {
 		_, _ = io.Copy(end, from)
 		_ = end.Close()

@@ -168,6 +168,9 @@ func (s *script) terraform(args []string) error {
 	if planned := len(flags) > 0 && !strings.HasPrefix(flags[len(flags)-1], "-"); command != "apply" || planned {
 		return s.run(command == "apply", args)
 	}
+	if !s.net.hasStrike() {
+		return s.run(false, append([]string{"apply", "-auto-approve"}, flags...))
+	}
 	const plan = "script.tfplan"
 	if err := s.run(false, append([]string{"plan", "-out=" + plan}, flags...)); err != nil {
 		return err

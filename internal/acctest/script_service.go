@@ -281,6 +281,13 @@ func (n *network) begin() {
 	n.calls, n.applying = nil, false
 }
 
+// hasStrike reports whether the next command that applies is to meet a strike.
+func (n *network) hasStrike() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.ContainsFunc(n.rules, func(one *rule) bool { return one.strike != "" && one.left > 0 })
+}
+
 // strike is what the command that applies is to meet, and when.
 func (n *network) strike() (how string, due <-chan struct{}) {
 	n.mu.Lock()
