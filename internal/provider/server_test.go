@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"weak"
@@ -150,7 +151,7 @@ func TestPanicEndsItsCall(t *testing.T) {
 	}
 
 	service := acctest.Start(t)
-	p := acctest.Configure(t, acctest.Object{"base_url": service.URL, "api_key": service.Key}, provider.WithClock(panickingClock{"0000123412341234"}))
+	p := acctest.Configure(t, acctest.Object{"base_url": service.URL, "api_key": service.Key}, provider.WithClock(&panickingClock{reason: "0000123412341234"}))
 	_, listed := p.List("vcard_card", acctest.Object{}, 10, true)
 	_, invoked := p.InvokeAction("vcard_card_freeze", acctest.Object{"card_id": "card_1"}, nil)
 	for _, said := range []string{listed.Errors(), invoked.Errors()} {
@@ -162,11 +163,20 @@ func TestPanicEndsItsCall(t *testing.T) {
 
 type secret string
 
-type panickingClock struct{ reason secret }
+// panickingClock tells the time once, to the provider's configuration.
+type panickingClock struct {
+	reason     secret
+	configured atomic.Bool
+}
 
-func (c panickingClock) Now() time.Time { panic(c.reason) }
+func (c *panickingClock) Now() time.Time {
+	if c.configured.Swap(true) {
+		panic(c.reason)
+	}
+	return time.Now()
+}
 
-func (c panickingClock) Wait(context.Context, time.Duration) error { panic(c.reason) }
+func (c *panickingClock) Wait(context.Context, time.Duration) error { panic(c.reason) }
 
 // The requests of one process say that they belong together, and no other's do.
 func TestRequestsNameTheirRun(t *testing.T) {
