@@ -41,7 +41,7 @@ func (a *cardAction) Configure(_ context.Context, req action.ConfigureRequest, r
 
 func (a *cardAction) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: a.description + " Needs Terraform 1.14.",
+		MarkdownDescription: a.description + " Requires Terraform 1.14.",
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{
 				Required: true, Validators: []validator.String{tfkit.CardID()},
@@ -97,8 +97,10 @@ func NewFreezeAction() action.Action {
 	return &stateAction{
 		cardAction: cardAction{
 			typeName: "card_freeze",
-			description: "Freezes a card at once: all its transactions are suspended, and its balance is kept. Moves no money; freezing a frozen card changes nothing. " +
-				"An action stands outside the plan: where the card's `vcard_card` resource sets `frozen = false`, the next plan unfreezes it again.",
+			description: "Freezes a card at once: it declines payments and keeps its balance. No money moves; " +
+				"freezing a frozen card changes nothing. " +
+				"The plan does not show what an action does. If the card's `vcard_card` resource has `frozen = false`, the " +
+				"next plan unfreezes the card.",
 		},
 		verb:   "freeze",
 		gerund: "Freezing",
@@ -111,9 +113,11 @@ func NewUnfreezeAction() action.Action {
 	return &stateAction{
 		cardAction: cardAction{
 			typeName: "card_unfreeze",
-			description: "Unfreezes a card at once: its transactions are enabled again. Moves no money; unfreezing an active card changes nothing. " +
-				"An action stands outside the plan: where the card's `vcard_card` resource sets `frozen = true`, the next plan freezes it again. " +
-				"A card whose balance is under its `auto_freeze_at` is frozen by the service with the next purchase.",
+			description: "Unfreezes a card at once, so that it accepts payments again. No money moves; " +
+				"unfreezing an active card changes nothing. " +
+				"The plan does not show what an action does. If the card's `vcard_card` resource has `frozen = true`, the " +
+				"next plan freezes the card. " +
+				"If the balance is below `auto_freeze_at`, the service freezes the card again at the next purchase.",
 		},
 		verb:   "unfreeze",
 		gerund: "Unfreezing",
@@ -156,17 +160,21 @@ var (
 	_ action.ActionWithModifyPlan = (*transferAction)(nil)
 )
 
-const outsideThePlan = " An action stands outside the plan: the plan's check of the wallet does not count what it moves, and `amount` of the card's `vcard_card` resource stays as it is. " +
-	"Each time that it runs it moves the money again.\n\n" +
-	"Do not trigger it by an update of the same card's `amount`: if that update is interrupted, the next apply cannot tell its money from the action's, and stops. " +
-	"Terraform runs `after_update` actions even if the update failed. The action then refuses, and moves nothing, until an update of the card succeeds. " +
-	"It knows of updates in the same run and of the same provider configuration only: `-invoke` is a run of its own, and an alias of the provider is a process of its own."
+const outsideThePlan = " Plans do not include the money that actions move: the plan's check of the wallet does " +
+	"not count it, " +
+	"and `amount` of the card's `vcard_card` resource does not change. The action moves the money each time it runs.\n\n" +
+	"Do not trigger it by an update of the same card's `amount`. If that update is interrupted, the next apply " +
+	"cannot distinguish " +
+	"the two transfers, and stops.\n\nTerraform runs `after_update` actions even if the update failed. " +
+	"The action then refuses to move money until an update of the card succeeds. " +
+	"It only knows about updates in the same run with the same provider configuration, not about those of an " +
+	"`-invoke` run or of a provider alias."
 
 // NewFundAction makes the action vcard_card_fund.
 func NewFundAction() action.Action {
 	return &transferAction{cardAction: cardAction{
 		typeName:    "card_fund",
-		description: "Moves money from the wallet to a card at once, where it can be spent immediately." + outsideThePlan,
+		description: "Moves money from the wallet to a card at once." + outsideThePlan,
 	}}
 }
 
@@ -174,16 +182,17 @@ func NewFundAction() action.Action {
 func NewWithdrawAction() action.Action {
 	return &transferAction{withdraws: true, cardAction: cardAction{
 		typeName: "card_withdraw",
-		description: "Moves money from a card back to the wallet at once: the amount, or everything that is on the card. " +
-			"When that leaves the card under its `auto_freeze_at`, the service freezes it, and the action warns." + outsideThePlan,
+		description: "Moves an amount, or the whole balance, from a card back to the wallet at once. " +
+			"If the balance drops below the card's `auto_freeze_at`, the service freezes the card, and the action " +
+			"warns." + outsideThePlan,
 	}}
 }
 
 func (a *transferAction) Schema(ctx context.Context, req action.SchemaRequest, resp *action.SchemaResponse) {
 	a.cardAction.Schema(ctx, req, resp)
-	amount := "USD to move, at least 0.01, with at most two decimals."
+	amount := "Amount to move in USD, at least 0.01, with at most two decimals."
 	if a.withdraws {
-		amount += " Not set: everything that is on the card at that moment; a card that holds nothing is left as it is."
+		amount += " Default: the whole balance at that moment. An empty card does not change."
 	}
 	resp.Schema.Attributes["amount"] = schema.NumberAttribute{
 		Required:            !a.withdraws,
@@ -279,14 +288,17 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 // refusedAfterUpdate is the error for money that an action would move after a failed update.
 func refusedAfterUpdate(operation string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Action refused after a failed update", "Could not "+operation+
-		", because the card's update in this run has not succeeded. Terraform runs actions even after a failed update. Nothing was sent. "+
+		", because the card's update in this run has not succeeded. Terraform runs actions even after a failed "+
+		"update. Nothing was sent. "+
 		"If the action had moved money, the next apply could not distinguish it from the update's."+
-		"\n\nApply again: once the update succeeds, the action runs after it. To move this money by itself, invoke the action with -invoke.")
+		"\n\nApply again: once the update succeeds, the action runs after it. To move this money by itself, invoke "+
+		"the action with -invoke.")
 }
 
 func describeTransfer(card string, moved transfer.Transfer) string {
 	if moved.How == api.Found {
-		return fmt.Sprintf("The response was lost, but %s shows that the money moved: it now holds %s USD.", card, moved.CardBalance)
+		return fmt.Sprintf("The response was lost, but %s shows that the money moved: it now holds %s "+
+			"USD.", card, moved.CardBalance)
 	}
 	if moved.WalletBalance == nil {
 		return fmt.Sprintf("%s now holds %s USD.", capitalized(card), moved.CardBalance)
@@ -298,7 +310,8 @@ func describeTransfer(card string, moved transfer.Transfer) string {
 func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) diag.Diagnostics {
 	at := path.Root("amount")
 	if amount.IsNull() && !a.withdraws {
-		return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "amount is null", "amount turned out to be null. Set it to the USD to move.")}
+		return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "amount is null", "amount turned out to be null. "+
+			"Set it to the USD to move.")}
 	}
 	typed := xattr.ValidateAttributeResponse{}
 	amount.ValidateAttribute(ctx, xattr.ValidateAttributeRequest{Path: at}, &typed)
@@ -318,7 +331,8 @@ func actionFailed(card api.CardSummary, operation string, err error) diag.Diagno
 	if isUndecided {
 		known = fmt.Sprintf("The card held %s USD before. %s.", card.Balance, capitalized(undecided.Err.Error()))
 	} else if isStopped {
-		known = fmt.Sprintf("The service confirmed the transfer, but %s holds %s USD, which does not show it.", nameOf(card.CardListItem), halted.Balance)
+		known = fmt.Sprintf("The service confirmed the transfer, but %s holds %s USD, which does not show "+
+			"it.", nameOf(card.CardListItem), halted.Balance)
 	} else {
 		return rejection(card.Status, operation, err)
 	}
@@ -333,6 +347,7 @@ func (a *transferAction) frozenByWithdrawal(ctx context.Context, before api.Card
 		return nil // the money has moved, so a read that fails is no error
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Withdrawal froze the card",
-		fmt.Sprintf("%s was active before the withdrawal, and now holds %s USD and is frozen. The service freezes a card whose balance drops below auto_freeze_at. "+
+		fmt.Sprintf("%s was active before the withdrawal, and now holds %s USD and is frozen. "+
+			"The service freezes a card whose balance drops below auto_freeze_at. "+
 			"Fund and unfreeze the card to use it again.", capitalized(nameOf(before.CardListItem)), after.Balance))}
 }

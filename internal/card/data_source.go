@@ -32,15 +32,17 @@ func aboutCard() schema.Schema {
 		return schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{check}, MarkdownDescription: description}
 	}
 	attributes := listItemAttributes()
-	attributes["id"] = selector("Id of the card to read, of the form `card_…`. Either this or `label` must be set.", tfkit.CardID())
-	attributes["label"] = selector("Label of the card to read; exactly one active or frozen card of the account must have it. "+
-		"Null when the card that `id` names has none.", tfkit.NotEmpty())
+	attributes["id"] = selector("Id of the card, of the form `card_…`. Set either this or `label`.", tfkit.CardID())
+	attributes["label"] = selector("Label of the card. Exactly one active or frozen card of the account must have it. "+
+		"Null if the card with the `id` has no label.", tfkit.NotEmpty())
 	attributes["created_at"] = schema.StringAttribute{
-		Computed: true, CustomType: timetypes.RFC3339Type{}, MarkdownDescription: "When the card was issued, RFC 3339.",
+		Computed: true, CustomType: timetypes.RFC3339Type{}, MarkdownDescription: "When the card was issued, as an " +
+			"RFC 3339 time.",
 	}
 	return schema.Schema{
-		MarkdownDescription: "Reads one card: by its id, also a terminated one, or by its label, if exactly one active or frozen card has it. " +
-			"For its number and code, see the ephemeral resource `vcard_card_details`.",
+		MarkdownDescription: "Reads one card by its id, even a terminated one, or by its label, if exactly one active " +
+			"or frozen card has it. " +
+			"For its number and code, use the ephemeral resource `vcard_card_details`.",
 		Attributes: attributes,
 	}
 }
@@ -81,7 +83,8 @@ func fillCard(ctx context.Context, s *session.Session, m *summaryModel, diags *d
 
 func checkSelector(wanted summaryModel, diags *diag.Diagnostics) {
 	if !wanted.ID.IsUnknown() && !wanted.Label.IsUnknown() && wanted.ID.IsNull() == wanted.Label.IsNull() {
-		diags.AddError("Set either id or label", "id reads a card in any status. label reads the one active or frozen card that has it.")
+		diags.AddError("Set either id or label", "id reads a card in any status. label reads the one active or frozen "+
+			"card that has it.")
 	}
 }
 
@@ -144,9 +147,9 @@ func listItemAttributes() map[string]schema.Attribute {
 		"network":        tfkit.Computed("Card network of the BIN, in lower case."),
 		"last4":          tfkit.Computed("Last four digits of the card number."),
 		"status":         tfkit.Computed("`active`, `frozen` or `terminated`."),
-		"balance":        amount("USD on the card."),
-		"spending_limit": amount("What the card may spend in a month, in USD."),
-		"label":          tfkit.Computed("Name of the card; null when it has none."),
+		"balance":        amount("Balance in USD."),
+		"spending_limit": amount("Monthly spending limit in USD."),
+		"label":          tfkit.Computed("Name of the card; null if it has none."),
 	}
 }
 
@@ -160,7 +163,8 @@ func NewListDataSource() datasource.DataSource {
 
 func aboutCards() schema.Schema {
 	return schema.Schema{
-		MarkdownDescription: "Lists the cards of the account: the active ones, then the frozen ones, each newest first. Terminated cards are listed only with `status = \"terminated\"`.",
+		MarkdownDescription: "Lists the cards of the account: first the active, then the frozen ones, the newest " +
+			"first. Terminated cards are listed only with `status = \"terminated\"`.",
 		Attributes: map[string]schema.Attribute{
 			"status": tfkit.Filter("Only cards in this state: `active`, `frozen` or `terminated`. Default: `active` and `frozen`.",
 				tfkit.OneOf(api.StatusActive, api.StatusFrozen, api.StatusTerminated)),
@@ -170,7 +174,7 @@ func aboutCards() schema.Schema {
 			"ids":          schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Ids of the cards, in the order of `cards`."},
 			"cards": schema.ListNestedAttribute{
 				Computed: true, NestedObject: schema.NestedAttributeObject{Attributes: listItemAttributes()},
-				MarkdownDescription: "The cards. Empty when the filters select none.",
+				MarkdownDescription: "The cards that match the filters.",
 			},
 		},
 	}

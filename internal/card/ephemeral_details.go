@@ -36,8 +36,10 @@ func (e *cardDetails) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp 
 		return schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: description}
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Reads a card's number, code and expiry, to pass them to a write-only attribute or another provider's configuration. " +
-			"They are never written to the state, a plan or a log. The service allows 30 reads a minute, and Terraform reads once while planning and once while applying. " +
+		MarkdownDescription: "Reads a card's number, code and expiry date. You can pass them to a write-only " +
+			"attribute or to another provider's configuration. " +
+			"They are never written to a state, a plan or a log. The service allows 30 reads per minute. " +
+			"Terraform reads once for the plan and once for the apply. " +
 			"Requires Terraform 1.10 or OpenTofu 1.11.",
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{
@@ -46,8 +48,8 @@ func (e *cardDetails) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp 
 			},
 			"pan":       secret("Full card number."),
 			"cvv":       secret("Card verification value."),
-			"exp_month": schema.Int64Attribute{Computed: true, MarkdownDescription: "Month in which the card expires, 1 to 12."},
-			"exp_year":  schema.Int64Attribute{Computed: true, MarkdownDescription: "Year in which the card expires, four digits."},
+			"exp_month": schema.Int64Attribute{Computed: true, MarkdownDescription: "Month of expiry, 1 to 12."},
+			"exp_year":  schema.Int64Attribute{Computed: true, MarkdownDescription: "Year of expiry, four digits."},
 		},
 	}
 }

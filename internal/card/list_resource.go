@@ -31,9 +31,10 @@ func NewListResource() list.ListResource { return &cardListResource{} }
 
 // What lists can select cards by.
 const (
-	onlyBIN    = "Only cards that were issued on this BIN. Not set: all BINs."
-	onlyLabel  = "Only cards with this label. Not set: all labels."
-	onlyPrefix = "Only cards whose label begins with this, such as `tf-` for the labels that the provider generates. Not set: all labels."
+	onlyBIN    = "Only cards on this BIN. Default: all BINs."
+	onlyLabel  = "Only cards with this label. Default: all labels."
+	onlyPrefix = "Only cards whose label starts with this, such as `tf-` for the labels that the provider " +
+		"generates. Default: all labels."
 )
 
 func (l *cardListResource) ListResourceConfigSchema(_ context.Context, _ list.ListResourceSchemaRequest, resp *list.ListResourceSchemaResponse) {
@@ -41,8 +42,8 @@ func (l *cardListResource) ListResourceConfigSchema(_ context.Context, _ list.Li
 		return schema.StringAttribute{Optional: true, Validators: []validator.String{check}, MarkdownDescription: description}
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Finds the cards that can be imported, for `terraform query`: the active ones, then the frozen " +
-			"ones, each newest first. With `include_resource`, each card costs one more request. Requires Terraform 1.14.",
+		MarkdownDescription: "Lists the cards that can be imported, for `terraform query`: first the active, then the frozen " +
+			"ones, the newest first. With `include_resource`, each card needs one more request. Requires Terraform 1.14.",
 		Attributes: map[string]schema.Attribute{
 			"status": filter("Only cards in this state: `active` or `frozen`. Default: both. For terminated cards, "+
 				"use the data source `vcard_cards` with `status = \"terminated\"`.", tfkit.OneOf(api.StatusActive, api.StatusFrozen)),

@@ -420,7 +420,7 @@ func TestAccCard_mistakes(t *testing.T) {
 						amount   = 100
 						metadata = { for i in range(21) : "key${i}" => "value" }
 					}`,
-				ExpectError: acctest.Error(titleMetadataKeys, "metadata", "20 keys", "got 21."),
+				ExpectError: acctest.Error("Invalid Attribute Value", "metadata", "at most 20 elements", "got: 21"),
 			},
 			{
 				Config: s.ProviderConfig() + `

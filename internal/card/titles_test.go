@@ -17,7 +17,6 @@ const (
 	titleLabelLines          = "Value has control characters"
 	titleLoadInRange         = "amount is lower than top_up.below"
 	titleLoadTooSmall        = "Initial load too small"
-	titleMetadataKeys        = "Too many metadata keys"
 	titleMovedAnotherAmount  = "Unexpected amount moved: …"
 	titleNoAmount            = "amount is null"
 	titleNoCardLabelled      = "No live card has this label"
@@ -47,7 +46,6 @@ func TestTitles(t *testing.T) {
 		titleLabelLines,
 		titleLoadInRange,
 		titleLoadTooSmall,
-		titleMetadataKeys,
 		titleMovedAnotherAmount,
 		titleNoAmount,
 		titleNoCardLabelled,

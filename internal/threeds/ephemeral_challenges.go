@@ -37,28 +37,31 @@ func (r *challengesResource) Schema(_ context.Context, _ ephemeral.SchemaRequest
 		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Reads pending 3D Secure challenges with their one-time codes, which are never written to a plan or state. " +
-			"A challenge lives for minutes: one that exists while planning may be gone at apply. Requires Terraform 1.10 or OpenTofu 1.11.",
+		MarkdownDescription: "Reads pending 3D Secure challenges with their one-time codes, which are never written " +
+			"to a plan or state. " +
+			"Challenges expire within minutes, so one that a plan reads may be gone when it is applied. " +
+			"Requires Terraform 1.10 or OpenTofu 1.11.",
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{
 				Optional: true, Validators: []validator.String{tfkit.CardID()},
-				MarkdownDescription: "Only challenges of this card. Default: of all cards.",
+				MarkdownDescription: "Only challenges of this card. Default: all cards.",
 			},
 			"status": schema.StringAttribute{
 				Optional: true, Computed: true, Validators: []validator.String{tfkit.NotEmpty()},
-				MarkdownDescription: "Only challenges in this status. Default: `pending`.",
+				MarkdownDescription: "Only challenges with this status. Default: `pending`.",
 			},
 			"challenges": schema.ListNestedAttribute{
 				Computed:            true,
-				MarkdownDescription: "The challenges that pass the filters, in the service's order; empty when there is none.",
+				MarkdownDescription: "The challenges that match the filters, in the service's order.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"id":         computed("Challenge id, of the form `3ds_…`."),
-					"card_id":    computed("Id of the card that pays."),
-					"merchant":   computed("Name of the merchant that asks for the payment."),
-					"amount":     schema.NumberAttribute{Computed: true, MarkdownDescription: "Amount of the payment in USD, exact."},
-					"otp":        schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "One-time code that confirms the payment. Null if the service no longer shows it."},
+					"id":       computed("Challenge id, of the form `3ds_…`."),
+					"card_id":  computed("Id of the card that pays."),
+					"merchant": computed("Name of the merchant that asks for the payment."),
+					"amount":   schema.NumberAttribute{Computed: true, MarkdownDescription: "Exact amount of the payment in USD."},
+					"otp": schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "One-time code " +
+						"that confirms the payment. Null if the service no longer shows it."},
 					"status":     computed("Status of the challenge, such as `pending`."),
-					"expires_at": computed("When the challenge expires, as the service writes it: ISO 8601, UTC."),
+					"expires_at": computed("When the challenge expires, as reported by the service: ISO 8601, UTC."),
 				}},
 			},
 		},

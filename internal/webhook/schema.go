@@ -26,8 +26,8 @@ const replaces = " Changing it registers a new endpoint; the old one stays until
 func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	secret := []validator.String{tfkit.NotEmpty(), tfkit.OneLine()}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "An HTTPS endpoint that the service sends signed events to. " +
-			"The service can only register endpoints: it cannot show, change or remove one.",
+		MarkdownDescription: "Registers an HTTPS endpoint to which the service sends signed events. " +
+			"The service can only register endpoints. It cannot list, change or remove them.",
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{Computed: true, MarkdownDescription: "Endpoint id, of the form `wh_…`."},
 			"url": schema.StringAttribute{
@@ -36,25 +36,29 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 			},
 			"events": schema.SetAttribute{
 				Required: true, ElementType: types.StringType,
-				MarkdownDescription: "Events to receive: any of `" + strings.Join(events(), "`, `") + "`; or `[\"*\"]` for all." + replaces,
+				MarkdownDescription: "Events to receive: any of `" + strings.Join(events(), "`, `") + "`; " +
+					"or `[\"*\"]` for all." + replaces,
 			},
 			"secret": schema.StringAttribute{
 				Optional: true, Computed: true, Sensitive: true, Validators: secret,
-				MarkdownDescription: "Secret that the service signs with. It is stored in the state; `secret_wo` is not. Default: the service generates one. " +
+				MarkdownDescription: "Secret that the service signs with. It is stored in the state; `secret_wo` is not. " +
+					"Default: the service generates one. " +
 					"If you remove it, the endpoint keeps its secret. Null with `secret_wo`, and on an imported endpoint." + replaces,
 			},
 			"secret_wo": schema.StringAttribute{
 				Optional: true, WriteOnly: true, Sensitive: true, Validators: secret,
-				MarkdownDescription: "Secret that the service signs with, in no plan and no state; it may be an ephemeral value. " +
+				MarkdownDescription: "Secret that the service signs with. It is never written to a plan or state, and may " +
+					"be an ephemeral value. " +
 					"Requires `secret_wo_version`, and Terraform or OpenTofu 1.11; conflicts with `secret`.",
 			},
 			"secret_wo_version": schema.NumberAttribute{
 				Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(math.MinInt64, math.MaxInt64)},
-				MarkdownDescription: "Version of `secret_wo`, any whole number. Change it whenever you change `secret_wo`, because Terraform cannot see that." + replaces,
+				MarkdownDescription: "Version of `secret_wo`, any whole number. Change it whenever you change `secret_wo`, " +
+					"because Terraform cannot detect that." + replaces,
 			},
 			"created_at": schema.StringAttribute{
 				Computed: true, CustomType: timetypes.RFC3339Type{},
-				MarkdownDescription: "When the endpoint was registered, RFC 3339. Null on an imported endpoint.",
+				MarkdownDescription: "When the endpoint was registered, as an RFC 3339 time. Null on an imported endpoint.",
 			},
 		},
 	}
@@ -77,7 +81,8 @@ func (r *webhookResource) ValidateConfig(ctx context.Context, req resource.Valid
 			"An endpoint signs with one secret. Use secret_wo to keep it out of the state, or secret to store it there.")
 	} else if isSet(config.SecretWO) && config.SecretWOVersion.IsNull() {
 		resp.Diagnostics.AddAttributeError(path.Root("secret_wo_version"), "secret_wo requires secret_wo_version",
-			"Terraform does not store write-only values, so only secret_wo_version shows that the secret changed. Set it, for example to 1.")
+			"Terraform does not store write-only values, so only secret_wo_version shows that the secret changed. "+
+				"Set it, for example to 1.")
 	} else if isSet(config.SecretWOVersion) && config.SecretWO.IsNull() {
 		resp.Diagnostics.AddAttributeError(path.Root("secret_wo"), "secret_wo_version requires secret_wo",
 			"secret_wo_version is the version of secret_wo, which is not set. Set secret_wo, or remove secret_wo_version.")
@@ -160,7 +165,8 @@ func httpsURL(text string) string {
 	default:
 		return ""
 	}
-	return "must be an address that begins with https://, such as https://example.com/events, got " + got + ". Events are delivered over https only."
+	return "must be an address that begins with https://, such as https://example.com/events, got " + got + ". " +
+		"Events are delivered over https only."
 }
 
 // isPort reports whether a port, which url.Parse has found to consist of digits, is valid or empty.
