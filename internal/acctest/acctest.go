@@ -1,5 +1,5 @@
-// Package acctest lets tests run the real CLI against a sandbox over real HTTP,
-// with the wire contract checked on every exchange. Only tests import it.
+// Package acctest runs the real CLI in tests against a sandbox over HTTP. It checks every request and response
+// against the API document. Only tests import it.
 package acctest
 
 import (
@@ -41,46 +41,45 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// Service is a sandbox of its own, served on loopback for one test, and a client of it.
+// Service is a sandbox that is served for one test, and a client of it.
 type Service struct{ *sandboxtest.Client }
 
-// InitialBalance is what the wallet of a Service holds at first.
+// InitialBalance is the initial balance of the wallet of a Service.
 const InitialBalance = sandbox.DefaultInitialBalance
 
-// Start serves a sandbox until the test ends. The options relax the contract
-// checker for services that are told to misbehave.
+// Start serves a sandbox until the test ends. The options relax the checks for services that misbehave on purpose.
 func Start(t testing.TB, options ...contract.Option) *Service {
 	t.Helper()
 	return &Service{sandboxtest.Start(t, InMemory(t, options...)).Client}
 }
 
-// StartOn is Start on a clock, which its time goes by.
+// StartOn is like Start, but the service's time follows a clock.
 func StartOn(t testing.TB, clock *Clock, options ...contract.Option) *Service {
 	t.Helper()
-	begun := clock.Now()
+	start := clock.Now()
 	return &Service{sandboxtest.Start(t, InMemory(t, options...), func(o *sandboxtest.Options) {
-		o.Clock = func() time.Time { return noon().Add(clock.Now().Sub(begun)) }
+		o.Clock = func() time.Time { return noon().Add(clock.Now().Sub(start)) }
 	}).Client}
 }
 
-// noon is that of a day in the middle of a month.
+// noon returns noon of a day in the middle of a month.
 func noon() time.Time { return time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC) }
 
-// InMemory is an option of Start's sandbox: it keeps nothing, is held to the
-// contract, and begins at noon of a day in the middle of a month.
+// InMemory is an option for a sandbox that keeps nothing, is checked against the API document, and starts at noon
+// of a day in the middle of a month.
 func InMemory(t testing.TB, options ...contract.Option) func(*sandboxtest.Options) {
 	t.Helper()
 	return func(o *sandboxtest.Options) {
 		sandboxtest.StartingAt(noon())(o)
 		o.Path = ":memory:"
-		if sandboxtest.WithQuirks() { // of which the contract holds the defaults
+		if sandboxtest.WithQuirks() { // the document describes the default behavior only
 			options = append(options, contract.RequestsOnly())
 		}
 		o.Wrap = func(h http.Handler) http.Handler { return contract.Handler(t, h, options...) }
 	}
 }
 
-// ProviderConfig returns the provider block for this service, to begin a configuration with.
+// ProviderConfig returns the provider block for this service.
 func (s *Service) ProviderConfig() string {
 	return fmt.Sprintf("provider \"vcard\" {\n  base_url = %q\n  api_key  = %q\n}\n", s.URL, s.Key)
 }
@@ -103,14 +102,14 @@ func (s *Service) Proxy(intercept func(w http.ResponseWriter, r *http.Request) b
 	return &Service{sandboxtest.NewClient(s.T, process.Address{URL: server.URL + "/api/v1", Key: s.Key})}
 }
 
-// Factories serve the provider in this process. The end of the test closes what they
-// made, as the end of a provider's process does.
+// Factories returns factories that serve the provider in this process. The servers are closed when the test ends.
 func Factories(t testing.TB, options ...provider.Option) map[string]func() (tfprotov6.ProviderServer, error) {
 	t.Helper()
 	prepareCLI()
 	return map[string]func() (tfprotov6.ProviderServer, error){
 		"vcard": func() (tfprotov6.ProviderServer, error) {
-			server := provider.NewServer("test", append([]provider.Option{provider.WithClock(new(Clock))}, options...)...)()
+			all := append([]provider.Option{provider.WithClock(new(Clock))}, options...)
+			server := provider.NewServer("test", all...)()
 			if closer, ok := server.(io.Closer); ok {
 				t.Cleanup(func() { _ = closer.Close() })
 			}
@@ -119,49 +118,48 @@ func Factories(t testing.TB, options ...provider.Option) map[string]func() (tfpr
 	}
 }
 
-// prepareCLI tells the test framework which registry the CLI under test thinks in, and
-// the CLI that it has memory enough for as long as it runs.
+// prepareCLI sets environment variables: the registry of the CLI under test, no garbage collection while a CLI needs
+// little memory, and the folder of the provider's socket.
 var prepareCLI = sync.OnceFunc(func() {
 	_ = os.Setenv("GOGC", "off")
-	_ = os.Setenv("GOMEMLIMIT", "1GiB") // where it is on again
+	_ = os.Setenv("GOMEMLIMIT", "1GiB") // from here on garbage is collected again
 	if OpenTofu() {
 		_ = os.Setenv("TF_ACC_PROVIDER_HOST", "registry.opentofu.org")
 	}
 	_ = os.Setenv(socketVariable, socketFolder())
 })
 
-// socketVariable names the folder that a provider makes its socket in. The path of a
-// socket has at most 104 characters on some systems, which a long TMPDIR exceeds.
+// socketVariable names the folder of a provider's socket. On some systems the path of a socket is limited to 104
+// characters, which a long TMPDIR exceeds.
 const socketVariable = "PLUGIN_UNIX_SOCKET_DIR"
 
 func socketFolder() string {
-	if runtime.GOOS == "windows" { // it has no such sockets
+	if runtime.GOOS == "windows" { // it uses other sockets
 		return os.TempDir()
 	}
 	return "/tmp"
 }
 
-// longestWait is what a wait takes at most on a Clock.
-const longestWait = 10 * time.Millisecond
+// maxWait is the real duration of a wait on a Clock, at most.
+const maxWait = 10 * time.Millisecond
 
-// Clock is a real clock that jumps over all but the beginning of each wait.
+// Clock is a real clock that skips most of each wait.
 type Clock struct {
 	mu      sync.Mutex
 	skipped time.Duration
 }
 
-// Now is the time, with all that was jumped over.
+// Now returns the time, including all skipped waits.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.Now().Add(c.skipped)
 }
 
-// Wait waits for the beginning of d, and jumps over the rest: those who wait at the same
-// time do not wait for each other.
+// Wait waits for at most maxWait, and skips the rest of d. Concurrent waits do not add up.
 func (c *Clock) Wait(ctx context.Context, d time.Duration) error {
 	end := c.Now().Add(d)
-	timer := time.NewTimer(min(d, longestWait))
+	timer := time.NewTimer(min(d, maxWait))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -174,15 +172,15 @@ func (c *Clock) Wait(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// CLI returns the path of the Terraform or OpenTofu under test: the one that
-// TF_ACC_TERRAFORM_PATH names, else the first on PATH, else "".
+// CLI returns the path of the Terraform or OpenTofu under test: the value of TF_ACC_TERRAFORM_PATH, or the first
+// one on PATH, or "".
 func CLI() string { return cli().path }
 
 // OpenTofu reports whether the CLI under test is OpenTofu.
 func OpenTofu() bool { return cli().tofu }
 
-// Needs skips the test on a CLI older than the versions that have the feature:
-// one of Terraform and one of OpenTofu, where "" means that it has it not.
+// Needs skips the test if the CLI is older than a version of Terraform or OpenTofu. "" means that no version has
+// the feature.
 func Needs(t testing.TB, terraform, tofu string) {
 	t.Helper()
 	if !Has(terraform, tofu) {
@@ -190,25 +188,31 @@ func Needs(t testing.TB, terraform, tofu string) {
 	}
 }
 
-// Has reports whether the CLI under test is at least of the versions that Needs takes.
+// Has reports whether the CLI under test has at least one of the versions of Needs.
 func Has(terraform, tofu string) bool {
-	least := terraform
+	minimum := terraform
 	if OpenTofu() {
-		least = tofu
+		minimum = tofu
 	}
-	return least != "" && cli().version != nil && cli().version.Core().GreaterThanOrEqual(version.Must(version.NewVersion(least)))
+	if minimum == "" || cli().version == nil {
+		return false
+	}
+	return cli().version.Core().GreaterThanOrEqual(version.Must(version.NewVersion(minimum)))
 }
 
+// commandLine is the CLI under test.
 type commandLine struct {
-	path, name string
-	tofu       bool
-	version    *version.Version
+	path    string
+	name    string // with its version, for messages
+	tofu    bool
+	version *version.Version
 }
 
 var cli = sync.OnceValue(func() commandLine {
 	path := os.Getenv("TF_ACC_TERRAFORM_PATH")
 	for _, name := range []string{"terraform", "tofu"} {
-		if found, err := exec.LookPath(name); path == "" && err == nil {
+		found, err := exec.LookPath(name)
+		if path == "" && err == nil {
 			path = found
 		}
 	}
@@ -219,10 +223,12 @@ var cli = sync.OnceValue(func() commandLine {
 	command := exec.Command(path, "version")
 	command.Env = append(os.Environ(), "CHECKPOINT_DISABLE=1")
 	output, _ := command.Output()
-	// Warnings about the CLI's own configuration may come first.
-	if said := regexp.MustCompile(`(?m)^(Terraform|OpenTofu) v(\S+)`).FindStringSubmatch(string(output)); said != nil {
-		c.name, c.tofu = said[1]+" "+said[2], said[1] == "OpenTofu"
-		c.version, _ = version.NewVersion(said[2])
+	// The output may start with warnings about the CLI's configuration.
+	match := regexp.MustCompile(`(?m)^(Terraform|OpenTofu) v(\S+)`).FindStringSubmatch(string(output))
+	if match != nil {
+		c.name = match[1] + " " + match[2]
+		c.tofu = match[1] == "OpenTofu"
+		c.version, _ = version.NewVersion(match[2])
 	}
 	return c
 })
@@ -235,15 +241,17 @@ func FactoriesWithEcho(t testing.TB) map[string]func() (tfprotov6.ProviderServer
 	return factories
 }
 
-// SkipBelow skips a TestCase on a CLI older than one of Terraform and one of OpenTofu, whose versions
-// have numbers of their own; "" if it does not have the feature in any version.
+// SkipBelow skips a TestCase if the CLI is older than a version of Terraform or OpenTofu. "" means that no version
+// has the feature.
 func SkipBelow(terraform, tofu string) []tfversion.TerraformVersionCheck {
 	return []tfversion.TerraformVersionCheck{skipBelow{terraform, tofu}}
 }
 
 type skipBelow struct{ terraform, tofu string }
 
-func (s skipBelow) CheckTerraformVersion(_ context.Context, _ tfversion.CheckTerraformVersionRequest, resp *tfversion.CheckTerraformVersionResponse) {
+func (s skipBelow) CheckTerraformVersion(
+	_ context.Context, _ tfversion.CheckTerraformVersionRequest, resp *tfversion.CheckTerraformVersionResponse,
+) {
 	if !Has(s.terraform, s.tofu) {
 		resp.Skip = cli().name + " does not have this; the protocol tests cover it"
 	}
@@ -261,9 +269,9 @@ func titled(title string, values []string) *regexp.Regexp {
 	return regexp.MustCompile(strings.Join(parts, `[\s\S]*`))
 }
 
-// Exactly expects a number, to its last decimal.
+// Exactly expects a number with exactly these decimals.
 func Exactly(decimal string) knownvalue.Check {
-	const precision = 512 // as Terraform's own
+	const precision = 512 // that of Terraform's numbers
 	number, _, err := big.ParseFloat(decimal, 10, precision, big.ToNearestEven)
 	if err != nil {
 		panic(err)
@@ -271,20 +279,20 @@ func Exactly(decimal string) knownvalue.Check {
 	return knownvalue.NumberExact(number)
 }
 
-// Required begins a configuration: it names where the provider comes from.
+// Required is the terraform block that configurations start with.
 const Required = "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"
 
-// Workspace is a folder in which the real CLI talks to a provider in this process, a
-// new one for each command, on a clock that skips waits.
+// Workspace is a folder in which the real CLI runs. Each command uses a new provider in this process, with a clock
+// that skips waits.
 type Workspace struct {
 	Dir string
 	Env []string // added to the environment of every command
 	t   T
 
-	built bool // the CLI runs the built provider instead
+	built bool // whether the CLI starts the built provider instead
 }
 
-// NewWorkspace makes a folder. It skips without TF_ACC and without a CLI.
+// NewWorkspace creates a folder. It skips the test without TF_ACC or without a CLI.
 func NewWorkspace(t *testing.T) *Workspace {
 	t.Helper()
 	if os.Getenv("TF_ACC") == "" || CLI() == "" {
@@ -297,8 +305,7 @@ func NewWorkspace(t *testing.T) *Workspace {
 	return w
 }
 
-// Built is this folder with the built provider, a process that reads the environment
-// and lives by the real clock.
+// Built returns the same folder with the built provider, which runs in its own process with the real clock.
 func (w *Workspace) Built() *Workspace {
 	w.t.Helper()
 	other := *w
@@ -307,47 +314,58 @@ func (w *Workspace) Built() *Workspace {
 	return &other
 }
 
-// Wrapped is Built, where the CLI starts lines of shell in the provider's place. They
-// run it as "$PROVIDER" "$@".
+// Wrapped is like Built, but the CLI starts a shell script instead of the provider. The script runs the provider as
+// "$PROVIDER" "$@".
 func (w *Workspace) Wrapped(lines string) *Workspace {
 	w.t.Helper()
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		w.t.Skip("needs a shell, which runs the provider")
 	}
-	other, program := w.Built(), sandboxtest.Provider(w.t)
+	other := w.Built()
+	program := sandboxtest.Provider(w.t)
 	folder := filepath.Join(w.Dir, "wrapped")
 	w.Write(filepath.Join("wrapped", filepath.Base(program)), fmt.Sprintf("#!%s\nPROVIDER='%s'\n%s\n", shell, program, lines))
-	if err := os.Chmod(filepath.Join(folder, filepath.Base(program)), 0o700); err != nil { //nolint:gosec // it is to be run
+	err = os.Chmod(filepath.Join(folder, filepath.Base(program)), 0o700) //nolint:gosec // the CLI executes it
+	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.Install("vcard/vcard", folder)
 	return other
 }
 
-// Install makes the CLI take the provider of an address from a folder, and no other.
+// Install makes the CLI use the provider in a folder for an address.
 func (w *Workspace) Install(address, folder string) {
 	w.t.Helper()
 	w.Write("cli.tfrc", fmt.Sprintf("provider_installation {\n  dev_overrides {\n    %q = %q\n  }\n  direct {}\n}\n", address, folder))
 }
 
-// Write writes a file of the folder, and the folders that its name has.
+// Write writes a file and creates its folders.
 func (w *Workspace) Write(name, content string) {
 	w.t.Helper()
 	path := filepath.Join(w.Dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	err = os.WriteFile(path, []byte(content), 0o600)
+	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// Read returns what is in a file of the folder.
-func (w *Workspace) Read(name string) string { w.t.Helper(); return sandboxtest.File(w.t, w.Dir, name) }
+// Read returns the content of a file.
+func (w *Workspace) Read(name string) string {
+	w.t.Helper()
+	return sandboxtest.File(w.t, w.Dir, name)
+}
 
-// Run runs the CLI and returns its exit code and all that it printed.
+// Run runs the CLI and returns its exit code and output.
 func (w *Workspace) Run(args ...string) (int, string) {
 	w.t.Helper()
 	command := exec.CommandContext(w.t.Context(), CLI(), args...)
-	command.Dir, command.Env = w.Dir, append(Environ(), w.Env...)
+	command.Dir = w.Dir
+	command.Env = append(Environ(), w.Env...)
 	if !w.built {
 		variable, stop := ServeProvider(w.t, provider.WithClock(new(Clock)), provider.WithEnvironment(w.getenv))
 		defer stop()
@@ -363,17 +381,18 @@ func (w *Workspace) Run(args ...string) (int, string) {
 	return 0, string(output)
 }
 
-// Environ is this process's, less what would steer the CLI or the provider.
+// Environ returns this process's environment without variables that configure the CLI or the provider.
 func Environ() []string {
 	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "TF_") || strings.HasPrefix(variable, "VCARD_")
 	})
 }
 
-// getenv is what a variable has been set to in Env.
+// getenv returns the value of a variable in Env.
 func (w *Workspace) getenv(name string) string {
 	for _, variable := range slices.Backward(w.Env) {
-		if value, ok := strings.CutPrefix(variable, name+"="); ok {
+		value, ok := strings.CutPrefix(variable, name+"=")
+		if ok {
 			return value
 		}
 	}
@@ -436,10 +455,14 @@ const protocolVersion = 6
 func serveProvider(ctx context.Context, t T, from net.Conn, options []provider.Option) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	configs, closed := make(chan *plugin.ReattachConfig, 1), make(chan struct{})
+	configs := make(chan *plugin.ReattachConfig, 1)
+	closed := make(chan struct{})
 	server := provider.NewServer("test", options...)()
 	go func() {
-		err := tf6server.Serve("vcard/vcard", func() tfprotov6.ProviderServer { return server }, tf6server.WithDebug(ctx, configs, closed), tf6server.WithGoPluginLogger(hclog.NewNullLogger()), tf6server.WithLoggingSink(t))
+		err := tf6server.Serve("vcard/vcard", func() tfprotov6.ProviderServer { return server },
+			tf6server.WithDebug(ctx, configs, closed),
+			tf6server.WithGoPluginLogger(hclog.NewNullLogger()),
+			tf6server.WithLoggingSink(t))
 		if err != nil {
 			t.Error(err)
 		}
@@ -457,7 +480,7 @@ func serveProvider(ctx context.Context, t T, from net.Conn, options []provider.O
 func connect(ctx context.Context, from net.Conn, to net.Addr) {
 	end, err := new(net.Dialer).DialContext(ctx, to.Network(), to.String())
 	if err != nil {
-		return // it was stopped
+		return // the provider was stopped
 	}
 	stop := context.AfterFunc(ctx, func() { _ = from.Close() })
 	defer stop()

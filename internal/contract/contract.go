@@ -1,11 +1,9 @@
-// Package contract holds the wire contract of the card service, openapi.yaml, and checks in
-// tests that service and client keep it: [Handler] watches what passes between them.
+// Package contract checks in tests that requests and responses match the documents of the card service, which
+// package openapi contains. [Handler] wraps a service and checks what passes between it and its clients.
 //
-// An exchange under /api/v1, or one of the control calls below /_sandbox, breaks its document
-// when its request is not a documented one (path, method, query, headers, body), or when its
-// response has another status, content type, set of fields or form than documented. Each break
-// fails the test and names the method, the path and the rule. Values are never printed, since
-// bodies carry card numbers, one-time codes and signing secrets.
+// A request must match its document in path, method, query, headers and body; a response in status, content type
+// and fields. Each violation fails the test and names the method, the path and the rule. Values are never printed,
+// because bodies contain card numbers, one-time codes and signing secrets.
 package contract
 
 import (
@@ -19,25 +17,25 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Option changes what a checker holds the two sides to.
+// Option relaxes the checks.
 type Option func(*checker)
 
-// RequestsOnly leaves responses unchecked. It is for services that are switched
-// to faults or to forms that the contract does not know.
+// RequestsOnly leaves responses unchecked. It is for services with faults or quirks that the document does not
+// describe.
 func RequestsOnly() Option {
 	return func(c *checker) { c.requestsOnly = true }
 }
 
-// TolerateBadRequests allows a request that breaks the contract if its response is a 4xx or
-// never comes. Accepting it stays a break. It is for tests that send bad requests on purpose.
+// TolerateBadRequests allows invalid requests that the service refuses with a 4xx. It is for tests that send
+// invalid requests on purpose.
 func TolerateBadRequests() Option {
 	return func(c *checker) { c.badRequests = true }
 }
 
-// checker reports to one test.
+// checker reports violations to a test.
 type checker struct {
 	t            testing.TB
-	documents    map[string]*document // by where their paths begin; everything else passes unchecked
+	documents    map[string]*document // by the prefix of their paths; other paths are not checked
 	requestsOnly bool
 	badRequests  bool
 }
@@ -55,33 +53,33 @@ func newChecker(t testing.TB, options []Option) *checker {
 	return c
 }
 
-// request is what was asked.
+// request is a request and its body.
 type request struct {
 	*http.Request
 
 	body []byte
 }
 
-// response is what came back.
+// response is a recorded response.
 type response struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// check holds an exchange to the contract.
-func (c *checker) check(d *document, asked request, got response) {
-	in, out := d.inputs(asked, got)
-	refused := got.status >= 400 && got.status < 500
+// check checks a request and its response.
+func (c *checker) check(d *document, req request, res response) {
+	in := d.requestInput(req)
+	refused := res.status >= 400 && res.status < 500
 	if !c.badRequests || !refused {
-		c.report(asked, "request", d.requestBreaks(in))
+		c.report(req, "request", d.requestViolations(in))
 	}
 	if !c.requestsOnly {
-		c.report(asked, "response", responseBreaks(out))
+		c.report(req, "response", responseViolations(d.responseInput(in, res)))
 	}
 }
 
-// document is that of a path; nil: none is.
+// document returns the document that describes a path, or nil.
 func (c *checker) document(path string) *document {
 	for prefix, d := range c.documents {
 		if strings.HasPrefix(path, prefix) {
@@ -91,15 +89,14 @@ func (c *checker) document(path string) *document {
 	return nil
 }
 
-func (c *checker) report(asked request, side string, breaks []string) {
-	for _, rule := range breaks {
-		c.t.Errorf("contract: %s %.120s: %s: %s", asked.Method, asked.URL.Path, side, rule)
+func (c *checker) report(req request, side string, violations []string) {
+	for _, rule := range violations {
+		c.t.Errorf("contract: %s %.120s: %s: %s", req.Method, req.URL.Path, side, rule)
 	}
 }
 
-// Handler wraps a service so that every exchange under /api/v1 is held to the
-// contract; each break fails t. A response that the service cuts off on purpose, by
-// aborting the handler, is not checked.
+// Handler wraps a service and checks every documented request and its response. Each violation fails t. Responses
+// that the service cuts off on purpose, by aborting the handler, are not checked.
 func Handler(t testing.TB, service http.Handler, options ...Option) http.Handler {
 	t.Helper()
 	c := newChecker(t, options)
@@ -109,15 +106,14 @@ func Handler(t testing.TB, service http.Handler, options ...Option) http.Handler
 			service.ServeHTTP(w, r)
 			return
 		}
-		body, err := io.ReadAll(r.Body)
-		whole := err == nil
-		asked := request{Request: r.Clone(r.Context()), body: body}
-		r.Body = replay(body, err, r.Body)
+		body, readErr := io.ReadAll(r.Body)
+		req := request{Request: r.Clone(r.Context()), body: body}
+		r.Body = replay(body, readErr, r.Body)
 
 		recorder := &recorder{ResponseWriter: w}
 		service.ServeHTTP(recorder, r)
-		if whole {
-			c.check(d, asked, recorder.response())
+		if readErr == nil {
+			c.check(d, req, recorder.response())
 		}
 	})
 }
@@ -133,7 +129,8 @@ type recorder struct {
 
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 && status >= http.StatusOK {
-		r.status, r.header = status, r.Header().Clone()
+		r.status = status
+		r.header = r.Header().Clone()
 	}
 	r.ResponseWriter.WriteHeader(status)
 }
@@ -156,8 +153,7 @@ func (r *recorder) response() response {
 	return response{status: r.status, header: r.header, body: r.body.Bytes()}
 }
 
-// replay gives back a body that was read for the check, with the error that
-// ended it if there was one.
+// replay returns a reader of a body that was already read, with the error that ended it, if any.
 func replay(data []byte, err error, closer io.Closer) io.ReadCloser {
 	readers := []io.Reader{bytes.NewReader(data)}
 	if err != nil {
@@ -169,7 +165,7 @@ func replay(data []byte, err error, closer io.Closer) io.ReadCloser {
 	}{io.MultiReader(readers...), closer}
 }
 
-// Event holds a body that an endpoint was sent to the contract.
+// Event checks the body of an event that the service sent to a webhook endpoint.
 func Event(t testing.TB, body []byte) {
 	t.Helper()
 	documents, err := loadDocuments()
@@ -182,6 +178,6 @@ func Event(t testing.TB, body []byte) {
 		err = schema.Value.VisitJSON(value, openapi3.MultiErrors(), openapi3.WithStringFormatValidators(formats()))
 	}
 	for _, rule := range rules(err) {
-		t.Errorf("contract: an event: %s", rule)
+		t.Errorf("contract: event: %s", rule)
 	}
 }

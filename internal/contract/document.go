@@ -28,11 +28,10 @@ import (
 
 const jsonType = "application/json"
 
-// loadDocuments reads both documents once for all tests of a process, by where their
-// paths begin.
+// loadDocuments loads both documents once for all tests of a process. The keys are the prefixes of their paths.
 var loadDocuments = sync.OnceValues(func() (map[string]*document, error) {
 	openapi3filter.RegisterBodyDecoder(jsonType, decode)
-	openapi3filter.RegisterBodyDecoder("application/yaml", plain)
+	openapi3filter.RegisterBodyDecoder("application/yaml", decodeText)
 	contract, err := loadDocument(openapi.Contract())
 	if err != nil {
 		return nil, err
@@ -47,15 +46,23 @@ func loadDocument(text []byte) (*document, error) {
 		return nil, fmt.Errorf("read the contract: %w", err)
 	}
 	router, err := legacy.NewRouter(spec)
-	return &document{spec, router, anyDocumentedError(spec), &openapi3filter.Options{
-		MultiError:                        true,
-		RejectWhenRequestBodyNotSpecified: true,
-		AuthenticationFunc:                authenticate,
-		SchemaValidationOptions:           []openapi3.SchemaValidationOption{openapi3.WithStringFormatValidators(formats())},
-	}}, err
+	if err != nil {
+		return nil, fmt.Errorf("read the contract: %w", err)
+	}
+	return &document{
+		spec:         spec,
+		router:       router,
+		undocumented: anyDocumentedError(spec),
+		options: &openapi3filter.Options{
+			MultiError:                        true,
+			RejectWhenRequestBodyNotSpecified: true,
+			AuthenticationFunc:                authenticate,
+			SchemaValidationOptions:           []openapi3.SchemaValidationOption{openapi3.WithStringFormatValidators(formats())},
+		},
+	}, nil
 }
 
-// document is the contract in the form that checks use. It never changes.
+// document is an OpenAPI document in the form that the checks use. It never changes.
 type document struct {
 	spec         *openapi3.T
 	router       routers.Router
@@ -63,7 +70,7 @@ type document struct {
 	options      *openapi3filter.Options
 }
 
-// authenticate is no proof of a key, which is the service's to check.
+// authenticate checks the form of the key only. The service checks whether it is valid.
 func authenticate(_ context.Context, in *openapi3filter.AuthenticationInput) error {
 	values := in.RequestValidationInput.Request.Header.Values("Authorization")
 	if len(values) != 1 || !strings.HasPrefix(values[0], "Bearer sk_live_") {
@@ -72,8 +79,7 @@ func authenticate(_ context.Context, in *openapi3filter.AuthenticationInput) err
 	return nil
 }
 
-// anyDocumentedError is the route of every call that the contract does not know: any
-// of the documented errors, in the documented form.
+// anyDocumentedError returns the route of undocumented calls. Their responses may be any of the documented errors.
 func anyDocumentedError(spec *openapi3.T) *routers.Route {
 	responses := openapi3.NewResponses()
 	for _, item := range spec.Paths.Map() {
@@ -88,15 +94,16 @@ func anyDocumentedError(spec *openapi3.T) *routers.Route {
 	return &routers.Route{Spec: spec, PathItem: &openapi3.PathItem{}, Operation: &openapi3.Operation{Responses: responses}}
 }
 
-// textError is a break that a schema cannot say. It holds no value.
+// textError is a violation of a rule that a schema cannot express. It contains no value.
 type textError string
 
 func (e textError) Error() string { return string(e) }
 
-// decode reads one JSON value. Numbers keep their text, and an object that
-// names a property twice is refused: readers disagree about what it means.
-func decode(body io.Reader, header http.Header, schema *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (value any, err error) {
-	if kind := header.Get("Content-Type"); kind != jsonType && kind != jsonType+"; charset=utf-8" {
+// decode decodes one JSON value. Numbers keep their text. It refuses objects with duplicate names, because
+// implementations disagree about their meaning.
+func decode(body io.Reader, header http.Header, schema *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
+	contentType := header.Get("Content-Type")
+	if contentType != jsonType && contentType != jsonType+"; charset=utf-8" {
 		return nil, textError("the charset of JSON is utf-8")
 	}
 	data, err := io.ReadAll(body)
@@ -108,61 +115,64 @@ func decode(body io.Reader, header http.Header, schema *openapi3.SchemaRef, _ op
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
-	if err := decoder.Decode(&value); err != nil {
+	var value any
+	err = decoder.Decode(&value)
+	if err != nil {
 		return nil, err
 	}
-	var breaks openapi3.MultiError
-	checkText(schema.Value, value, "", func(pointer, rule string) {
-		breaks = append(breaks, textError(at(pointer, rule)))
-	})
-	if len(breaks) > 0 {
-		return nil, breaks
+	violations := checkText(schema.Value, value, "")
+	if len(violations) > 0 {
+		return nil, violations
 	}
 	return value, nil
 }
 
-// plain leaves a document as it is.
-func plain(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
+// decodeText returns the body as text.
+func decodeText(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
 	text, err := io.ReadAll(body)
 	return string(text), err
 }
 
-// Numbers are checked on their text: in a float64, a third decimal may be gone.
+// The text of numbers is checked, because a float64 may lose a third decimal.
 var (
 	usdText     = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]{1,2})?$`)
 	integerText = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 )
 
-// checkText checks what a JSON schema cannot say: the text of numbers, and the
-// names of additional properties.
-func checkText(schema *openapi3.Schema, value any, pointer string, report func(pointer, rule string)) {
+// checkText returns the violations that a JSON schema cannot express: those of the text of numbers and of the
+// names of additional properties. The pointer is the location of the value.
+func checkText(schema *openapi3.Schema, value any, pointer string) openapi3.MultiError {
+	var violations openapi3.MultiError
 	switch value := value.(type) {
 	case json.Number:
 		if schema.Format == "usd" && !usdText.MatchString(value.String()) {
-			report(pointer, "an amount is a plain number with at most two decimals")
-		} else if schema.Type.Is(openapi3.TypeInteger) && !integerText.MatchString(value.String()) {
-			report(pointer, "an integer has neither decimals nor an exponent")
+			return openapi3.MultiError{textError(at(pointer, "an amount is a plain number with at most two decimals"))}
+		}
+		if schema.Type.Is(openapi3.TypeInteger) && !integerText.MatchString(value.String()) {
+			return openapi3.MultiError{textError(at(pointer, "an integer has neither decimals nor an exponent"))}
 		}
 	case []any:
+		if schema.Items == nil {
+			return nil
+		}
 		for i, item := range value {
-			if schema.Items != nil {
-				checkText(schema.Items.Value, item, pointer+"/"+strconv.Itoa(i), report)
-			}
+			violations = append(violations, checkText(schema.Items.Value, item, pointer+"/"+strconv.Itoa(i))...)
 		}
 	case map[string]any:
 		names, restricted := schema.Extensions["x-additional-name"].(string)
 		for _, name := range slices.Sorted(maps.Keys(value)) {
-			if property, ok := schema.Properties[name]; ok {
-				checkText(property.Value, value[name], pointer+"/"+name, report)
+			property, found := schema.Properties[name]
+			if found {
+				violations = append(violations, checkText(property.Value, value[name], pointer+"/"+name)...)
 			} else if restricted && !regexp.MustCompile(names).MatchString(name) {
-				report(pointer, unsupported(name))
+				violations = append(violations, textError(at(pointer, unsupported(name))))
 			}
 		}
 	}
+	return violations
 }
 
-// formats are the forms of text that the contract names. Each checks the meaning as
-// well as the form, so that 2026-02-30 is no date.
+// formats returns the text formats of the documents. Each also checks the meaning, so that 2026-02-30 is not a date.
 func formats() map[string]openapi3.StringFormatValidator {
 	text := openapi3.NewCallbackValidator[string]
 	return map[string]openapi3.StringFormatValidator{
@@ -179,7 +189,8 @@ var errFormat = errors.New("not in the format")
 func isTime(layouts ...string) func(string) error {
 	return func(text string) error {
 		for _, layout := range layouts {
-			if _, err := time.Parse(layout, text); err == nil {
+			_, err := time.Parse(layout, text)
+			if err == nil {
 				return nil
 			}
 		}
@@ -188,22 +199,31 @@ func isTime(layouts ...string) func(string) error {
 }
 
 func isUTC(text string) error {
-	moment, err := time.Parse(time.RFC3339Nano, text)
-	if _, offset := moment.Zone(); err != nil || offset != 0 {
+	parsed, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return errFormat
+	}
+	_, offset := parsed.Zone()
+	if offset != 0 {
 		return errFormat
 	}
 	return nil
 }
 
 func isHTTPSURL(text string) error {
-	if u, err := url.Parse(text); err != nil || u.Scheme != "https" || u.Host == "" {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" || u.Host == "" {
 		return errFormat
 	}
 	return nil
 }
 
 func isRetryAfter(text string) error {
-	if _, err := http.ParseTime(text); err != nil && (!integerText.MatchString(text) || text[0] == '-') {
+	_, err := http.ParseTime(text)
+	if err == nil {
+		return nil
+	}
+	if !integerText.MatchString(text) || strings.HasPrefix(text, "-") {
 		return errFormat
 	}
 	return nil

@@ -1,5 +1,4 @@
-// Package openapi holds the documents of what the sandbox serves: the wire contract of the
-// card service, and the control calls.
+// Package openapi contains the OpenAPI documents of the card service and of the sandbox's control calls.
 package openapi
 
 import (
@@ -19,44 +18,50 @@ var (
 	control []byte
 )
 
-// Contract returns the contract: OpenAPI 3.0 in YAML.
+// Contract returns the document of the card service: OpenAPI 3.0 in YAML.
 func Contract() []byte { return contract }
 
-// Control returns the document of the control calls, likewise.
+// Control returns the document of the control calls, in the same format.
 func Control() []byte { return control }
 
-// JSON has a document in JSON.
+// JSON returns a function that converts a document to JSON.
 func JSON(document func() []byte) func() []byte {
 	return func() []byte { return encode(decode[any](document())) }
 }
 
-// decode and encode cannot fail: the documents are the program's own.
+// decode cannot fail, because the documents are embedded and tested.
 func decode[T any](document []byte) (value T) {
 	_ = yaml.Unmarshal(document, &value)
 	return value
 }
 
 func encode(value any) []byte {
-	text, _ := json.Marshal(value) //nolint:errchkjson // of what was read
+	text, _ := json.Marshal(value) //nolint:errchkjson // the value was decoded before
 	return text
 }
 
-// call is one of the control document.
+// call is a control call in the list of Calls.
 type call struct {
 	Method  string `json:"method"`
 	Path    string `json:"path"`
 	Summary any    `json:"summary"`
 }
 
-// Calls lists the control calls in JSON, by their paths.
+// Calls returns the list of the control calls as JSON, sorted by path.
 func Calls() []byte {
 	paths := decode[struct{ Paths map[string]map[string]any }](control).Paths
 	var calls []call
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		for _, method := range slices.Sorted(maps.Keys(paths[path])) {
-			if operation, ok := paths[path][method].(map[string]any); ok { // not the parameters
-				calls = append(calls, call{strings.ToUpper(method), "/_sandbox" + path, operation["summary"]})
+			operation, ok := paths[path][method].(map[string]any)
+			if !ok {
+				continue // the list of parameters
 			}
+			calls = append(calls, call{
+				Method:  strings.ToUpper(method),
+				Path:    "/_sandbox" + path,
+				Summary: operation["summary"],
+			})
 		}
 	}
 	return encode(map[string][]call{"data": calls})

@@ -15,63 +15,76 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 )
 
-// inputs returns an exchange in the form that openapi3filter checks.
-func (d *document) inputs(asked request, got response) (*openapi3filter.RequestValidationInput, *openapi3filter.ResponseValidationInput) {
-	in := &openapi3filter.RequestValidationInput{Request: asked.Clone(context.Background()), Options: d.options}
-	in.Request.Body, in.Request.ContentLength = io.NopCloser(bytes.NewReader(asked.body)), int64(len(asked.body))
-	var err error
-	if in.Route, in.PathParams, err = d.router.FindRoute(asked.Request); err != nil {
+// requestInput returns a request in the form that openapi3filter validates.
+func (d *document) requestInput(req request) *openapi3filter.RequestValidationInput {
+	in := &openapi3filter.RequestValidationInput{Request: req.Clone(context.Background()), Options: d.options}
+	in.Request.Body = io.NopCloser(bytes.NewReader(req.body))
+	in.Request.ContentLength = int64(len(req.body))
+	route, params, err := d.router.FindRoute(req.Request)
+	if err != nil {
 		in.Route = d.undocumented
+		return in
 	}
-	return in, &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: in, Status: got.status, Header: got.header,
-		Body: io.NopCloser(bytes.NewReader(got.body)), Options: d.options,
+	in.Route = route
+	in.PathParams = params
+	return in
+}
+
+// responseInput returns the response to a request in the form that openapi3filter validates.
+func (d *document) responseInput(in *openapi3filter.RequestValidationInput, res response) *openapi3filter.ResponseValidationInput {
+	return &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: in,
+		Status:                 res.status,
+		Header:                 res.header,
+		Body:                   io.NopCloser(bytes.NewReader(res.body)),
+		Options:                d.options,
 	}
 }
 
-func (d *document) requestBreaks(in *openapi3filter.RequestValidationInput) []string {
+// requestViolations returns the rules that a request violates.
+func (d *document) requestViolations(in *openapi3filter.RequestValidationInput) []string {
 	if in.Route == d.undocumented {
 		return []string{"there is no such call"}
 	}
 	return append(
-		queryBreaks(in.Route.Operation.Parameters, in.Request.URL),
+		queryViolations(in.Route.Operation.Parameters, in.Request.URL),
 		rules(openapi3filter.ValidateRequest(context.Background(), in))...,
 	)
 }
 
-// queryBreaks finds what openapi3filter passes over: it looks at documented
-// parameters alone, and at the first value of each.
-func queryBreaks(documented openapi3.Parameters, u *url.URL) []string {
+// queryViolations returns the violations of the query that openapi3filter does not find, because it checks only
+// documented parameters and the first value of each.
+func queryViolations(documented openapi3.Parameters, u *url.URL) []string {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		return []string{"the query cannot be parsed"}
 	}
-	var breaks []string
+	var violations []string
 	for name, values := range query {
 		if documented.GetByInAndName(openapi3.ParameterInQuery, name) == nil {
-			breaks = append(breaks, fmt.Sprintf("query parameter %.40q is not documented", name))
+			violations = append(violations, fmt.Sprintf("query parameter %.40q is not documented", name))
 		} else if len(values) > 1 {
-			breaks = append(breaks, "query parameter "+name+": given more than once")
+			violations = append(violations, "query parameter "+name+": given more than once")
 		}
 	}
-	slices.Sort(breaks)
-	return breaks
+	slices.Sort(violations)
+	return violations
 }
 
-func responseBreaks(in *openapi3filter.ResponseValidationInput) []string {
+// responseViolations returns the rules that a response violates.
+func responseViolations(in *openapi3filter.ResponseValidationInput) []string {
 	status := fmt.Sprintf("status %d", in.Status)
-	// openapi3filter lets some statuses pass, documented or not.
+	// openapi3filter accepts some undocumented statuses.
 	if in.RequestValidationInput.Route.Operation.Responses.Status(in.Status) == nil {
 		return []string{status + " is not documented"}
 	}
 	return prefixed(status, rules(openapi3filter.ValidateResponse(context.Background(), in)))
 }
 
-// rules reduces an error to where it is and to the keyword of the schema that is
-// broken, since messages quote values.
+// rules reduces an error to its location and to the violated keyword of the schema, because the full messages
+// quote values.
 func rules(err error) []string {
-	// An exact switch: errors.As would look through a oneOf's error into those of
-	// its alternatives.
+	// A type switch, because errors.As would unwrap the error of a oneOf to the errors of its alternatives.
 	switch err := err.(type) { //nolint:errorlint // see above
 	case nil:
 		return nil
@@ -92,7 +105,8 @@ func rules(err error) []string {
 		}
 		return contentRules(err.Err)
 	case *openapi3filter.ResponseError:
-		if name, ok := strings.CutPrefix(err.Reason, "response header "); ok && err.Err != nil {
+		name, ok := strings.CutPrefix(err.Reason, "response header ")
+		if ok && err.Err != nil {
 			return prefixed("header "+strings.Split(name, `"`)[1], rules(err.Err))
 		}
 		return contentRules(err.Err)
@@ -111,8 +125,7 @@ func rules(err error) []string {
 	return []string{"cannot be read"}
 }
 
-// contentRules reduces the error of a body; there is none where its type is not one
-// that is documented.
+// contentRules reduces the error of a body. It is nil if the content type is not documented.
 func contentRules(err error) []string {
 	if err == nil {
 		return []string{"header Content-Type: " + jsonType + " is required"}
@@ -120,7 +133,7 @@ func contentRules(err error) []string {
 	return prefixed("body", rules(err))
 }
 
-// fieldName is what no card number, code or secret looks like.
+// fieldName matches names that cannot be a card number, a code or a secret.
 var fieldName = regexp.MustCompile(`^[a-z_]{1,40}$`)
 
 func unsupported(property string) string {
@@ -137,9 +150,9 @@ func at(pointer, rule string) string {
 	return pointer + ": " + rule
 }
 
-func prefixed(prefix string, breaks []string) []string {
-	for i := range breaks {
-		breaks[i] = prefix + ": " + breaks[i]
+func prefixed(prefix string, violations []string) []string {
+	for i, violation := range violations {
+		violations[i] = prefix + ": " + violation
 	}
-	return breaks
+	return violations
 }
