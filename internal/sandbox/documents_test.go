@@ -225,7 +225,7 @@ func TestKeysAreRotated(t *testing.T) {
 	next.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201)
 	next.Delete("/_sandbox/keys/" + made.Text("id")).OK(200)
 	next.Get("/bins").Refused(401, "unauthorized", "")
-	s.Delete("/_sandbox/keys/"+made.Text("id")).Refused(404, "not_found", "further key")
+	s.Delete("/_sandbox/keys/"+made.Text("id")).Refused(404, "not_found", "additional key")
 	s.Post("/_sandbox/reset", nil).OK(200)
 	s.Get("/bins").OK(200)
 }

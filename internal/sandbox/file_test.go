@@ -265,7 +265,7 @@ func TestOpenRefuses(t *testing.T) {
 		"a damaged file":     {sandbox.Options{Path: written(t, damaged)}, "damaged; restore its last copy or snapshot"},
 		"a damaged page":     {sandbox.Options{Path: written(t, headless)}, "damaged; restore its last copy or snapshot"},
 		"a long name":        {sandbox.Options{Path: filepath.Join(folder, strings.Repeat("x", 300))}, "cannot open the sandbox file: "},
-		"another master key": {sandbox.Options{Path: rekeyed}, "does not fit its accounts"},
+		"another master key": {sandbox.Options{Path: rekeyed}, "does not match its accounts"},
 		"no path":            {sandbox.Options{}, "give a path"},
 		"no certificate":     {sandbox.Options{Path: ":memory:", WebhookCA: []byte("no certificate")}, "PEM"},
 		"a folder":           {sandbox.Options{Path: folder}, "not a regular file"},

@@ -64,36 +64,36 @@ func TestSeedRefuses(t *testing.T) {
 	const card = "accounts:\n- cards:\n  - {bin_id: bin_ads_visa_us, amount: 50, "
 	const bought = card + `purchases: [{merchant: {name: A, mcc: "7311"}, amount: 40`
 	for name, test := range map[string]struct{ world, message string }{
-		"nothing":                      {"", "line 1: a world is a mapping"},
-		"no YAML":                      {"accounts: [", "not YAML: line 1"},
-		"a binary":                     {"\xff", "not YAML"},
-		"a list":                       {"- a", "line 1: a mapping belongs here"},
-		"two documents":                {"{}\n---\n{}", "one document"},
+		"nothing":                      {"", "line 1: the document is empty"},
+		"no YAML":                      {"accounts: [", "not valid YAML: line 1"},
+		"a binary":                     {"\xff", "not valid YAML"},
+		"a list":                       {"- a", "line 1: the value must be a mapping"},
+		"two documents":                {"{}\n---\n{}", "a single YAML document"},
 		"an unknown alias":             {"accounts: *planted", "unknown anchor"},
 		"a name twice":                 {"limits: {}\nlimits: {}", "line 2: mapping key"},
 		"an unknown field":             {"colour: red", `unknown field "colour"`},
 		"an unknown field of a card":   {card + "colour: red}", `line 3: unknown field "colour"`},
 		"an unknown field of a change": {card + "movements: [{amount: 1, by: me}]}", `line 3: unknown field "by"`},
-		"a text for a list":            {"accounts: none", "line 1: a list belongs here"},
-		"a text for a card":            {"accounts: [{cards: [one]}]", "line 1: a mapping belongs here"},
+		"a text for a list":            {"accounts: none", "line 1: the value must be a list"},
+		"a text for a card":            {"accounts: [{cards: [one]}]", "line 1: the value must be a mapping"},
 		"an unknown state":             {"accounts: [{state: rich}]", "line 1: accounts[0]: state must be one of ready"},
-		"no number":                    {"accounts: [{wallet: 0x10}]", "line 1: it is neither a text in quotes, a plain number"},
+		"no number":                    {"accounts: [{wallet: 0x10}]", "line 1: the value must be a string in quotes, a decimal number"},
 		"a fraction of a cent":         {"accounts: [{wallet: 0.001}]", "two decimals"},
-		"no integer":                   {"random_seed: -1", "line 1: an integer from 0 belongs here"},
-		"no time":                      {card + "at: yesterday}", "line 3: want a time, such as"},
-		"the year 9001":                {"clock: 9001-01-01T00:00:00Z", "line 1: want a time"},
+		"no integer":                   {"random_seed: -1", "line 1: the value must be an integer of at least 0"},
+		"no time":                      {card + "at: yesterday}", "line 3: the value must be a time from 1971 to 9000, such as"},
+		"the year 9001":                {"clock: 9001-01-01T00:00:00Z", "line 1: the value must be a time"},
 		"the future":                   {"clock: 2026-01-01T00:00:00Z\n" + card + "at: 2026-01-02T00:00:00Z}", "later than the world's clock"},
-		"bought before it was issued":  {card + `at: 2026-01-02T00:00:00Z, purchases: [{merchant: {name: A, mcc: "7311"}, amount: 4, at: 2026-01-01T00:00:00Z}]}`, "before that of what it belongs to"},
+		"bought before it was issued":  {card + `at: 2026-01-02T00:00:00Z, purchases: [{merchant: {name: A, mcc: "7311"}, amount: 4, at: 2026-01-01T00:00:00Z}]}`, "earlier than the event it follows"},
 		"more than the wallet":         {"accounts:\n- wallet: 5\n  cards: [{bin_id: bin_ads_visa_us, amount: 50}]", "line 3: accounts[0].cards[0]: the wallet holds 5.00 USD"},
-		"more than loaded":             {bought + `}, {merchant: {name: A, mcc: "7311"}, amount: 40}]}`, "line 3: accounts[0].cards[0].purchases[1]: the purchase contradicts the rest: it was to be approved, and is declined with insufficient_funds"},
-		"a decline that is none":       {bought + ", declined: insufficient_funds}]}", "to be declined with insufficient_funds, and is approved"},
+		"more than loaded":             {bought + `}, {merchant: {name: A, mcc: "7311"}, amount: 40}]}`, "line 3: accounts[0].cards[0].purchases[1]: the purchase should be approved, but with the card's earlier events it is declined with insufficient_funds"},
+		"a decline that is none":       {bought + ", declined: insufficient_funds}]}", "should be declined with insufficient_funds, but with the card's earlier events it is approved"},
 		"an unknown field, refunded":   {bought + ", settled: 30, refunds: [{amuont: 2}]}]}", `line 3: unknown field "amuont"`},
 		"nothing in a list":            {"accounts: [{cards: [{}], webhooks: [null]}]", "accounts[0].cards[0]: bin_id is required"},
-		"too much":                     {bought + strings.Repeat("}, {amount: 1", 50000) + "}]}", "50004 things happen in it; at most 50000 may"},
-		"a refund of nothing":          {bought + ", refunds: [1]}]}", "a refund without a settlement"},
+		"too much":                     {bought + strings.Repeat("}, {amount: 1", 50000) + "}]}", "has 50004 cards, purchases and other events; at most 50000 are allowed"},
+		"a refund of nothing":          {bought + ", refunds: [1]}]}", "refunds require settled"},
 		"a refund of too much":         {bought + ", settled: 30, refunds: [20, 20]}]}", "purchases[0].refunds[1]"},
 		"an unknown decline":           {bought + ", declined: tired}]}", "declined must be one of card_frozen"},
-		"a settled decline":            {bought + ", declined: card_frozen, settled: 1}]}", "a declined purchase is not settled"},
+		"a settled decline":            {bought + ", declined: card_frozen, settled: 1}]}", "a declined purchase cannot be settled"},
 		"no such quirk":                {"quirks: {balance: none}", "line 1: quirks: balance must be one of"},
 		"no such fault":                {"faults: [{method: GET, path: bins, then: drop}]", "line 1: faults[0]: path"},
 		"a plain URL":                  {`accounts: [{webhooks: [{url: "http://a", events: ["*"]}]}]`, "accounts[0].webhooks[0]: url must be"},
@@ -102,11 +102,11 @@ func TestSeedRefuses(t *testing.T) {
 		"a lost challenge":             {card + "challenges: [{merchant: A, amount: 1, status: lost}]}", "line 3: accounts[0].cards[0].challenges[0]: status must be one of approved, failed"},
 		"a challenge of nobody":        {card + "challenges: [{amount: 1}]}", "line 3: accounts[0].cards[0].challenges[0]: merchant is required"},
 		"a change of nothing":          {card + "movements: [{amount: 0}]}", "line 3: accounts[0].cards[0].movements[0]: amount must be above 0"},
-		"the end before the beginning": {card + "at: 2026-01-02T00:00:00Z, status: frozen, status_at: 2026-01-01T00:00:00Z}", "line 3: accounts[0].cards[0].status_at: at is before that of what it belongs to, 2026-01-02T00:00:00.000Z"},
-		"a settlement at no time":      {bought + ", settled: {at: yesterday}}]}", "line 3: want a time"},
-		"the year 1970":                {"clock: 1970-12-31T23:59:59Z", "line 1: want a time"},
+		"the end before the beginning": {card + "at: 2026-01-02T00:00:00Z, status: frozen, status_at: 2026-01-01T00:00:00Z}", "line 3: accounts[0].cards[0].status_at: at must not be earlier than the event it follows, 2026-01-02T00:00:00.000Z"},
+		"a settlement at no time":      {bought + ", settled: {at: yesterday}}]}", "line 3: the value must be a time"},
+		"the year 1970":                {"clock: 1970-12-31T23:59:59Z", "line 1: the value must be a time"},
 		"a name twice, further down":   {"quirks: {balance: {a: 1, a: 2}}", "line 1: mapping key"},
-		"a card that another one's purchase is too much for": {"accounts:\n- cards:\n  - {bin_id: bin_ads_visa_us, amount: 60, purchases: &p [{merchant: {name: A, mcc: \"7311\"}, amount: 55}]}\n  - {bin_id: bin_ads_visa_us, amount: 50, purchases: *p}", "line 4: accounts[0].cards[1].purchases[0]: the purchase contradicts the rest"},
+		"a card that another one's purchase is too much for": {"accounts:\n- cards:\n  - {bin_id: bin_ads_visa_us, amount: 60, purchases: &p [{merchant: {name: A, mcc: \"7311\"}, amount: 55}]}\n  - {bin_id: bin_ads_visa_us, amount: 50, purchases: *p}", "line 4: accounts[0].cards[1].purchases[0]: the purchase should be approved"},
 		"a number for quirks":                                {"quirks: 5", "line 1: quirks: the body must be a JSON object"},
 	} {
 		a := s.Post(seedPath, test.world)
@@ -120,7 +120,7 @@ func TestSeedRefuses(t *testing.T) {
 	}
 	world := aWorld(t)
 	s.Post(seedPath, world).OK(http.StatusCreated)
-	s.Post(seedPath, world).Refused(http.StatusBadRequest, "invalid_request", "in use already")
+	s.Post(seedPath, world).Refused(http.StatusBadRequest, "invalid_request", "already in use")
 	s.Post("/_sandbox/reset", "").OK(http.StatusOK)
 	s.Post(seedPath, world).OK(http.StatusCreated)
 	s.Post("/_sandbox/reset", "").OK(http.StatusOK)
@@ -154,7 +154,7 @@ func TestSeedOfAProcess(t *testing.T) {
 	sandboxtest.Must(0, p.Interrupt())
 	for _, c := range []struct{ world, data, text string }{
 		{"accounts:\n- cards: [{colour: red}]\n", ":memory:", `cannot be seeded: line 2: unknown field "colour"`},
-		{world, used, "in use already"},
+		{world, used, "already in use"},
 	} {
 		flags := []string{"sandbox", "--listen=127.0.0.1:0", "--data", c.data, "--seed", written(t, []byte(c.world))}
 		output, err := exec.CommandContext(t.Context(), sandboxtest.Vcard(t), flags...).CombinedOutput()

@@ -1,4 +1,4 @@
-// Package account holds the customers of the sandbox's service.
+// Package account manages the sandbox's accounts, their onboarding and their API keys.
 package account
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// State is how far an account's onboarding has come.
+// State is the state of an account's onboarding.
 type State string
 
-// The states in the order in which an owner reaches them.
+// The states of the onboarding, in their order.
 const (
 	EmailUnconfirmed State = "email_unconfirmed"
 	NoDeposit        State = "no_deposit"
@@ -24,31 +24,33 @@ const (
 	Ready            State = "ready"
 )
 
-// States returns the names of all states, that of a usable account first.
+// States returns the names of all states. The first is the one in which an account can be used.
 func States() []string {
 	return []string{string(Ready), string(EmailUnconfirmed), string(NoDeposit), string(APINotEnabled)}
 }
 
-// Account is a customer. Everything else in the file belongs to one.
+// Account is a customer of the service.
 type Account struct {
 	ID       int64  `json:"-" db:"id"`
 	PublicID string `json:"account_id" db:"public_id"`
 	State    State  `json:"state" db:"state"`
-	KeyID    int64  `json:"-"` // of the further key that a call has; 0: it has the account's own
+	KeyID    int64  `json:"-"` // of the additional key that the call was made with; 0: the account's first key
 }
 
-// First tells whether the file began with this account.
+// First reports whether this is the first account of the file.
 func (a Account) First() bool { return a.PublicID == firstPublicID }
 
-// ByKey returns the account that an API key opens; its ID is 0 when there is none.
-func ByKey(tx *store.Tx, key string) (a Account, err error) {
-	_, err = tx.Get([]any{&a.ID, &a.PublicID, &a.State, &a.KeyID}, `
+// ByKey returns the account of an API key. Its ID is 0 if there is none.
+func ByKey(tx *store.Tx, key string) (Account, error) {
+	var a Account
+	_, err := tx.Get([]any{&a.ID, &a.PublicID, &a.State, &a.KeyID}, `
 		SELECT id, public_id, state, 0 FROM accounts WHERE key_hash = ?1 UNION ALL
-		SELECT a.id, a.public_id, a.state, k.id FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key_hash = ?1 LIMIT 1`, vault.HashAPIKey(key))
+		SELECT a.id, a.public_id, a.state, k.id FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key_hash = ?1
+		LIMIT 1`, vault.HashAPIKey(key))
 	return a, err
 }
 
-// CountedBy is what the limits of the account's key are counted by.
+// CountedBy identifies the key in the counters of the limits, which apply to each key by itself.
 func (a Account) CountedBy() int64 {
 	if a.KeyID != 0 {
 		return -a.KeyID
@@ -56,52 +58,58 @@ func (a Account) CountedBy() int64 {
 	return a.ID
 }
 
-// maxKeys is how many further keys an account may have.
+// maxKeys is the maximum number of additional keys of an account.
 const maxKeys = 100
 
-// AddKey makes a further key of an account.
+// AddKey creates an additional API key of an account. It returns the key and its id.
 func (a Account) AddKey(tx *store.Tx, keys *vault.Keyring) (id, key string, err error) {
-	held, err := store.Value[int](tx, `SELECT COUNT(*) FROM api_keys WHERE account_id = ?`, a.ID)
-	if err == nil && held >= maxKeys {
-		err = wire.Invalid("the account has %d further keys already, the most there may be; revoke one first", held)
-	}
+	existing, err := store.Value[int](tx, `SELECT COUNT(*) FROM api_keys WHERE account_id = ?`, a.ID)
 	if err != nil {
 		return "", "", err
 	}
+	if existing >= maxKeys {
+		return "", "", wire.Invalid("the account already has %d additional keys, the maximum; revoke one first", existing)
+	}
 	id = tx.NewID("key_")
 	key = keys.APIKey(id)
-	return id, key, tx.Exec(`INSERT INTO api_keys (public_id, account_id, key_hash) VALUES (?, ?, ?)`, id, a.ID, vault.HashAPIKey(key))
+	err = tx.Exec(`INSERT INTO api_keys (public_id, account_id, key_hash) VALUES (?, ?, ?)`, id, a.ID, vault.HashAPIKey(key))
+	return id, key, err
 }
 
-// RevokeKey ends a further key of an account, or is a 404.
+// RevokeKey deletes an additional key of an account.
 func (a Account) RevokeKey(tx *store.Tx, id string) error {
-	found, err := tx.Get([]any{new(int64)}, `DELETE FROM api_keys WHERE public_id = ? AND account_id = ? RETURNING id`, id, a.ID)
-	if err == nil && !found {
-		err = wire.NotFound("further key", id)
+	var deleted int64
+	found, err := tx.Get([]any{&deleted}, `DELETE FROM api_keys WHERE public_id = ? AND account_id = ? RETURNING id`, id, a.ID)
+	if err != nil {
+		return err
 	}
-	return err
+	if !found {
+		return wire.NotFound("additional key", id)
+	}
+	return nil
 }
 
-// ByID returns the account of a row; its ID is 0 when there is none.
-func ByID(tx *store.Tx, id int64) (Account, error) { return one(tx, `WHERE id = ?`, id) }
+// ByID returns the account with an id. Its ID is 0 if there is none.
+func ByID(tx *store.Tx, id int64) (Account, error) { return get(tx, `WHERE id = ?`, id) }
 
-// First returns the account that the file began with.
-func First(tx *store.Tx) (Account, error) { return one(tx, `WHERE public_id = ?`, firstPublicID) }
+// First returns the first account of the file.
+func First(tx *store.Tx) (Account, error) { return get(tx, `WHERE public_id = ?`, firstPublicID) }
 
 const columns = `SELECT id, public_id, state FROM accounts `
 
-func one(tx *store.Tx, where string, args ...any) (a Account, err error) {
-	_, err = tx.Get([]any{&a.ID, &a.PublicID, &a.State}, columns+where, args...)
+func get(tx *store.Tx, where string, args ...any) (Account, error) {
+	var a Account
+	_, err := tx.Get([]any{&a.ID, &a.PublicID, &a.State}, columns+where, args...)
 	return a, err
 }
 
-// List returns a page of the accounts, the oldest first, and how many there are.
-func List(tx *store.Tx, page wire.Page) (accounts []*Account, total int64, err error) {
-	accounts, err = store.List[Account](tx, columns+`ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset())
+// List returns a page of the accounts, oldest first, and the number of all.
+func List(tx *store.Tx, page wire.Page) ([]*Account, int64, error) {
+	accounts, err := store.List[Account](tx, columns+`ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset())
 	if err != nil {
 		return nil, 0, err
 	}
-	total, err = count(tx)
+	total, err := count(tx)
 	return accounts, total, err
 }
 
@@ -114,21 +122,21 @@ type New struct {
 	PublicID string
 	State    State
 	Key      string     // empty: derived from the public id
-	Balance  usd.Amount // deposited at once
+	Balance  usd.Amount // the opening balance
 }
 
 const maxAccounts = 100
 
 // Create adds an account with its ledger and returns its API key.
-func Create(tx *store.Tx, keys *vault.Keyring, n New) (key string, err error) {
-	held, err := count(tx)
+func Create(tx *store.Tx, keys *vault.Keyring, n New) (string, error) {
+	existing, err := count(tx)
 	if err != nil {
 		return "", err
 	}
-	if held >= maxAccounts {
-		return "", wire.Invalid("there are %d accounts already, which is the most that a sandbox holds; a reset removes all but the first", held)
+	if existing >= maxAccounts {
+		return "", wire.Invalid("the sandbox already has %d accounts, the maximum; a reset removes all but the first", existing)
 	}
-	key = cmp.Or(n.Key, keys.APIKey(n.PublicID))
+	key := cmp.Or(n.Key, keys.APIKey(n.PublicID))
 	id, err := tx.Insert(`INSERT INTO accounts (public_id, key_hash, chosen_key, state) VALUES (?, ?, NULLIF(?, ''), ?)`,
 		n.PublicID, vault.HashAPIKey(key), n.Key, n.State)
 	if err != nil {
@@ -138,57 +146,63 @@ func Create(tx *store.Tx, keys *vault.Keyring, n New) (key string, err error) {
 }
 
 func openLedger(tx *store.Tx, accountID int64, balance usd.Amount) error {
-	if err := ledger.OpenAccounts(tx, accountID); err != nil || balance == 0 {
+	err := ledger.OpenAccounts(tx, accountID)
+	if err != nil {
 		return err
 	}
-	return ledger.Post(tx, accountID, ledger.OpeningBalance, ledger.On(ledger.Deposits, -balance), ledger.On(ledger.Wallet, balance))
+	if balance == 0 {
+		return nil
+	}
+	return ledger.Post(tx, accountID, ledger.OpeningBalance,
+		ledger.On(ledger.Deposits, -balance), ledger.On(ledger.Wallet, balance))
 }
 
-// Deposited takes an account past its first deposit. What is left of its
-// onboarding is for the support team to do.
+// Deposited advances the onboarding of an account after its first deposit. The service's support team
+// does the rest of the onboarding.
 func Deposited(tx *store.Tx, accountID int64) error {
 	return tx.Exec(`UPDATE accounts SET state = ? WHERE id = ? AND state = ?`, APINotEnabled, accountID, NoDeposit)
 }
 
 const firstPublicID = "acct_first"
 
-// CreateFirst adds the account that a file begins with, ready to be used.
+// CreateFirst adds the first account of a file, which can be used at once.
 func CreateFirst(tx *store.Tx, keys *vault.Keyring, chosenKey string, balance usd.Amount) error {
 	_, err := Create(tx, keys, New{PublicID: firstPublicID, State: Ready, Key: chosenKey, Balance: balance})
 	return err
 }
 
-// ResetFirst removes every other account, and gives the first one the balance that its
-// file begins with. Nothing else is left of the ledger. The account keeps its row, since
-// calls that are on their way may know it already.
+// ResetFirst deletes the ledger and all accounts but the first, and gives that one the file's initial balance.
+// The row of the first account stays, because calls that are in progress refer to it.
 func ResetFirst(tx *store.Tx) error {
-	for _, rows := range []string{"ledger_postings", "ledger_entries", "ledger_accounts", "accounts WHERE public_id <> '" + firstPublicID + "'"} {
-		if err := tx.Exec(`DELETE FROM ` + rows); err != nil {
+	for _, rows := range []string{
+		"ledger_postings", "ledger_entries", "ledger_accounts", "accounts WHERE public_id <> '" + firstPublicID + "'",
+	} {
+		err := tx.Exec(`DELETE FROM ` + rows)
+		if err != nil {
 			return err
 		}
 	}
-	var (
-		id      int64
-		balance usd.Amount
-	)
-	if _, err := tx.Get([]any{&id, &balance}, `SELECT a.id, s.initial_balance FROM accounts a, service s`); err != nil {
+	var id int64
+	var balance usd.Amount
+	_, err := tx.Get([]any{&id, &balance}, `SELECT a.id, s.initial_balance FROM accounts a, service s`)
+	if err != nil {
 		return err
 	}
 	return openLedger(tx, id, balance)
 }
 
-// Key returns the API key of an account, unless it was made under another master key.
+// Key returns the API key of an account. It fails if the key was derived from another master key.
 func Key(tx *store.Tx, keys *vault.Keyring, publicID string) (string, error) {
-	var (
-		hash []byte
-		key  string
-	)
-	if _, err := tx.Get([]any{&hash, &key}, `SELECT key_hash, COALESCE(chosen_key, '') FROM accounts WHERE public_id = ?`, publicID); err != nil {
+	var hash []byte
+	var chosen string
+	_, err := tx.Get([]any{&hash, &chosen},
+		`SELECT key_hash, COALESCE(chosen_key, '') FROM accounts WHERE public_id = ?`, publicID)
+	if err != nil {
 		return "", err
 	}
-	key = cmp.Or(key, keys.APIKey(publicID))
+	key := cmp.Or(chosen, keys.APIKey(publicID))
 	if !bytes.Equal(hash, vault.HashAPIKey(key)) {
-		return "", errors.New("it is damaged: its master key does not fit its accounts; choose another path")
+		return "", errors.New("it is damaged: its master key does not match its accounts; choose another path")
 	}
 	return key, nil
 }

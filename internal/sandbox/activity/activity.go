@@ -1,12 +1,10 @@
-// Package activity tells what happened on an account or on one of its cards, from
-// what every change leaves behind: transactions, movements of money, changes of
-// status, challenges and deposits.
+// Package activity lists what happened on an account or on one of its cards. It merges transactions,
+// movements of money, changes of status, challenges and deposits by time.
 package activity
 
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
@@ -19,17 +17,17 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Kind says what happened.
+// Kind is the kind of a record.
 type Kind string
 
-// The kinds that move money, of those that the sources below select. Those of purchases
-// are the types of their first transactions.
+// The kinds of records that move money. The queries below select further kinds.
+// The kind of a purchase is the type of its first transaction.
 const (
 	Opened           Kind = "opened" // the account, with a balance
 	Issued           Kind = "issued"
 	Funded           Kind = "funded"
 	Withdrawn        Kind = "withdrawn"
-	Returned         Kind = "returned" // to the wallet, when the card was terminated
+	Returned         Kind = "returned" // to the wallet, because the card was terminated
 	Authorization    Kind = "authorization"
 	DepositConfirmed Kind = "deposit-confirmed"
 )
@@ -37,11 +35,11 @@ const (
 // Record is something that happened.
 type Record struct {
 	At       wire.Time  `db:"at"`
-	Rank     int64      `db:"rank"`   // orders what one change left in several sources
-	Number   int64      `db:"number"` // in its source
+	Rank     int64      `db:"rank"`   // orders the records of one change, which come from several tables
+	Number   int64      `db:"number"` // the id in its table
 	Kind     Kind       `db:"kind"`
 	ID       string     `db:"id"`      // of the transaction, challenge or deposit
-	CardID   string     `db:"card_id"` // empty: it concerns no card
+	CardID   string     `db:"card_id"` // empty: it has no card
 	Label    string     `db:"label"`   // of the card
 	Last4    string     `db:"last4"`
 	Amount   usd.Amount `db:"amount"`
@@ -49,9 +47,9 @@ type Record struct {
 	Merchant string     `db:"merchant"`
 	MCC      string     `db:"mcc"`
 	Reason   string     `db:"reason"` // of a decline, or the status of a challenge
-	Run      string     `db:"run"`    // the key of the run that asked for it; empty: none did, as far as the request log goes
+	Run      string     `db:"run"`    // the key of the run that requested it, if the request log has one
 
-	// Of a purchase, which settlements and refunds belong to.
+	// The fields of a purchase, which includes its settlement and refunds.
 	State      transaction.State  `db:"state"`
 	Facts      *transaction.Facts `db:"facts"` // of a decline
 	Settled    usd.Amount         `db:"settled"`
@@ -59,10 +57,10 @@ type Record struct {
 	Settlement string             `db:"settlement"` // its id
 }
 
-// Row names the record among others.
+// Row identifies the record in a list.
 func (r *Record) Row() string { return cmp.Or(r.ID, fmt.Sprintf("%s-%d", r.Kind, r.Number)) }
 
-// Left is what a merchant can still settle or refund.
+// Left returns the amount that a merchant can still settle or refund.
 func (r *Record) Left() usd.Amount {
 	switch r.State {
 	case transaction.Authorized:
@@ -73,7 +71,7 @@ func (r *Record) Left() usd.Amount {
 	return 0
 }
 
-// OnCard is what came onto the card; below zero, it left the card.
+// OnCard returns the change of the card's balance.
 func (r *Record) OnCard() usd.Amount {
 	switch r.Kind {
 	case Authorization:
@@ -89,7 +87,7 @@ func (r *Record) OnCard() usd.Amount {
 	return 0
 }
 
-// InWallet is what came into the wallet; below zero, it left the wallet.
+// InWallet returns the change of the wallet's balance.
 func (r *Record) InWallet() usd.Amount {
 	switch r.Kind {
 	case Issued, Funded:
@@ -100,7 +98,7 @@ func (r *Record) InWallet() usd.Amount {
 	return 0
 }
 
-// OfAccount returns a page of what happened on an account, newest first.
+// OfAccount returns a page of the records of an account, newest first, and reports whether there are more.
 func OfAccount(tx *store.Tx, accountID int64, page wire.Page) ([]*Record, bool, error) {
 	return list(tx, page, accountID,
 		purchases+`WHERE t.account_id = ?3 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?4`,
@@ -110,25 +108,27 @@ func OfAccount(tx *store.Tx, accountID int64, page wire.Page) ([]*Record, bool, 
 		deposits+`WHERE d.account_id = ?3 ORDER BY d.id DESC LIMIT ?4`)
 }
 
-// OfCard is OfAccount for a card.
+// OfCard is like OfAccount, for one card.
 func OfCard(tx *store.Tx, cardID int64, page wire.Page) ([]*Record, bool, error) {
 	return list(tx, page, cardID,
 		purchases+`WHERE t.card_id = ?3 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?4`,
-		movements+`WHERE e.card_account_id = (SELECT ledger_account_id FROM cards WHERE id = ?3) AND `+ledger.Movements+` ORDER BY e.id DESC LIMIT ?4`,
+		movements+`WHERE e.card_account_id = (SELECT ledger_account_id FROM cards WHERE id = ?3)
+			AND `+ledger.Movements+` ORDER BY e.id DESC LIMIT ?4`,
 		statusChanges+`WHERE s.card_id = ?3 ORDER BY s.id DESC LIMIT ?4`,
 		challenges+`WHERE h.card_id = ?3 ORDER BY h.id DESC LIMIT ?4`)
 }
 
-// ChallengeFilter picks challenges of an account; what is empty picks all.
+// ChallengeFilter selects challenges of an account. A field that is not set excludes no challenge.
 type ChallengeFilter struct{ CardText, Status string }
 
-// OfChallenges returns a page of the challenges that a filter picks, newest first.
+// OfChallenges returns a page of the challenges that match a filter, newest first, and reports whether there are more.
 func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) ([]*Record, bool, error) {
 	where := card.Filter{Text: f.CardText}.Where(accountID).And(f.Status != "", threeds.Status+` = ?`, f.Status)
-	return store.Page[Record](tx, page, challenges+where.SQL+` ORDER BY h.id DESC`, slices.Concat(clock(tx), where.Args)...)
+	args := append(challengeArgs(tx), where.Args...)
+	return store.Page[Record](tx, page, challenges+where.SQL+` ORDER BY h.id DESC`, args...)
 }
 
-// OfPurchases returns a page of the purchases that a filter picks, newest first.
+// OfPurchases returns a page of the purchases that match a filter, newest first.
 func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]*Record, error) {
 	where := f.Where(accountID)
 	return store.List[Record](tx,
@@ -136,8 +136,9 @@ func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.
 		append(where.Args, page.Size, page.Offset())...)
 }
 
-// Each source selects the columns of a Record under the same names, since a union takes the
-// names of its first source. Only the newest rows are read, from an index.
+// Each query selects the columns of a Record in the same order and under the same names, because a UNION matches columns
+// by their order and takes the names of its first query. Callers add conditions that let SQLite read
+// only the newest rows, by an index.
 const (
 	purchases = `
 		SELECT t.created_at AS at, 2 AS rank, t.id AS number, t.type AS kind, t.public_id AS id,
@@ -147,8 +148,9 @@ const (
 		FROM transactions t JOIN cards c ON c.id = t.card_id LEFT JOIN transactions s ON s.parent_id = t.id `
 	movements = `
 		SELECT e.created_at AS at, 1 AS rank, e.id AS number,
-		       CASE e.kind WHEN 'opening balance' THEN 'opened' WHEN 'deposit confirmed' THEN 'deposit-confirmed' WHEN 'card issued' THEN 'issued'
-		         WHEN 'card funded' THEN 'funded' WHEN 'card withdrawn' THEN 'withdrawn' ELSE 'returned' END AS kind, '' AS id,
+		       CASE e.kind WHEN 'opening balance' THEN 'opened' WHEN 'deposit confirmed' THEN 'deposit-confirmed'
+		         WHEN 'card issued' THEN 'issued' WHEN 'card funded' THEN 'funded' WHEN 'card withdrawn' THEN 'withdrawn'
+		         ELSE 'returned' END AS kind, '' AS id,
 		       COALESCE(c.public_id, '') AS card_id, COALESCE(c.label, '') AS label, COALESCE(c.last4, '') AS last4,
 		       (SELECT ABS(p.amount) FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id
 		        WHERE p.entry_id = e.id AND l.kind IN ('card', 'deposits')) AS amount,
@@ -180,10 +182,14 @@ const (
 		FROM deposits d `
 )
 
-func list(tx *store.Tx, page wire.Page, id int64, sources ...string) ([]*Record, bool, error) {
-	union := `SELECT * FROM (` + strings.Join(sources, `) UNION ALL SELECT * FROM (`) + `) ORDER BY at DESC, rank DESC, number DESC`
-	return store.Page[Record](tx, page, union, append(clock(tx), id, page.Offset()+page.Size+1)...)
+func list(tx *store.Tx, page wire.Page, id int64, queries ...string) ([]*Record, bool, error) {
+	union := `SELECT * FROM (` + strings.Join(queries, `) UNION ALL SELECT * FROM (`) + `)
+		ORDER BY at DESC, rank DESC, number DESC`
+	limit := page.Offset() + page.Size + 1
+	return store.Page[Record](tx, page, union, append(challengeArgs(tx), id, limit)...)
 }
 
-// clock is what challenges are selected by: the time, and how long they last.
-func clock(tx *store.Tx) []any { return []any{tx.Now().UnixMilli(), threeds.Lifetime.Milliseconds()} }
+// challengeArgs returns the first two arguments of the query for challenges: the current time, and their lifetime.
+func challengeArgs(tx *store.Tx) []any {
+	return []any{tx.Now().UnixMilli(), threeds.Lifetime.Milliseconds()}
+}

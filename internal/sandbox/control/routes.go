@@ -1,5 +1,5 @@
-// Package control is the part of the sandbox that no real service has: its
-// clock, its accounts, its ledger, its request log, and how it behaves.
+// Package control serves the sandbox's own calls, which the real service does not have: they read and change
+// its clock, accounts, limits, quirks, faults, ledger and request log.
 package control
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// Routes are the control calls. Faults are for those of the API.
+// Routes returns the control calls.
 func Routes() []server.Route {
 	const (
 		accounts = server.Control + "/accounts"
@@ -54,10 +54,11 @@ func Routes() []server.Route {
 	}
 }
 
-// forAll has only the first account change what every account meets.
+// forAll is for handlers that affect all accounts. It refuses calls of any account but the first.
 func forAll(change func(*server.Call) (wire.Response, error)) func(*server.Call) (wire.Response, error) {
 	return func(c *server.Call) (wire.Response, error) {
-		if err := FirstOnly(c, "changes what every account meets"); err != nil {
+		err := FirstOnly(c, "change what affects all accounts")
+		if err != nil {
 			return wire.Response{}, err
 		}
 		return change(c)
@@ -66,14 +67,14 @@ func forAll(change func(*server.Call) (wire.Response, error)) func(*server.Call)
 
 const yamlType = "application/yaml"
 
-// serve shows a document of the calls: for people, generators and checkers, who need no key.
-func serve(document func() []byte, kind string) func(*server.Call) (wire.Response, error) {
+// serve returns a handler that serves a description of the calls.
+func serve(document func() []byte, contentType string) func(*server.Call) (wire.Response, error) {
 	return func(*server.Call) (wire.Response, error) {
-		return wire.Response{Status: http.StatusOK, Body: document(), ContentType: kind}, nil
+		return wire.Response{Status: http.StatusOK, Body: document(), ContentType: contentType}, nil
 	}
 }
 
-// audit shows a page of the ledger's accounts, and whether the whole ledger is balanced.
+// audit returns a page of the ledger's accounts, and whether the whole ledger is balanced.
 func audit(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	page := query.LargePage()
@@ -84,12 +85,14 @@ func audit(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	begin := min(page.Offset(), int64(len(report.Accounts)))
-	report.Accounts = report.Accounts[begin:min(begin+page.Size, int64(len(report.Accounts)))]
+	total := int64(len(report.Accounts))
+	begin := min(page.Offset(), total)
+	end := min(begin+page.Size, total)
+	report.Accounts = report.Accounts[begin:end]
 	return wire.OK(report), nil
 }
 
-// requestView is a call as it is listed.
+// requestView is the JSON form of an entry of the request log.
 type requestView struct {
 	*requestlog.Entry
 
@@ -97,18 +100,22 @@ type requestView struct {
 	DurationMS     json.Number `json:"duration_ms"`
 }
 
-// listRequests shows the API calls so far, the oldest first.
+// listRequests returns a page of the account's API calls, oldest first.
 func listRequests(c *server.Call) (wire.Response, error) {
-	return server.LargeList(c, func(page wire.Page) (data []requestView, total int64, err error) {
+	return server.LargeList(c, func(page wire.Page) ([]requestView, int64, error) {
 		entries, total, err := requestlog.List(c.Tx, c.Account.ID, page)
-		data = make([]requestView, len(entries))
+		if err != nil {
+			return nil, 0, err
+		}
+		data := make([]requestView, len(entries))
 		for i, e := range entries {
-			data[i] = requestView{Entry: e, DurationMS: json.Number(fmt.Sprintf("%.3f", e.Duration.Seconds()*1000))}
+			milliseconds := fmt.Sprintf("%.3f", e.Duration.Seconds()*1000)
+			data[i] = requestView{Entry: e, DurationMS: json.Number(milliseconds)}
 			if e.IdempotencyKey != "" {
 				data[i].IdempotencyKey = &e.IdempotencyKey
 			}
 		}
-		return data, total, err
+		return data, total, nil
 	})
 }
 

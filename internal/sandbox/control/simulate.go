@@ -16,19 +16,19 @@ import (
 const (
 	maxDays      = 366
 	maxPerDay    = 500
-	maxPurchases = 5_000 // all other changes wait for them
+	maxPurchases = 5_000 // all other changes wait for the simulation
 )
 
-// simulation is some days of purchases on the account's active cards, which spend what they
-// can bit by bit. One number makes the same days.
+// simulation simulates days of purchases on the account's active cards. Each card spends
+// its balance gradually. The same seed results in the same purchases.
 type simulation struct {
 	call      *server.Call
 	random    *rand.Rand
 	merchants []string
-	deck      []string       // the card of each purchase
-	left      map[string]int // purchases of each card
+	cards     []string       // the id of the card of each purchase
+	left      map[string]int // the number of remaining purchases by card
 
-	made struct {
+	result struct {
 		Cards     int    `json:"cards"`
 		Purchases int    `json:"purchases"`
 		Declined  int    `json:"declined"`
@@ -37,62 +37,83 @@ type simulation struct {
 	}
 }
 
-// simulate has days pass, with purchases through the calls that a merchant makes. As many
-// are declined as were asked for.
+// simulate makes purchases through the calls that stand for merchants, and advances the clock.
+// The given percentage of the purchases is declined.
 func simulate(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
-	days, perDay := fields.Integer("days", 40, 1, maxDays), fields.Integer("purchases_per_day", 20, 1, maxPerDay)
+	days := fields.Integer("days", 40, 1, maxDays)
+	perDay := fields.Integer("purchases_per_day", 20, 1, maxPerDay)
 	percent := fields.Integer("declines", 5, 0, 100)
-	s := &simulation{call: c, merchants: []string{"Search Ads", "Social Ads", "Video Ads", "Cloud Hosting"}, left: map[string]int{}}
-	if merchants, found := fields.Texts("merchants"); found && len(merchants) > 0 {
-		s.merchants = merchants
+	merchants, _ := fields.Texts("merchants")
+	if len(merchants) == 0 {
+		merchants = []string{"Search Ads", "Social Ads", "Video Ads", "Cloud Hosting"}
 	}
-	s.random = rand.New(rand.NewPCG(uint64(fields.Integer("seed", 1, 0, 1<<53)), 0)) //nolint:gosec // never negative
+	seed := fields.Integer("seed", 1, 0, 1<<53)
 	if days*perDay > maxPurchases {
 		fields.Refuse(wire.Invalid("days times purchases_per_day must be at most %d", maxPurchases))
 	}
-	if err := fields.Done(); err != nil {
+	err := fields.Done()
+	if err != nil {
 		return wire.Response{}, err
+	}
+	s := &simulation{
+		call:      c,
+		random:    rand.New(rand.NewPCG(uint64(seed), 0)), //nolint:gosec // seed is not negative
+		merchants: merchants,
+		left:      map[string]int{},
 	}
 	purchases := int(days * perDay)
-	if err := s.deal(purchases); err != nil {
+	err = s.chooseCards(purchases)
+	if err != nil {
 		return wire.Response{}, err
 	}
-	declined := s.random.Perm(purchases)
+	declines := (purchases*int(percent) + 50) / 100
+	order := s.random.Perm(purchases)
+	interval := 24 * time.Hour / time.Duration(perDay)
 	for i := range purchases {
-		if err := c.Tx.MoveClock(c.Tx.Now().Add(24 * time.Hour / time.Duration(perDay))); err != nil {
+		err := c.Tx.MoveClock(c.Tx.Now().Add(interval))
+		if err != nil {
 			return wire.Response{}, err
 		}
-		if err := s.purchase(s.deck[i], declined[i] < (purchases*int(percent)+50)/100); err != nil {
+		declined := order[i] < declines
+		err = s.purchase(s.cards[i], declined)
+		if err != nil {
 			return wire.Response{}, err
 		}
 	}
-	s.made.Now = wire.Timestamp(c.Tx.Now())
-	return wire.Created(s.made), nil
+	s.result.Now = wire.Timestamp(c.Tx.Now())
+	return wire.Created(s.result), nil
 }
 
-// deal has all active cards share the purchases that can pay a cent for each of theirs.
-func (s *simulation) deal(purchases int) error {
+// chooseCards distributes the purchases evenly, in random order, to the active cards that can pay
+// at least a cent for each of theirs.
+func (s *simulation) chooseCards(purchases int) error {
 	cards, err := store.List[payer](s.call.Tx, spendable+`WHERE c.account_id = ?2 AND c.status = ?3 ORDER BY c.id`,
 		s.call.Tx.Now().UnixMilli(), s.call.Account.ID, card.Active)
-	for before := 0; err == nil && before != len(cards) && len(cards) > 0; {
-		before = len(cards)
-		each := usd.Amount((purchases + before - 1) / before)
-		cards = slices.DeleteFunc(cards, func(p *payer) bool { return p.Spendable < each })
-	}
-	if err == nil && len(cards) == 0 {
-		err = wire.Invalid("no active card can pay for so many purchases, be it of a cent; issue one, load one, or ask for fewer")
-	}
 	if err != nil {
 		return err
 	}
-	s.made.Cards = min(len(cards), purchases)
+	for len(cards) > 0 {
+		// With fewer cards, each has more purchases: try again until no further card is removed.
+		number := len(cards)
+		each := usd.Amount((purchases + number - 1) / number)
+		cards = slices.DeleteFunc(cards, func(p *payer) bool { return p.Spendable < each })
+		if len(cards) == number {
+			break
+		}
+	}
+	if len(cards) == 0 {
+		return wire.Invalid("no active card can pay for %d purchases of 0.01 USD or more; "+
+			"issue a card, load one, or simulate fewer purchases", purchases)
+	}
+	s.result.Cards = min(len(cards), purchases)
 	s.random.Shuffle(len(cards), func(i, j int) { cards[i], cards[j] = cards[j], cards[i] })
 	for i := range purchases {
-		s.deck = append(s.deck, cards[i%len(cards)].ID)
-		s.left[s.deck[i]]++
+		id := cards[i%len(cards)].ID
+		s.cards = append(s.cards, id)
+		s.left[id]++
 	}
-	s.random.Shuffle(len(s.deck), func(i, j int) { s.deck[i], s.deck[j] = s.deck[j], s.deck[i] })
+	s.random.Shuffle(len(s.cards), func(i, j int) { s.cards[i], s.cards[j] = s.cards[j], s.cards[i] })
 	return nil
 }
 
@@ -101,57 +122,67 @@ type payer struct {
 	Spendable usd.Amount `db:"spendable"`
 }
 
-// spendable selects cards with what they can pay at a time without being frozen for it.
+// spendable selects cards with the amount that they can pay at the time in the first parameter
+// without being frozen automatically.
 const spendable = `
-	SELECT c.public_id, MIN(l.balance - COALESCE(c.auto_freeze_at, 0), c.spending_limit - COALESCE(s.amount, 0)) AS spendable
+	SELECT c.public_id,
+		MIN(l.balance - COALESCE(c.auto_freeze_at, 0), c.spending_limit - COALESCE(s.amount, 0)) AS spendable
 	FROM cards c JOIN ledger_accounts l ON l.id = c.ledger_account_id
 	LEFT JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ?1 / 1000, 'unixepoch') `
 
-// purchase uses a card for its part of what it can still pay, or for more than it holds.
-// Nearly all of what is authorized is settled.
+// purchase authorizes a purchase on a card. Its amount varies around an equal share of what the card can still pay;
+// to be declined, it exceeds the balance. 19 of 20 authorizations are settled.
 func (s *simulation) purchase(id string, declined bool) error {
 	on, err := card.ByPublicID(s.call.Tx, s.call.Account.ID, id)
 	if err != nil {
 		return err
 	}
-	room, err := store.Value[usd.Amount](s.call.Tx, `SELECT spendable FROM (`+spendable+`WHERE c.id = ?2)`, s.call.Tx.Now().UnixMilli(), on.ID)
+	available, err := store.Value[usd.Amount](s.call.Tx,
+		`SELECT spendable FROM (`+spendable+`WHERE c.id = ?2)`, s.call.Tx.Now().UnixMilli(), on.ID)
 	if err != nil {
 		return err
 	}
-	share := room * usd.Amount(50+s.random.IntN(100)) / usd.Amount(100*s.left[id])
+	percent := 50 + s.random.IntN(100)
+	share := available * usd.Amount(percent) / usd.Amount(100*s.left[id])
 	s.left[id]--
-	amount := max(usd.Cent, min(share, room-usd.Amount(s.left[id]))) // a cent is left for each that follows
+	reserved := usd.Cent * usd.Amount(s.left[id]) // a cent for each purchase that follows
+	amount := max(usd.Cent, min(share, available-reserved))
 	if declined {
 		amount = on.Balance + usd.Amount(1+s.random.IntN(5_000))
 	}
 	mcc := "7311"
-	if allowed := on.AllowedCategories; len(allowed) > 0 {
-		mcc = card.MCCOf(allowed[s.random.IntN(len(allowed))])
+	if len(on.AllowedCategories) > 0 {
+		category := on.AllowedCategories[s.random.IntN(len(on.AllowedCategories))]
+		mcc = card.MCCOf(category)
 	}
-	var bought struct {
+	var authorized struct {
 		Transaction struct {
 			ID string `json:"id"`
 		} `json:"transaction"`
-		Reason *string `json:"decline_reason"`
+		DeclineReason *string `json:"decline_reason"`
 	}
+	merchant := s.merchants[s.random.IntN(len(s.merchants))]
 	err = s.do("/authorizations", map[string]any{
-		"card_id": on.PublicID, "amount": amount, "merchant": map[string]string{"name": s.merchants[s.random.IntN(len(s.merchants))], "mcc": mcc},
-	}, &bought)
+		"card_id":  on.PublicID,
+		"amount":   amount,
+		"merchant": map[string]string{"name": merchant, "mcc": mcc},
+	}, &authorized)
 	if err != nil {
 		return err
 	}
-	s.made.Purchases++
-	if bought.Reason != nil {
-		s.made.Declined++
+	s.result.Purchases++
+	if authorized.DeclineReason != nil {
+		s.result.Declined++
 		return nil
 	}
 	if s.random.IntN(20) == 0 {
 		return nil
 	}
-	s.made.Settled++
-	return s.do("/settlements", map[string]any{"transaction_id": bought.Transaction.ID}, nil)
+	s.result.Settled++
+	return s.do("/settlements", map[string]any{"transaction_id": authorized.Transaction.ID}, nil)
 }
 
 func (s *simulation) do(path string, fields map[string]any, into any) error {
-	return s.call.Do(s.call.Account, server.Operation{Route: http.MethodPost + " " + server.Control + path, Body: wire.Encode(fields)}, into)
+	o := server.Operation{Route: http.MethodPost + " " + server.Control + path, Body: wire.Encode(fields)}
+	return s.call.Do(s.call.Account, o, into)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// createAccount adds an account in a state of onboarding.
+// createAccount creates an account in a given state of onboarding.
 func createAccount(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	state := account.State(fields.Choice("state", account.States()...))
@@ -29,51 +29,57 @@ func createAccount(c *server.Call) (wire.Response, error) {
 	return wire.Created(map[string]any{"account_id": publicID, "api_key": key}), err
 }
 
-// readKey shows an account its own key, for who has logged in without it.
+// readKey returns the account's first API key, for users of the dashboard, who may not know it.
 func readKey(c *server.Call) (wire.Response, error) {
 	key, err := account.Key(c.Tx, c.Keys, c.Account.PublicID)
 	return wire.OK(map[string]any{"api_key": key}), err
 }
 
-// addKey makes a further key of the account, which is shown this once.
+// addKey creates an additional key of the account. No later call returns it.
 func addKey(c *server.Call) (wire.Response, error) {
 	id, key, err := c.Account.AddKey(c.Tx, c.Keys)
 	return wire.Created(map[string]any{"id": id, "api_key": key}), err
 }
 
-// revokeKey ends a further key. An account's own has no end.
+// revokeKey deletes an additional key. The account's first key cannot be revoked.
 func revokeKey(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("id")
 	return wire.OK(map[string]any{"id": id}), c.Account.RevokeKey(c.Tx, id)
 }
 
-// listAccounts shows the accounts of the file, the oldest first.
+// listAccounts returns a page of the file's accounts, oldest first.
 func listAccounts(c *server.Call) (wire.Response, error) {
 	return server.LargeList(c, func(page wire.Page) ([]*account.Account, int64, error) {
-		if err := FirstOnly(c, "lists them"); err != nil {
+		err := FirstOnly(c, "list accounts")
+		if err != nil {
 			return nil, 0, err
 		}
 		return account.List(c.Tx, page)
 	})
 }
 
-// FirstOnly refuses what concerns every account to all but the first.
-func FirstOnly(c *server.Call, what string) error {
+// FirstOnly refuses the call if it is not one of the first account. The action completes the sentence
+// "only the sandbox's first account can …".
+func FirstOnly(c *server.Call, action string) error {
 	if c.Account.First() {
 		return nil
 	}
-	return wire.NewError(http.StatusForbidden, wire.CodeFirstAccountOnly, "only the key of the file's first account %s", what)
+	return wire.NewError(http.StatusForbidden, wire.CodeFirstAccountOnly,
+		"only the sandbox's first account can %s; use its API key", action)
 }
 
-// reset leaves the first account alone, as it was at the start and with the same key.
+// reset removes everything but the first account, which keeps its API key and gets its initial balance again.
 func reset(c *server.Call) (wire.Response, error) {
-	if err := FirstOnly(c, "resets it, for every account is removed"); err != nil {
+	err := FirstOnly(c, "reset the sandbox, because that removes all other accounts")
+	if err != nil {
 		return wire.Response{}, err
 	}
-	if err := empty(c.Tx); err != nil {
+	err = deleteRows(c.Tx)
+	if err != nil {
 		return wire.Response{}, err
 	}
-	if err := account.ResetFirst(c.Tx); err != nil {
+	err = account.ResetFirst(c.Tx)
+	if err != nil {
 		return wire.Response{}, err
 	}
 	c.Counters.Forget()
@@ -81,24 +87,26 @@ func reset(c *server.Call) (wire.Response, error) {
 	return now(c)
 }
 
-// empty deletes every row but the file's own and the accounts', and sets the clock right.
-func empty(tx *store.Tx) error {
+// deleteRows deletes the rows of all tables except service and accounts, and resets the clock.
+func deleteRows(tx *store.Tx) error {
 	tables, err := store.Values[string](tx,
 		`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('service', 'accounts')`)
 	if err != nil {
 		return err
 	}
-	// References are checked at the commit.
-	if err := tx.Exec(`PRAGMA defer_foreign_keys = ON; DELETE FROM "` + strings.Join(tables, `"; DELETE FROM "`) + `"`); err != nil {
+	// Foreign keys are checked at the commit, so that the order of the tables does not matter.
+	err = tx.Exec(`PRAGMA defer_foreign_keys = ON; DELETE FROM "` + strings.Join(tables, `"; DELETE FROM "`) + `"`)
+	if err != nil {
 		return err
 	}
 	return tx.ResetClock()
 }
 
-// LatestYear keeps every date that is worked out from the clock in four digits.
+// LatestYear is the last year that the clock can be set to. It leaves room for dates in the future,
+// such as a card's expiry, whose years must have four digits.
 const LatestYear = 9000
 
-// moveClock advances the time of the whole file. Time never goes back.
+// moveClock advances the clock of the file, which never goes back.
 func moveClock(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	text := fields.Text("advance")
@@ -106,14 +114,16 @@ func moveClock(c *server.Call) (wire.Response, error) {
 	if err != nil || by <= 0 {
 		fields.Refuse(wire.Invalid(`advance must be a duration above 0, such as "90s" or "720h"`))
 	}
-	if err := fields.Done(); err != nil {
+	err = fields.Done()
+	if err != nil {
 		return wire.Response{}, err
 	}
 	to := c.Tx.Now().Add(by)
 	if to.Year() > LatestYear {
-		return wire.Response{}, wire.Invalid("advance must not pass the year %d", LatestYear)
+		return wire.Response{}, wire.Invalid("advance is too long: the clock cannot pass the year %d", LatestYear)
 	}
-	if err := c.Tx.MoveClock(to); err != nil {
+	err = c.Tx.MoveClock(to)
+	if err != nil {
 		return wire.Response{}, err
 	}
 	return now(c)
@@ -123,18 +133,20 @@ func now(c *server.Call) (wire.Response, error) {
 	return wire.OK(map[string]any{"now": wire.Timestamp(c.Tx.Now())}), nil
 }
 
-// replaceQuirks sets all quirks; one that is left out is as by default.
+// replaceQuirks sets all quirks. Those that the body leaves out get their defaults.
 func replaceQuirks(c *server.Call) (wire.Response, error) {
-	f, q := c.Fields(), behavior.DefaultQuirks()
-	readSettings(f, q.Settings())
-	q.WalletFields = readWalletFields(f, q.WalletFields)
-	if err := f.Done(); err != nil {
+	fields := c.Fields()
+	quirks := behavior.DefaultQuirks()
+	readSettings(fields, quirks.Settings())
+	quirks.WalletFields = readWalletFields(fields, quirks.WalletFields)
+	err := fields.Done()
+	if err != nil {
 		return wire.Response{}, err
 	}
-	return wire.OK(q), q.Write(c.Tx)
+	return wire.OK(quirks), quirks.Write(c.Tx)
 }
 
-// readSettings leaves what is left out as it is.
+// readSettings reads the settings that the body has, and leaves the others as they are.
 func readSettings(f *wire.Fields, settings []behavior.Setting) {
 	for _, s := range settings {
 		if s.Text != nil {
@@ -143,23 +155,23 @@ func readSettings(f *wire.Fields, settings []behavior.Setting) {
 		}
 		*s.Number = f.Integer(s.Name, *s.Number, s.Least, s.Most)
 		if len(s.Words) > 0 && !slices.Contains(s.Words, s.Value()) {
-			f.Refuse(wire.Invalid("%s must be one of %v", s.Name, s.Words))
+			f.Refuse(wire.Invalid("%s must be one of %s", s.Name, strings.Join(s.Words, ", ")))
 		}
 	}
 }
 
 var walletField = regexp.MustCompile(`^[a-z][a-z0-9_]{0,59}$`)
 
-// readWalletFields reads two names that no other field of a BIN has.
+// readWalletFields reads the names of the two wallet fields of BINs. It returns the fallback if they are absent.
 func readWalletFields(f *wire.Fields, fallback [2]string) [2]string {
 	names, found := f.Texts("wallet_fields")
 	if !found {
 		return fallback
 	}
-	isTaken := func(name string) bool {
+	invalid := func(name string) bool {
 		return !walletField.MatchString(name) || slices.Contains([]string{"id", "network", "category"}, name)
 	}
-	if len(names) != 2 || slices.ContainsFunc(names, isTaken) {
+	if len(names) != 2 || slices.ContainsFunc(names, invalid) {
 		f.Refuse(wire.Invalid("wallet_fields must be two different names in lower case that no other field of a BIN has"))
 		return fallback
 	}
@@ -171,27 +183,29 @@ func readLimits(c *server.Call) (wire.Response, error) {
 	return wire.OK(limits), err
 }
 
-// readUsed shows how many calls of the account are in the window of each limit.
+// readUsed returns the number of calls that count against each limit.
 func readUsed(c *server.Call) (wire.Response, error) {
 	return wire.OK(c.Counters.Used(c.Account.CountedBy(), c.Tx.Now())), nil
 }
 
-// replaceLimits sets all limits; one that is left out is as documented.
+// replaceLimits sets all limits. Those that the body leaves out get their documented values.
 func replaceLimits(c *server.Call) (wire.Response, error) {
-	fields, limits := c.Fields(), behavior.DocumentedLimits()
+	fields := c.Fields()
+	limits := behavior.DocumentedLimits()
 	readSettings(fields, limits.Settings())
-	if err := fields.Done(); err != nil {
+	err := fields.Done()
+	if err != nil {
 		return wire.Response{}, err
 	}
 	return wire.OK(limits), limits.Write(c.Tx)
 }
 
 const (
-	maxFaults = 100      // each call looks through all of them
+	maxFaults = 100      // every API call compares all of them
 	maxPath   = 256      // characters
-	maxBody   = 64 << 10 // bytes of a response of a fault's own
+	maxBody   = 64 << 10 // bytes of a fault's response
 	maxTimes  = 1_000_000
-	maxDelay  = 100_000 // milliseconds; the server gives up on a response after two minutes
+	maxDelay  = 100_000 // milliseconds; the server's timeout for a response is two minutes
 	maxLater  = 86_400  // seconds
 )
 
@@ -204,21 +218,22 @@ func clearFaults(c *server.Call) (wire.Response, error) {
 	return wire.List([]behavior.Fault{}), behavior.ClearFaults(c.Tx)
 }
 
-// removeFault shows the faults that are left.
+// removeFault removes a fault and returns the remaining ones.
 func removeFault(c *server.Call) (wire.Response, error) {
 	text := c.PathValue("id")
-	id, _ := strconv.ParseInt(text, 10, 64) // ids begin with 1
+	id, _ := strconv.ParseInt(text, 10, 64) // 0 for other texts; no fault has that id
 	found, err := behavior.RemoveFault(c.Tx, id)
-	switch {
-	case err != nil:
+	if err != nil {
 		return wire.Response{}, err
-	case !found: // a fault belongs to the file, not to an account
-		return wire.Response{}, wire.NewError(http.StatusNotFound, wire.CodeNotFound, "there is no fault %.64q; it may have been applied", text)
+	}
+	if !found {
+		return wire.Response{}, wire.NewError(http.StatusNotFound, wire.CodeNotFound,
+			"there is no fault %.64q; it may have been applied as often as it was set for", text)
 	}
 	return listFaults(c)
 }
 
-// addFault sets a fault for calls that one of the API's routes takes.
+// addFault adds a fault for calls of the API.
 func addFault(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	f := behavior.Fault{
@@ -233,7 +248,8 @@ func addFault(c *server.Call) (wire.Response, error) {
 	}
 	checkLater(fields, &f)
 	checkPath(fields, &f, slices.Collect(maps.Values(c.Routes)))
-	if err := fields.Done(); err != nil {
+	err := fields.Done()
+	if err != nil {
 		return wire.Response{}, err
 	}
 	faults, err := behavior.Faults(c.Tx)
@@ -241,38 +257,40 @@ func addFault(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	if len(faults) >= maxFaults {
-		return wire.Response{}, wire.Invalid("there are %d faults already; delete them first", maxFaults)
+		return wire.Response{}, wire.Invalid("the sandbox already has %d faults, the maximum; delete some first", len(faults))
 	}
-	if err := behavior.AddFault(c.Tx, &f); err != nil {
+	err = behavior.AddFault(c.Tx, &f)
+	if err != nil {
 		return wire.Response{}, err
 	}
 	return wire.Created(f), nil
 }
 
-// checkLater has later_seconds exactly where it means something.
+// checkLater checks the fields that go with "later".
 func checkLater(fields *wire.Fields, f *behavior.Fault) {
 	if f.When != behavior.Later {
 		if f.LaterSeconds != 0 {
-			fields.Refuse(wire.Invalid("later_seconds is only for a fault whose when is later"))
+			fields.Refuse(wire.Invalid(`later_seconds requires when to be "later"`))
 		}
 		return
 	}
 	if f.LaterSeconds == 0 {
-		fields.Refuse(wire.Invalid("a fault whose when is later needs later_seconds"))
+		fields.Refuse(wire.Invalid(`later_seconds is required if when is "later"`))
 	}
 	if f.Then.Word == behavior.Pass {
-		fields.Refuse(wire.Invalid("a call that is committed later has no response to pass; choose another then"))
+		fields.Refuse(wire.Invalid(`then must not be "pass" if when is "later", because there is no response to pass yet`))
 	}
 }
 
-func readThen(fields *wire.Fields) (then behavior.Then) {
+func readThen(fields *wire.Fields) behavior.Then {
 	if !fields.HasObject("then") {
-		then.Word = fields.OptionalChoice("then", "", behavior.Drop, behavior.Truncate, behavior.Pass)
-		if then.Word == "" {
+		word := fields.OptionalChoice("then", "", behavior.Drop, behavior.Truncate, behavior.Pass)
+		if word == "" {
 			fields.Refuse(wire.Invalid(`then is required: {"status": 503}, "drop", "truncate" or "pass"`))
 		}
-		return then
+		return behavior.Then{Word: word}
 	}
+	var then behavior.Then
 	fields.Object("then", func(f *wire.Fields) {
 		then.Status = int(f.Integer("status", 0, http.StatusOK, 599))
 		if then.Status == 0 {
@@ -286,23 +304,38 @@ func readThen(fields *wire.Fields) (then behavior.Then) {
 	return then
 }
 
-// faultPath matches segments that are words or, for any one, a star; or all paths.
+// faultPath matches "*", and paths whose segments are words or "*".
 var faultPath = regexp.MustCompile(`^(\*|(/(\*|[\w.~-]+))+)$`)
 
-// checkPath refuses one that no call would ever match.
+// checkPath refuses a fault that no call of the API would match.
 func checkPath(fields *wire.Fields, f *behavior.Fault, routes []server.Route) {
-	if !faultPath.MatchString(f.Path) || strings.HasPrefix(f.Path, server.API) || strings.HasPrefix(f.Path, server.Control) {
-		fields.Refuse(wire.Invalid("path is what follows %s, with * for a segment, as in /cards/*/fund, or * for all", server.API))
+	absolute := strings.HasPrefix(f.Path, server.API) || strings.HasPrefix(f.Path, server.Control)
+	if !faultPath.MatchString(f.Path) || absolute {
+		fields.Refuse(wire.Invalid("path must be relative to %s, such as /cards/*/fund, "+
+			"where * stands for any segment; * alone stands for all paths", server.API))
 		return
 	}
-	meets := func(r server.Route) bool {
-		path, found := strings.CutPrefix(r.Path, server.API)
-		return found && (f.Method == behavior.Any || f.Method == r.Method) && (f.Path == behavior.Any ||
-			slices.EqualFunc(strings.Split(f.Path, "/"), strings.Split(path, "/"), func(pattern, segment string) bool {
-				return pattern == segment || pattern == behavior.Any && segment != "" || strings.HasPrefix(segment, "{")
-			}))
+	matches := func(r server.Route) bool { return routeMatches(f, r) }
+	if !slices.ContainsFunc(routes, matches) {
+		fields.Refuse(wire.Invalid("the API has no call %s %s", f.Method, f.Path))
 	}
-	if !slices.ContainsFunc(routes, meets) {
-		fields.Refuse(wire.Invalid("no call of the API is %s %s", f.Method, f.Path))
+}
+
+// routeMatches reports whether a call of a route may match a fault.
+func routeMatches(f *behavior.Fault, r server.Route) bool {
+	path, found := strings.CutPrefix(r.Path, server.API)
+	if !found {
+		return false
 	}
+	if f.Method != behavior.Any && f.Method != r.Method {
+		return false
+	}
+	if f.Path == behavior.Any {
+		return true
+	}
+	patterns := strings.Split(f.Path, "/")
+	return slices.EqualFunc(patterns, strings.Split(path, "/"), func(pattern, segment string) bool {
+		parameter := strings.HasPrefix(segment, "{")
+		return pattern == segment || parameter || pattern == behavior.Any && segment != ""
+	})
 }

@@ -80,11 +80,11 @@ func TestFaults(t *testing.T) {
 	s.Get("/bins").Refused(http.StatusServiceUnavailable, "injected_fault", "")
 	fault("then", "status", "path", "/cards/nothing", "body", strings.Repeat("x", 20_000)).has("The fault is added.")
 	b.post("/world", "remove-faults")
-	fault("then", "drop", "path", "/card").is(400).has("No call of the API is GET /card")
-	fault("then", "drop", "path", "/cards", "method", "DELETE").has("No call of the API is DELETE /cards")
+	fault("then", "drop", "path", "/card").is(400).has("The API has no call GET /card")
+	fault("then", "drop", "path", "/cards", "method", "DELETE").has("The API has no call DELETE /cards")
 	fault("then", "drop", "times", "0", "path", "/cards/*", "method", "*", "when", "after").has("no answer, once the call is committed", "until removed")
 	fault("then", "pass", "delay_ms", "200", "times", "3").has("answered as usual, 200 ms later", `data-label="times left">3</td>`)
-	fault("then", "pass", "path", "no/path").is(400).has("with * for a segment", `value="no/path"`)
+	fault("then", "pass", "path", "no/path").is(400).has("where * stands for any segment", `value="no/path"`)
 	first := s.Get("/_sandbox/faults").Data()[0]
 	b.post("/world", "remove-fault", "id", fmt.Sprint(first["id"])).has("The fault is removed.").lacks("no answer, once")
 	if left := s.Get("/_sandbox/faults").Data(); len(left) != 1 || left[0]["then"] != "pass" {
@@ -312,7 +312,7 @@ func TestAccounts(t *testing.T) {
 	other := newBrowser(t, s).logIn(key)
 	other.get("/world").has("Only the first account can list all accounts").lacks("acct_first", "Reset…")
 	s.Issue("100")
-	other.post("/world", "reset").is(403).has("Only the key of the file&#39;s first account resets it")
+	other.post("/world", "reset").is(403).has("Only the sandbox&#39;s first account can reset the sandbox")
 	sandboxtest.Equal(t, "cards", len(s.Get("/cards").Data()), 1)
 	b.post("/world", "reset").has("The sandbox is reset.").lacks(id)
 	sandboxtest.Equal(t, "cards", len(s.Get("/cards").OK(200).Data()), 0)

@@ -1,4 +1,4 @@
-// Package process runs "vcard sandbox" as a process of its own, for tests and for measuring.
+// Package process runs "vcard sandbox" as a separate process, for tests and benchmarks.
 package process
 
 import (
@@ -16,14 +16,14 @@ import (
 type Process struct {
 	Address Address
 
-	// Wait returns how the process ended.
+	// Wait waits until the process has ended, and returns the error that it ended with.
 	Wait func() error
 
 	command *exec.Cmd
 }
 
-// Start runs the program's sandbox on a free port, with further flags, and returns when it has
-// said where it listens. The log goes to stderr. The end of the context interrupts it.
+// Start runs the program's sandbox on a free port, with additional flags, and waits until it listens.
+// Its log is written to stderr. The process is interrupted when the context is done.
 func Start(ctx context.Context, program string, stderr io.Writer, flags ...string) (*Process, error) {
 	command := exec.CommandContext(ctx, program, append([]string{"sandbox", "--listen=127.0.0.1:0"}, flags...)...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
@@ -39,18 +39,18 @@ func Start(ctx context.Context, program string, stderr io.Writer, flags ...strin
 	p.Address, err = ReadAddress(output)
 	if err != nil {
 		p.Kill()
-		return nil, fmt.Errorf("%s sandbox did not say where it listens; run it by itself to see why: %w", program, err)
+		return nil, fmt.Errorf("%s sandbox did not print its address; run it by itself to see why: %w", program, err)
 	}
 	return p, nil
 }
 
-// Kill ends the process as kill -9 does. It may have ended before.
+// Kill kills the process with SIGKILL, unless it has ended, and waits for it.
 func (p *Process) Kill() {
-	_ = p.command.Process.Kill()
-	_ = p.Wait()
+	_ = p.command.Process.Kill() // it fails only if the process has ended
+	_ = p.Wait()                 // the exit status of a killed process means nothing
 }
 
-// Interrupt asks the process to end, and returns how it ended.
+// Interrupt interrupts the process, waits for it, and returns the error that it ended with.
 func (p *Process) Interrupt() error {
 	if err := p.command.Process.Signal(os.Interrupt); err != nil {
 		return err
@@ -60,24 +60,24 @@ func (p *Process) Interrupt() error {
 
 const basePath = "/api/v1"
 
-// Address is where a sandbox listens, and a key to it.
+// Address is the address of a sandbox, and an API key for it.
 type Address struct {
 	URL string // of the API, with /api/v1
 	Key string
 }
 
-// ReadAddress reads what a sandbox prints when it listens.
+// ReadAddress reads the address that a sandbox prints when it listens.
 func ReadAddress(output io.Reader) (Address, error) {
 	var a Address
 	_, err := fmt.Fscanf(output, "VCARD_BASE_URL=%s\nVCARD_API_KEY=%s\n", &a.URL, &a.Key)
 	return a, err
 }
 
-// Root is the address that the control calls are below.
+// Root returns the base URL of the control calls.
 func (a Address) Root() string { return strings.TrimSuffix(a.URL, basePath) }
 
-// NewRequest makes a request with the key and, unless it is empty, a JSON body.
-// The path is one of the API, such as /cards, or begins with /_sandbox or /api.
+// NewRequest returns a request with the API key. The body is JSON, or empty.
+// The path is relative to the API, such as /cards, or begins with /_sandbox or /api.
 func (a Address) NewRequest(ctx context.Context, method, path, body string) (*http.Request, error) {
 	base := a.URL
 	if strings.HasPrefix(path, "/_sandbox") || strings.HasPrefix(path, "/api") {

@@ -1,4 +1,4 @@
-// Package seed begins a sandbox with a world that a file tells of.
+// Package seed fills a new sandbox with the accounts, cards and events that a document describes.
 package seed
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// world is the document. What is for a call alone goes to it as it is, and is checked there.
+// world is the document. Fields of the type value are passed to the calls as they are, which check them.
 type world struct {
 	RandomSeed uint64        `yaml:"random_seed"`
 	Clock      instant       `yaml:"clock"`
@@ -69,7 +69,7 @@ type cardSpec struct {
 	StatusAt          instant          `json:"-"                            yaml:"status_at"`
 }
 
-// movementSpec is money that the owner moved: above 0 onto the card, below 0 from it.
+// movementSpec is a movement of money: to the card if the amount is positive, back to the wallet if it is negative.
 type movementSpec struct {
 	At     instant `json:"-"                yaml:"at"`
 	Amount value   `json:"amount,omitempty" yaml:"amount"`
@@ -86,13 +86,13 @@ type purchaseSpec struct {
 	Refunds  []followUpSpec `json:"-"                  yaml:"refunds"`
 }
 
-// followUpSpec is a settlement or a refund. A number stands for that of an amount.
+// followUpSpec is a settlement or a refund: a mapping, or just the amount.
 type followUpSpec struct {
 	At            instant          `json:"-"                yaml:"at"`
 	TransactionID string           `json:"transaction_id"   yaml:"-"`
 	Amount        value            `json:"amount,omitempty" yaml:"amount"`
 	Fee           value            `json:"fee,omitempty"    yaml:"fee"`
-	Unknown       map[string]value `json:"-"                yaml:",inline"` // KnownFields does not reach below UnmarshalYAML
+	Unknown       map[string]value `json:"-"                yaml:",inline"` // KnownFields has no effect below UnmarshalYAML
 }
 
 type challengeSpec struct {
@@ -103,13 +103,14 @@ type challengeSpec struct {
 	Status   string  `json:"-"                  yaml:"status"`
 }
 
-// UnmarshalYAML reads both forms.
+// UnmarshalYAML implements yaml.Unmarshaler.
 func (f *followUpSpec) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.ScalarNode {
 		return f.Amount.UnmarshalYAML(node)
 	}
-	type plain followUpSpec
-	if err := node.Decode((*plain)(f)); err != nil {
+	type plain followUpSpec // without this method
+	err := node.Decode((*plain)(f))
+	if err != nil {
 		return err
 	}
 	for name := range f.Unknown {
@@ -118,114 +119,137 @@ func (f *followUpSpec) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// value is what a call takes, as JSON. Numbers are written as they are in the document.
+// value is a parameter of a call, as JSON. Numbers are written as they are in the document.
 type value json.RawMessage
 
-// UnmarshalYAML reads what has a form in JSON.
+// UnmarshalYAML implements yaml.Unmarshaler.
 func (v *value) UnmarshalYAML(node *yaml.Node) error {
-	var plain any
-	switch tag := node.ShortTag(); {
-	case node.Kind != yaml.ScalarNode:
-		if err := node.Decode(&plain); err != nil {
+	if node.Kind != yaml.ScalarNode {
+		var list any // or a mapping
+		err := node.Decode(&list)
+		if err != nil {
 			return err
 		}
-	case tag == "!!str" || tag == "!!timestamp":
-		plain = node.Value
-	case tag == "!!bool" || tag == "!!int" || tag == "!!float":
-		plain = json.RawMessage(strings.ToLower(node.Value))
-	default:
-		plain = json.RawMessage("") // which is not JSON
+		return v.encode(node, list)
 	}
-	text, err := json.Marshal(plain)
+	switch node.ShortTag() {
+	case "!!str", "!!timestamp":
+		return v.encode(node, node.Value)
+	case "!!bool", "!!int", "!!float":
+		return v.encode(node, json.RawMessage(strings.ToLower(node.Value)))
+	default:
+		return invalidValue(node)
+	}
+}
+
+func (v *value) encode(node *yaml.Node, decoded any) error {
+	text, err := json.Marshal(decoded)
 	if err != nil {
-		return wire.Invalid("line %d: it is neither a text in quotes, a plain number nor true or false", node.Line) // and may be a secret
+		return invalidValue(node)
 	}
 	*v = text
 	return nil
 }
 
-// MarshalJSON writes it.
+// invalidValue returns an error that does not repeat the value, which may be a secret.
+func invalidValue(node *yaml.Node) error {
+	return wire.Invalid("line %d: the value must be a string in quotes, a decimal number, true or false", node.Line)
+}
+
+// MarshalJSON implements json.Marshaler.
 func (v value) MarshalJSON() ([]byte, error) { return json.RawMessage(v).MarshalJSON() }
 
-// instant is a time of the world, zero where there is none.
+// instant is a time in the document. It is zero if it is absent.
 type instant struct{ time.Time }
 
-// UnmarshalYAML reads the form of RFC 3339.
-func (i *instant) UnmarshalYAML(node *yaml.Node) (err error) {
-	i.Time, err = time.Parse(time.RFC3339, node.Value)
-	if err != nil || i.Year() <= 1970 || i.Year() > control.LatestYear {
-		return wire.Invalid("line %d: want a time, such as 2026-11-22T09:30:00Z", node.Line)
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (i *instant) UnmarshalYAML(node *yaml.Node) error {
+	at, err := time.Parse(time.RFC3339, node.Value)
+	if err != nil || at.Year() <= 1970 || at.Year() > control.LatestYear {
+		return wire.Invalid("line %d: the value must be a time from 1971 to %d, such as 2026-11-22T09:30:00Z",
+			node.Line, control.LatestYear)
 	}
+	i.Time = at
 	return nil
 }
 
-// read reads a document, which is one mapping in YAML. JSON is YAML, too.
+// read decodes a document, which must be one mapping in YAML or JSON.
 func read(text []byte) (*world, error) {
 	w := new(world)
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
-	if err := decoder.Decode(w); err != nil {
+	err := decoder.Decode(w)
+	if err != nil {
 		return nil, explain(err)
 	}
-	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, wire.Invalid("a world is one document")
+	err = decoder.Decode(new(yaml.Node))
+	if !errors.Is(err, io.EOF) {
+		return nil, wire.Invalid("a world must be a single YAML document; remove everything from the second --- on")
 	}
-	return w, yaml.Unmarshal(text, &w.root)
+	err = yaml.Unmarshal(text, &w.root)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
 }
 
 var (
-	// quoted matches what the decoder repeats of a document, which may be a secret.
-	quoted  = regexp.MustCompile("(?s)['`].*['`]")
-	unfit   = regexp.MustCompile(`(?s)^(line \d+): cannot unmarshal .* into (\S+)$`)
-	unknown = regexp.MustCompile(`^(line \d+): field (.*) not found in type \S+$`)
+	// quoted matches parts of the document in the decoder's messages. They may be secrets.
+	quoted    = regexp.MustCompile("(?s)['`].*['`]")
+	wrongType = regexp.MustCompile(`(?s)^(line \d+): cannot unmarshal .* into (\S+)$`)
+	unknown   = regexp.MustCompile(`^(line \d+): field (.*) not found in type \S+$`)
 )
 
+// explain rewords the decoder's errors, which name Go types and repeat parts of the document.
 func explain(err error) error {
-	if refused, ok := errors.AsType[*wire.Error](err); ok {
+	refused, ok := errors.AsType[*wire.Error](err)
+	if ok {
 		return refused
 	}
 	if errors.Is(err, io.EOF) {
-		return wire.Invalid("line 1: a world is a mapping with accounts")
+		return wire.Invalid("line 1: the document is empty; a world must be a mapping with accounts")
 	}
-	several, ok := errors.AsType[*yaml.TypeError](err)
+	typeError, ok := errors.AsType[*yaml.TypeError](err)
 	if !ok {
-		what := quoted.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "…")
-		return wire.Invalid("it is not YAML: %s", strings.Join(strings.Fields(what), " "))
+		message := quoted.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "…")
+		return wire.Invalid("the document is not valid YAML: %s", strings.Join(strings.Fields(message), " "))
 	}
-	first := several.Errors[0]
-	if found := unknown.FindStringSubmatch(first); found != nil {
+	first := typeError.Errors[0]
+	found := unknown.FindStringSubmatch(first)
+	if found != nil {
 		return wire.Invalid("%s: unknown field %.64q", found[1], found[2])
 	}
-	found := unfit.FindStringSubmatch(first)
+	found = wrongType.FindStringSubmatch(first)
 	if found == nil {
 		return wire.Invalid("%s", quoted.ReplaceAllString(first, "…"))
 	}
 	wanted := "a mapping"
-	switch goType := found[2]; {
-	case strings.HasPrefix(goType, "[]"):
+	if strings.HasPrefix(found[2], "[]") {
 		wanted = "a list"
-	case goType == "uint64":
-		wanted = "an integer from 0"
-	case goType == "string":
-		wanted = "a text"
+	} else if found[2] == "uint64" {
+		wanted = "an integer of at least 0"
+	} else if found[2] == "string" {
+		wanted = "a string"
 	}
-	return wire.Invalid("%s: %s belongs here", found[1], wanted)
+	return wire.Invalid("%s: the value must be %s", found[1], wanted)
 }
 
-func (w *world) refused(place, format string, args ...any) error {
-	what := fmt.Sprintf(format, args...)
+// invalid returns an error that names a place in the document, such as accounts[0].cards[1], and its line.
+func (w *world) invalid(place, format string, args ...any) error {
+	message := fmt.Sprintf(format, args...)
 	if place != "" {
-		what = place + ": " + what
+		message = place + ": " + message
 	}
-	return wire.Invalid("line %d: %s", w.line(place), what)
+	return wire.Invalid("line %d: %s", w.line(place), message)
 }
 
-// line is that of a place, or of what is nearest above it.
+// line returns the line of a place, or of the nearest one above that the document has.
 func (w *world) line(place string) int {
 	node := w.root.Content[0]
-	for step := range strings.FieldsFuncSeq(place, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
+	separator := func(r rune) bool { return strings.ContainsRune(".[]", r) }
+	for step := range strings.FieldsFuncSeq(place, separator) {
 		i, err := strconv.Atoi(step)
-		if err != nil {
+		if err != nil { // a name: its value follows it
 			i = 1 + slices.IndexFunc(node.Content, func(n *yaml.Node) bool { return n.Value == step })
 		}
 		if i >= len(node.Content) {

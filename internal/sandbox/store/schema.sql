@@ -18,7 +18,7 @@ CREATE TABLE accounts (
   state      TEXT    NOT NULL
 );
 
--- Further keys of accounts.
+-- Additional keys of accounts.
 CREATE TABLE api_keys (
   id         INTEGER PRIMARY KEY,
   public_id  TEXT    NOT NULL UNIQUE,

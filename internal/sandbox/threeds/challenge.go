@@ -1,4 +1,4 @@
-// Package threeds keeps 3D Secure challenges.
+// Package threeds serves the calls about 3D Secure challenges.
 package threeds
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// The statuses of a challenge. Expired is never stored: time decides.
+// The statuses of a challenge. Expired is never stored: it follows from the time.
 const (
 	Pending  = "pending"
 	Approved = "approved"
@@ -23,7 +23,7 @@ const (
 	Expired  = "expired"
 )
 
-// Lifetime is how long a cardholder has to complete a challenge.
+// Lifetime is the time that a cardholder has to complete a challenge.
 const Lifetime = 5 * time.Minute
 
 // Challenge is the object of API §2.6.
@@ -37,7 +37,7 @@ type Challenge struct {
 	ExpiresAt wire.Time  `json:"expires_at" db:"expires_at"`
 }
 
-// Routes is API §4.14, and what merchants and cardholders do.
+// Routes returns the route of API §4.14, and the control calls that stand for merchants and cardholders.
 func Routes() []server.Route {
 	const challenges = server.Control + "/3ds-challenges"
 	return []server.Route{
@@ -47,27 +47,31 @@ func Routes() []server.Route {
 	}
 }
 
-// Status selects that of a challenge h at a time, the first parameter.
+// Status selects the status of a challenge h at the time in the first parameter.
 const Status = `CASE WHEN h.status = 'pending' AND h.expires_at <= ?1 THEN 'expired' ELSE h.status END`
 
-// columns selects the fields of a Challenge, but for its code.
+// columns selects the fields of a Challenge except its code.
 const columns = `
 	SELECT h.public_id, k.public_id AS card_id, h.merchant, h.amount, ` + Status + ` AS status, h.expires_at
 	FROM challenges h JOIN cards k ON k.id = h.card_id `
 
-// list shows the challenges of one status, the newest first, or of all, where the
-// quirks say so, with codes only for those that are waited for.
+// list returns the challenges with a status, newest first. A quirk can make it return all challenges;
+// then only pending ones have a code.
 func list(c *server.Call) (wire.Response, error) {
-	query, all := c.Query(), c.Quirks.ChallengeStatus == behavior.Ignored
+	query := c.Query()
+	all := c.Quirks.ChallengeStatus == behavior.Ignored
 	if all {
 		query.Skip("status")
 	}
 	status := cmp.Or(query.Choice("status", Pending, Approved, Failed, Expired), Pending)
-	if err := query.Done(); err != nil {
+	err := query.Done()
+	if err != nil {
 		return wire.Response{}, err
 	}
+	// The condition on h.status is redundant, but can use an index.
+	const selected = `h.status = IIF(?3 = 'expired', 'pending', ?3) AND ` + Status + ` = ?3`
 	where := store.NewWhere(`h.account_id = ?2`, c.Tx.Now().UnixMilli(), c.Account.ID).
-		And(!all, `h.status = IIF(?3 = 'expired', 'pending', ?3) AND `+Status+` = ?3`, status) // the first by the index
+		And(!all, selected, status)
 	data, err := store.List[Challenge](c.Tx, columns+where.SQL+` ORDER BY h.expires_at DESC, h.id DESC`, where.Args...)
 	for _, ch := range data {
 		if !all || ch.Status == Pending {
@@ -77,13 +81,13 @@ func list(c *server.Call) (wire.Response, error) {
 	return wire.List(data), err
 }
 
-// CountPending returns how many challenges of an account wait for their cardholders.
+// CountPending returns the number of an account's pending challenges.
 func CountPending(tx *store.Tx, accountID int64) (int64, error) {
 	return store.Value[int64](tx, `SELECT COUNT(*) FROM challenges WHERE account_id = ? AND status = ? AND expires_at > ?`,
 		accountID, Pending, tx.Now().UnixMilli())
 }
 
-// begin is a merchant asking for proof that the cardholder is the buyer; no money moves.
+// begin simulates that a merchant requests a challenge. No money moves.
 func begin(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	ch := Challenge{
@@ -101,7 +105,7 @@ func begin(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	if on.Status == card.Terminated {
-		return wire.Response{}, wire.Refuse(wire.CodeCardTerminated, "card %s is terminated; it gets no challenges", ch.CardID)
+		return wire.Response{}, wire.Refuse(wire.CodeCardTerminated, "card %s is terminated and cannot be used for purchases", ch.CardID)
 	}
 	expires := c.Tx.Now().Add(Lifetime)
 	err = c.Tx.Exec(`
@@ -110,19 +114,22 @@ func begin(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	ch.OTP, ch.ExpiresAt = new(c.Keys.OTP(ch.ID)), wire.Time{Time: expires}
+	ch.OTP = new(c.Keys.OTP(ch.ID))
+	ch.ExpiresAt = wire.Time{Time: expires}
 	return wire.Created(ch), webhook.Emit(c, webhook.ThreeDSChallenge, ch.ID, ch)
 }
 
-// complete is what the cardholder makes of a challenge that is still pending.
+// complete simulates that the cardholder approves a pending challenge, or fails to.
 func complete(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	outcome := fields.Choice("outcome", Approved, Failed)
-	if err := fields.Done(); err != nil {
+	err := fields.Done()
+	if err != nil {
 		return wire.Response{}, err
 	}
 	id := c.PathValue("id")
-	found, err := store.List[Challenge](c.Tx, columns+`WHERE h.public_id = ? AND h.account_id = ?`, c.Tx.Now().UnixMilli(), id, c.Account.ID)
+	found, err := store.List[Challenge](c.Tx, columns+`WHERE h.public_id = ? AND h.account_id = ?`,
+		c.Tx.Now().UnixMilli(), id, c.Account.ID)
 	ch, err := wire.Only(found, err, "3DS challenge", id)
 	if err != nil {
 		return wire.Response{}, err
@@ -130,6 +137,7 @@ func complete(c *server.Call) (wire.Response, error) {
 	if ch.Status != Pending {
 		return wire.Response{}, wire.Invalid("challenge %s is %s; only a pending one can be completed", ch.ID, ch.Status)
 	}
-	ch.Status, ch.OTP = outcome, new(c.Keys.OTP(ch.ID))
+	ch.Status = outcome
+	ch.OTP = new(c.Keys.OTP(ch.ID))
 	return wire.OK(ch), c.Tx.Exec(`UPDATE challenges SET status = ? WHERE public_id = ?`, outcome, ch.ID)
 }

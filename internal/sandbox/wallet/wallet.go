@@ -1,8 +1,7 @@
-// Package wallet shows an account's wallet and where it is topped up.
+// Package wallet serves the calls about an account's wallet and its deposits.
 package wallet
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
@@ -16,7 +15,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Routes is API §4.11 and §4.12, and what the coins' networks do.
+// Routes returns the routes of API §4.11 and §4.12, and the control calls for deposits.
 func Routes() []server.Route {
 	const deposits = server.Control + "/deposits"
 	return []server.Route{
@@ -27,33 +26,45 @@ func Routes() []server.Route {
 	}
 }
 
-// balance shows the object of API §2.3.
+// balance returns the object of API §2.3.
 func balance(c *server.Call) (wire.Response, error) {
 	lines, err := ledger.Summary(c.Tx, c.Account.ID)
 	if err != nil {
 		return wire.Response{}, err
 	}
-	pending, unread := PendingDeposits(c.Tx, c.Account.ID)
-	holds, hidden := card.ShownHolds(c)
-	active, uncounted := card.Count(c.Tx, c.Account.ID, card.Filter{Status: card.Active})
+	pending, err := PendingDeposits(c.Tx, c.Account.ID)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	holds, err := card.ShownHolds(c)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	active, err := card.Count(c.Tx, c.Account.ID, card.Filter{Status: card.Active})
+	if err != nil {
+		return wire.Response{}, err
+	}
+	wallet := lines[0].Balance
+	cards := lines[len(lines)-1].Balance
 	return wire.OK(map[string]any{
-		"balance":             c.Quirks.WalletAmount(lines[0].Balance),
+		"balance":             c.Quirks.WalletAmount(wallet),
 		"currency":            "USDT",
 		"pending_deposits":    c.Quirks.WalletAmount(pending),
 		"cards_active":        active,
-		"cards_total_balance": lines[len(lines)-1].Balance + holds,
-	}), errors.Join(unread, hidden, uncounted)
+		"cards_total_balance": cards + holds,
+	}), nil
 }
 
-// PendingDeposits returns what is on its way into an account's wallet.
+// PendingDeposits returns the sum of an account's unconfirmed deposits.
 func PendingDeposits(tx *store.Tx, accountID int64) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, `SELECT COALESCE(SUM(amount), 0) FROM deposits WHERE account_id = ? AND status = ?`,
 		accountID, depositPending)
 }
 
-// coins are the currencies with their networks.
-func coins() [][2]string {
-	return [][2]string{
+type coin struct{ currency, network string }
+
+func coins() []coin {
+	return []coin{
 		{"btc", "Bitcoin"},
 		{"eth", "Ethereum"},
 		{"sol", "Solana"},
@@ -77,16 +88,21 @@ type Address struct {
 func currencies() []string {
 	var names []string
 	for _, coin := range coins() {
-		names = append(names, coin[0])
+		names = append(names, coin.currency)
 	}
 	return names
 }
 
-// Addresses returns an account's address for one of the currencies or, with "", for each.
-func Addresses(keys *vault.Keyring, by account.Account, currency string) (addresses []Address) {
+// Addresses returns an account's deposit address for a currency, or those for all currencies if it is empty.
+func Addresses(keys *vault.Keyring, by account.Account, currency string) []Address {
+	var addresses []Address
 	for _, coin := range coins() {
-		if currency == "" || currency == coin[0] {
-			addresses = append(addresses, Address{coin[0], coin[1], keys.DepositAddress(by.PublicID, coin[0])})
+		if currency == "" || currency == coin.currency {
+			addresses = append(addresses, Address{
+				Currency: coin.currency,
+				Network:  coin.network,
+				Address:  keys.DepositAddress(by.PublicID, coin.currency),
+			})
 		}
 	}
 	return addresses
@@ -95,46 +111,53 @@ func Addresses(keys *vault.Keyring, by account.Account, currency string) (addres
 func depositAddresses(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	currency := query.Choice("currency", currencies()...)
-	if err := query.Done(); err != nil {
+	err := query.Done()
+	if err != nil {
 		return wire.Response{}, err
 	}
 	return wire.List(Addresses(c.Keys, c.Account, currency)), nil
 }
 
-// The statuses of a deposit. Its network confirms it once.
+// The statuses of a deposit.
 const (
 	depositPending   = "pending"
 	depositConfirmed = "confirmed"
 )
 
-// Deposit is an amount of coins on their way into the wallet.
+// Deposit is an amount of coins that was sent to a deposit address.
 type Deposit struct {
 	ID string `json:"id" db:"public_id"`
 	Address
-	Amount    usd.Amount `json:"amount" db:"amount"` // what the coins come to in USDT
+	Amount    usd.Amount `json:"amount" db:"amount"` // the value of the coins in USDT
 	Status    string     `json:"status" db:"status"`
 	CreatedAt wire.Time  `json:"created_at" db:"created_at"`
 }
 
-// detect is somebody sending coins to a deposit address, which are not confirmed yet.
+// detect simulates that somebody sends coins to a deposit address. The deposit is pending until it is confirmed.
 func detect(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	currency := fields.Choice("currency", currencies()...)
 	amount := fields.Positive("amount")
-	if err := fields.Done(); err != nil {
+	err := fields.Done()
+	if err != nil {
 		return wire.Response{}, err
 	}
-	now := c.Tx.Now()
-	d := Deposit{c.Tx.NewID("dep_"), Addresses(c.Keys, c.Account, currency)[0], amount, depositPending, wire.Time{Time: now}}
-	err := c.Tx.Exec(`INSERT INTO deposits (public_id, account_id, currency, amount, status, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
-		d.ID, c.Account.ID, currency, d.Amount, d.Status, now.UnixMilli())
+	d := Deposit{
+		ID:        c.Tx.NewID("dep_"),
+		Address:   Addresses(c.Keys, c.Account, currency)[0],
+		Amount:    amount,
+		Status:    depositPending,
+		CreatedAt: wire.Time{Time: c.Tx.Now()},
+	}
+	err = c.Tx.Exec(`INSERT INTO deposits (public_id, account_id, currency, amount, status, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+		d.ID, c.Account.ID, currency, d.Amount, d.Status, d.CreatedAt.UnixMilli())
 	if err != nil {
 		return wire.Response{}, err
 	}
 	return wire.Created(d), webhook.Emit(c, webhook.DepositPending, d.ID, d)
 }
 
-// confirm is the coin's network confirming a deposit.
+// confirm simulates that the coin's network confirms a deposit, which brings the amount into the wallet.
 func confirm(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("id")
 	found, err := store.List[Deposit](c.Tx, columns+`WHERE public_id = ? AND account_id = ?`, id, c.Account.ID)
@@ -143,23 +166,26 @@ func confirm(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	if d.Status != depositPending {
-		return wire.Response{}, wire.Invalid("deposit %s is confirmed already", d.ID)
+		return wire.Response{}, wire.Invalid("deposit %s is already confirmed", d.ID)
 	}
 	d.Status = depositConfirmed
-	if err := c.Tx.Exec(`UPDATE deposits SET status = ? WHERE public_id = ?`, d.Status, d.ID); err != nil {
-		return wire.Response{}, err
-	}
-	err = ledger.Post(c.Tx, c.Account.ID, "deposit confirmed", ledger.On(ledger.Deposits, -d.Amount), ledger.On(ledger.Wallet, d.Amount))
+	err = c.Tx.Exec(`UPDATE deposits SET status = ? WHERE public_id = ?`, d.Status, d.ID)
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if err := account.Deposited(c.Tx, c.Account.ID); err != nil {
+	err = ledger.Post(c.Tx, c.Account.ID, "deposit confirmed",
+		ledger.On(ledger.Deposits, -d.Amount), ledger.On(ledger.Wallet, d.Amount))
+	if err != nil {
+		return wire.Response{}, err
+	}
+	err = account.Deposited(c.Tx, c.Account.ID)
+	if err != nil {
 		return wire.Response{}, err
 	}
 	return wire.OK(d), webhook.Emit(c, webhook.DepositConfirmed, d.ID, d)
 }
 
-// columns selects the fields of a Deposit, but for its address.
+// columns selects the fields of a Deposit except its address, which withAddresses adds.
 const columns = `SELECT public_id, currency, amount, status, created_at FROM deposits `
 
 func withAddresses(keys *vault.Keyring, by account.Account, deposits []*Deposit) []*Deposit {
@@ -169,8 +195,12 @@ func withAddresses(keys *vault.Keyring, by account.Account, deposits []*Deposit)
 	return deposits
 }
 
-// Newest returns a page of an account's deposits, newest first.
-func Newest(tx *store.Tx, keys *vault.Keyring, by account.Account, status string, page wire.Page) ([]*Deposit, bool, error) {
-	deposits, more, err := store.Page[Deposit](tx, page, columns+`WHERE account_id = ?1 AND ?2 IN ('', status) ORDER BY id DESC`, by.ID, status)
+// Newest returns a page of an account's deposits, newest first, and reports whether there are more. An empty status
+// selects all deposits.
+func Newest(
+	tx *store.Tx, keys *vault.Keyring, by account.Account, status string, page wire.Page,
+) ([]*Deposit, bool, error) {
+	deposits, more, err := store.Page[Deposit](tx, page,
+		columns+`WHERE account_id = ?1 AND ?2 IN ('', status) ORDER BY id DESC`, by.ID, status)
 	return withAddresses(keys, by, deposits), more, err
 }
