@@ -1,14 +1,14 @@
 # Imports cards that were issued in the dashboard. No card is replaced and no money moves.
 #
-# To rehearse it, issue some cards first, as somebody did in the dashboard:
+# To rehearse it, issue some cards first, as if in the dashboard:
 #
 #   terraform -chdir=by-hand init
 #   terraform -chdir=by-hand apply
 #   terraform init
 #   terraform apply
 #
-# The folder generated has another way, for Terraform 1.14 and later: Terraform finds
-# the cards and writes the configuration as well.
+# The folder generated shows another way, for Terraform 1.14 and later: Terraform finds
+# the cards and also writes the configuration.
 terraform {
   required_version = ">= 1.7" # for for_each in import blocks; OpenTofu 1.12
 
@@ -43,8 +43,8 @@ variable "campaigns" {
 locals {
   prefix = "ads-"
 
-  # By campaign. Two live cards with one label are an error here: terminate one of
-  # them, or write the ids down in place of this.
+  # By campaign. Two live cards with the same label are an error here: terminate one of
+  # them, or write the ids instead.
   found = { for card in data.vcard_cards.found.cards : trimprefix(card.label, local.prefix) => card.id }
 }
 
@@ -52,15 +52,15 @@ data "vcard_cards" "found" {
   label_prefix = local.prefix
 }
 
-# One block for all cards. Take it out, with data and found, once it is applied.
+# One block for all cards. Remove it, with data and found, once it is applied.
 import {
   for_each = { for campaign, id in local.found : campaign => id if contains(keys(var.campaigns), campaign) }
   to       = vcard_card.campaign[each.key]
   id       = each.value
 }
 
-# Label and BIN have to be those of the card, or the plan replaces it. The first
-# amount is taken as the baseline, whatever the card holds.
+# Label and BIN must match the card, or the plan replaces it. The first amount
+# becomes the baseline, whatever the card holds.
 resource "vcard_card" "campaign" {
   for_each = var.campaigns
 
@@ -69,7 +69,7 @@ resource "vcard_card" "campaign" {
   amount = each.value.amount
 
   lifecycle {
-    create_before_destroy = true # a new card that is refused must not cost the old one
+    create_before_destroy = true # keeps the old card if the new one is refused
   }
 }
 

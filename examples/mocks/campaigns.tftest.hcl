@@ -1,7 +1,7 @@
-# terraform test needs no account, no network and no sandbox for this.
+# Runs with terraform test. Needs no account, no network and no sandbox.
 mock_provider "vcard" {
-  # The file vcard/vcard.tfmock.hcl. OpenTofu does not know source: write what
-  # that file holds in its place.
+  # The file vcard/vcard.tfmock.hcl. OpenTofu has no source here: write the content
+  # of that file instead.
   source = "./vcard"
 }
 

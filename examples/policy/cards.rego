@@ -1,4 +1,4 @@
-# Rules for a plan of cards, on what "vcard statement --format json" prints of it.
+# Rules for the output of "vcard statement --format json".
 # Every message is a reason to refuse the plan.
 package main
 
@@ -9,10 +9,10 @@ most_net := 500
 
 most_per_card := 200
 
-# Where a plan may terminate cards, and so their numbers.
+# Modules whose cards a plan may terminate.
 may_terminate := {"module.trials"}
 
-# Whatever this policy cannot read, the rules below would find nothing in.
+# Refuses what this policy cannot read, because the rules below would find nothing in it.
 deny contains `this is not a complete statement of a plan, as "vcard statement --format json" prints it` if not is_complete
 
 deny contains message if {
@@ -60,7 +60,7 @@ is_complete if {
 
 cents(usd) := round(usd * 100)
 
-# What a card gets by its resource, and by actions.
+# What a card gets from its resource and from actions.
 given(card) := sum([paid(by) | some by in array.concat(own(card), actions_on(card))])
 
 own(card) := [card | not is_action(card)]

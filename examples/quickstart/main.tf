@@ -39,7 +39,7 @@ resource "vcard_card" "campaign" {
   metadata           = { campaign = each.key }
 
   lifecycle {
-    create_before_destroy = true # a new card that is refused must not cost the old one
+    create_before_destroy = true # keeps the old card if the new one is refused
   }
 }
 

@@ -1,6 +1,5 @@
-# Issues cards only while the wallet keeps a reserve, and says so before anything
-# is bought: the plan fails when the new cards would eat into the reserve, and warns
-# when next week's cards would.
+# Issues cards only while the wallet keeps a reserve: the plan fails if the new cards
+# would use the reserve, and warns if next week's cards would.
 terraform {
   required_version = ">= 1.8" # for the function issuance_cost
 
@@ -12,8 +11,9 @@ terraform {
   }
 }
 
-# The embedded sandbox. For an account, replace sandbox with base_url, and set VCARD_API_KEY. wallet_check refuses every plan that takes more than the wallet
-# holds, funds and top-ups included; the rules below add the reserve.
+# The embedded sandbox. For an account, replace sandbox with base_url, and set VCARD_API_KEY.
+# wallet_check refuses every plan that takes more than the wallet holds, funds and top-ups
+# included; the rules below add the reserve.
 provider "vcard" {
   wallet_check = "error"
 
@@ -48,7 +48,7 @@ variable "next_week" {
 locals {
   prefix = "guarded-"
 
-  # What this plan takes: the cards that are not there yet, with their fees.
+  # What this plan takes: the cards that do not exist yet, with their fees.
   new  = [for name, load in var.campaigns : load if !contains(data.vcard_cards.live.cards[*].label, "${local.prefix}${name}")]
   cost = provider::vcard::issuance_cost(local.new)
 }
@@ -57,8 +57,8 @@ data "vcard_cards" "live" {
   label_prefix = local.prefix
 }
 
-# Read before anything is issued. One error stops the whole plan, if it issues cards:
-# a card can be frozen or ended whatever the wallet holds.
+# Read before anything is issued. One error stops the whole plan if it issues cards.
+# Plans that only freeze or terminate cards pass.
 data "vcard_wallet_balance" "now" {
   lifecycle {
     postcondition {
@@ -84,10 +84,10 @@ resource "vcard_card" "campaign" {
   amount = each.value
 
   lifecycle {
-    create_before_destroy = true # a new card that is refused must not cost the old one
+    create_before_destroy = true # keeps the old card if the new one is refused
   }
 
-  depends_on = [data.vcard_wallet_balance.now] # no card where the wallet is not read
+  depends_on = [data.vcard_wallet_balance.now] # no card before the wallet is read
 }
 
 locals {

@@ -1,11 +1,11 @@
-# Endpoints for a pipeline, signed with a secret that is in no plan and no state: it
-# comes from your secret store, for each run, and goes to the service.
+# Endpoints whose signing secret is in no plan and no state: each run reads it from
+# your secret store and sends it to the service.
 #
 #   export TF_VAR_signing_secret="$(vault kv get -field=secret ads/webhooks)"
 #   terraform apply
 #
-# A store with an ephemeral resource needs no variable: hand its value to secret_wo.
-# The folder any-version has the form for command lines without write-only arguments.
+# A store with an ephemeral resource needs no variable: pass its value to secret_wo.
+# For Terraform before 1.11, which has no write-only arguments, see the folder any-version.
 terraform {
   required_version = ">= 1.11" # for write-only arguments
 
@@ -44,7 +44,7 @@ variable "signing_secret_version" {
 }
 
 locals {
-  # No event goes to two of them, or it would arrive twice.
+  # Each event goes to one endpoint only, or it would arrive twice.
   endpoints = {
     alerts  = ["card.frozen", "transaction.declined", "3ds.challenge"]
     finance = ["card.funded", "transaction.settled", "transaction.refunded", "deposit.confirmed"]
@@ -52,9 +52,9 @@ locals {
 }
 
 # Any change registers a new endpoint. The service cannot remove the old one, so it
-# goes on receiving events until you remove it in the dashboard; the plan names it.
-# To change the secret: raise the version, have the receiver accept both secrets,
-# apply, remove the old endpoints, then have it forget the old secret.
+# receives events until you remove it in the dashboard; the plan names it.
+# To change the secret: let the receiver accept both secrets, raise the version, apply,
+# remove the old endpoints, then remove the old secret from the receiver.
 resource "vcard_webhook" "endpoint" {
   for_each = local.endpoints
 
@@ -64,7 +64,7 @@ resource "vcard_webhook" "endpoint" {
   secret_wo_version = var.signing_secret_version
 
   lifecycle {
-    create_before_destroy = true # no moment without an endpoint
+    create_before_destroy = true # so that there is always an endpoint
   }
 }
 

@@ -1,5 +1,5 @@
-# Stands in for the people who issued these cards in the dashboard, so that there is
-# something to take over on the sandbox. With an account you need none of this.
+# Issues the cards that somebody would have issued in the dashboard, so that the
+# sandbox has cards to import. With an account, you do not need this folder.
 terraform {
   required_providers {
     vcard = {
@@ -47,6 +47,6 @@ resource "vcard_card" "display" {
 }
 
 output "ids" {
-  description = "The cards that are to be taken over, by label."
+  description = "The cards to import, by label."
   value       = { for card in [vcard_card.search, vcard_card.social, vcard_card.display] : card.label => card.id }
 }

@@ -1,5 +1,5 @@
-# Terraform 1.14 and later: terraform query finds the cards and writes, for each of
-# them, a resource and an import block.
+# Terraform 1.14 and later: terraform query finds the cards and writes a resource and
+# an import block for each of them.
 #
 #   terraform -chdir=../by-hand init && terraform -chdir=../by-hand apply
 #   terraform init

@@ -1,4 +1,4 @@
-# terraform test: cards are issued by hand on a sandbox of its own, then taken over.
+# terraform test: cards are issued by hand on a sandbox of its own, then imported.
 provider "vcard" {
   sandbox = {
     path = "fleet-test.db"

@@ -4,8 +4,8 @@ data "vcard_bins" "ads" {
   three_ds = true
 }
 
-# The id is written, not looked up: were another BIN first in the list one day,
-# every card would be replaced. The data source checks it.
+# Write the id instead of looking it up: if the order of the list changed, every card
+# would be replaced. The data source checks the id.
 resource "vcard_card" "search" {
   bin_id = "bin_ads_visa_us"
   amount = 250

@@ -1,6 +1,6 @@
-# What a mocked vcard provider says where the configuration does not. Left out
-# are ids, which Terraform makes up, and lists and maps of objects, which it
-# leaves empty.
+# Values that a mocked vcard provider returns where the configuration sets none. Ids
+# are omitted because Terraform generates them; lists and maps of objects, because
+# it leaves them empty.
 
 mock_resource "vcard_card" {
   defaults = {

@@ -1,3 +1,3 @@
-# The service cannot show an endpoint. The id is taken as it is, and the next
-# plan takes over the written configuration without sending anything.
+# The service cannot show an endpoint, so the id is not verified. The next plan
+# adopts the configured values and sends nothing.
 terraform import vcard_webhook.spend wh_9f2c

@@ -1,4 +1,4 @@
-# terraform test: what the guard lets through and what it stops, on a sandbox of its own.
+# terraform test: what the guard allows and refuses, on a sandbox of its own.
 provider "vcard" {
   wallet_check = "error"
 

@@ -1,5 +1,5 @@
-# The service makes the signing secret up. It is in the state, which has to be kept
-# as a secret then, and the pipeline hands it to the secret store:
+# The service generates the signing secret. It is in the state, so protect the state.
+# The pipeline copies it to the secret store:
 #
 #   terraform apply
 #   terraform output -raw signing_secret | vault kv put ads/webhooks secret=-
@@ -33,7 +33,7 @@ resource "vcard_webhook" "events" {
   events = ["card.frozen", "transaction.declined", "3ds.challenge"]
 
   lifecycle {
-    create_before_destroy = true # no moment without an endpoint
+    create_before_destroy = true # so that there is always an endpoint
   }
 }
 
