@@ -194,3 +194,9 @@ func check(t *testing.T, what string, e reconcile.Explanation, want told) {
 		t.Errorf("%s: %+v, want %+v", what, got, want)
 	}
 }
+
+// waited is a reading after which looking again has shown no more.
+func waited(card reconcile.Snapshot) reconcile.Snapshot {
+	card.Waited = true
+	return card
+}

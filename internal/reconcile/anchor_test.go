@@ -115,7 +115,7 @@ func TestUnreadableList(t *testing.T) {
 	}
 	e := reconcile.Explain(record.Anchor, read("forbidden"), 40*dollar)
 	check(t, "a list that cannot be read", e, told{without: holds, hidden: "forbidden", ignored: "forbidden"})
-	stopped := reconcile.Ask(record, reconcile.Movement{Delta: 40 * dollar}, read("forbidden"), reconcile.Policy{Waited: true}).Record
+	stopped := reconcile.Ask(record, reconcile.Movement{Delta: 40 * dollar}, waited(read("forbidden")), false).Record
 	if partly := (reconcile.Snapshot{Unclear: "too many", Events: a.snapshot().Events}).Anchor(); !partly.Listed {
 		t.Error("what was read of a list is not known")
 	}

@@ -101,16 +101,17 @@ func (c Change) rangeFor(delta usd.Amount) *Range {
 // Preview decides about the movements by one reading of the card, up to the first that is not
 // made, as if each that is sent were made at once.
 func (c Change) Preview(r Record, card Snapshot, keysHonoured bool) []Decision {
+	card.Waited = true
 	var all []Decision
 	for _, m := range c.Movements() {
-		d := Ask(r, m, card, Policy{KeysHonoured: keysHonoured, Waited: true})
+		d := Ask(r, m, card, keysHonoured)
 		all = append(all, d)
 		switch d.Verdict {
 		case Made:
 			r = d.Record
 		case Send, SendKey:
 			card.Balance += m.Delta
-			r = d.AfterAnswer(card, true, false).Record
+			r = d.AfterAnswer(card, false).Record
 		default:
 			return all
 		}

@@ -11,18 +11,13 @@ const (
 	Answered             // the service says that it was made, or that it has seen its key before
 )
 
-// Policy is what a decision depends on besides the record, the movement and the card.
-type Policy struct {
-	KeysHonoured bool // the service counts requests with one key once
-	Waited       bool // the card was read again for a while, and showed no more
-}
-
 // Question is all that a row of the table looks at.
 type Question struct {
 	Moment        Moment
 	Movement      Movement
 	Record        Record
-	Policy        Policy
+	KeysHonoured  bool        // the service counts requests with one key once
+	Waited        bool        // see Snapshot
 	KeySeenBefore bool        // once answered: the service refused the key, which it has seen before
 	Since         Explanation // since the record's anchor; once answered, since the reading before sending
 	Longer        Explanation // once answered: since the anchor before sending
@@ -75,14 +70,16 @@ type Decision struct {
 }
 
 // Ask decides about a movement before it is sent, or before it is sent once more if the record has it
-// pending.
-func Ask(r Record, m Movement, card Snapshot, p Policy) Decision {
+// pending. Keys are honoured if the service counts requests with one key once.
+func Ask(r Record, m Movement, card Snapshot, keysHonoured bool) Decision {
 	moment := BeforeSending
 	if r.Pending != nil {
 		moment = WhilePending
 	}
 	d := Decision{Movement: m, Card: card, Since: Explain(r.Anchor, card, m.Delta), Before: r, Record: r}
-	d.Verdict, d.Reason = Decide(Question{Moment: moment, Movement: m, Record: r, Policy: p, Since: d.Since})
+	d.Verdict, d.Reason = Decide(Question{
+		Moment: moment, Movement: m, Record: r, KeysHonoured: keysHonoured, Waited: card.Waited, Since: d.Since,
+	})
 
 	switch d.Verdict {
 	case Send:
@@ -103,8 +100,8 @@ func Ask(r Record, m Movement, card Snapshot, p Policy) Decision {
 
 // Resolve decides what became of a record's pending movement, which is not to be sent again. The
 // verdict Send means that it was not made.
-func Resolve(r Record, card Snapshot, waited bool) Decision {
-	d := decideLost(r, r.Pending.Movement(), card, waited)
+func Resolve(r Record, card Snapshot) Decision {
+	d := decideLost(r, r.Pending.Movement(), card)
 	if d.Verdict == Send {
 		d.Record = r.NotMade()
 	}
@@ -113,16 +110,16 @@ func Resolve(r Record, card Snapshot, waited bool) Decision {
 
 // AfterLost decides what became of the movement, which was sent and whose response was lost. The
 // verdict Send means that it was not made.
-func (d Decision) AfterLost(card Snapshot, waited bool) Decision {
+func (d Decision) AfterLost(card Snapshot) Decision {
 	if d.Verdict == Send { // what other calls have moved is in the new anchor
 		card.Own = 0
 	}
-	return decideLost(d.Record, d.Movement, card, waited)
+	return decideLost(d.Record, d.Movement, card)
 }
 
-func decideLost(r Record, m Movement, card Snapshot, waited bool) Decision {
+func decideLost(r Record, m Movement, card Snapshot) Decision {
 	d := Decision{Movement: m, Card: card, Since: Explain(r.Anchor, card, m.Delta), Before: r, Record: r}
-	d.Verdict, d.Reason = Decide(Question{Moment: AnswerLost, Movement: m, Record: r, Policy: Policy{Waited: waited}, Since: d.Since})
+	d.Verdict, d.Reason = Decide(Question{Moment: AnswerLost, Movement: m, Record: r, Waited: card.Waited, Since: d.Since})
 	if d.Verdict == Made {
 		d.Record = r.madeSince(m, d.Since, card.At)
 	}
@@ -131,7 +128,7 @@ func decideLost(r Record, m Movement, card Snapshot, waited bool) Decision {
 
 // AfterAnswer decides whether the card shows the movement, which was sent. The service says that it
 // was made, or that it has seen its key before.
-func (d Decision) AfterAnswer(card Snapshot, waited, keySeenBefore bool) Decision {
+func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 	m := d.Movement
 	before := d.Before
 	fresh := before.fresh(d.Card)
@@ -140,7 +137,7 @@ func (d Decision) AfterAnswer(card Snapshot, waited, keySeenBefore bool) Decisio
 	longer := Explain(before.Anchor, card, m.Delta)
 	next := Decision{Movement: m, Card: card, Since: Explain(fresh, sinceSent, m.Delta), Before: d.Record, Record: d.Record}
 	next.Verdict, next.Reason = Decide(Question{
-		Moment: Answered, Movement: m, Record: d.Record, Policy: Policy{Waited: waited},
+		Moment: Answered, Movement: m, Record: d.Record, Waited: card.Waited,
 		KeySeenBefore: keySeenBefore, Since: next.Since, Longer: longer,
 	})
 
@@ -248,14 +245,14 @@ func (q Question) beforeSending() (Verdict, Reason) {
 
 // again returns LookAgain first, and the verdict once looking again has shown no more.
 func (q Question) again(verdict Verdict, reason Reason) (Verdict, Reason) {
-	if !q.Policy.Waited {
+	if !q.Waited {
 		return LookAgain, reason
 	}
 	return verdict, reason
 }
 
 // keyHonoured reports whether the service counts the movement's key once, as long as it keeps it.
-func (q Question) keyHonoured() bool { return q.Policy.KeysHonoured && q.Record.HasKey }
+func (q Question) keyHonoured() bool { return q.KeysHonoured && q.Record.HasKey }
 
 // keyKept reports whether the service also still keeps a key that was used since the anchor.
 func (q Question) keyKept() bool { return q.keyHonoured() && q.Since.Recent }

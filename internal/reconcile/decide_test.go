@@ -44,13 +44,13 @@ func everyQuestion(yield func(reconcile.Question) bool) {
 			}
 			q := reconcile.Question{Moment: moment, Movement: movements[draw(len(movements))]}
 			q.Movement.Range = ranges[draw(len(ranges))]
-			q.Policy.Waited = flip()
+			q.Waited = flip()
 			if moment == reconcile.Answered {
 				q.Since, q.Longer = explanation(-1, 0, 1), explanation(0)
 				q.Since.Echoed, q.KeySeenBefore = flip(), flip()
 			} else {
 				q.Since = explanation(rests...)
-				q.Policy.KeysHonoured, q.Record.HasKey, q.Since.Recent = flip(), flip(), flip()
+				q.KeysHonoured, q.Record.HasKey, q.Since.Recent = flip(), flip(), flip()
 				if flip() {
 					q.Since.Hidden = "an unknown type"
 				}
@@ -81,7 +81,7 @@ type facts struct {
 
 func factsOf(q reconcile.Question) (f facts) {
 	e, m := q.Since, q.Movement
-	f.keys = q.Policy.KeysHonoured && q.Record.HasKey
+	f.keys = q.KeysHonoured && q.Record.HasKey
 	f.kept = f.keys && e.Recent
 	f.made = (e.With == holds || e.With == settled) && e.Without == none && e.Hidden == ""
 	withTopUp := func(e reconcile.Explanation) bool {
@@ -169,7 +169,7 @@ func TestDecideNever(t *testing.T) {
 				wrong("stopped after it was sent")
 			}
 		case reconcile.LookAgain:
-			if q.Policy.Waited {
+			if q.Waited {
 				wrong("looked again for ever")
 			}
 		case reconcile.Undecided:
@@ -268,7 +268,7 @@ func TestTableOfContributing(t *testing.T) {
 		}
 		r := table[number]
 		want := r.first
-		if q.Policy.Waited {
+		if q.Waited {
 			want = r.then
 		}
 		if verdict != want {

@@ -31,8 +31,8 @@ func TestAnsweredButNotShown(t *testing.T) {
 	answered := 60 * dollar
 	s.Answered = &answered
 	record := reconcile.Record{Anchor: anchor}
-	sent := reconcile.Ask(record, reconcile.Movement{Delta: -40 * dollar}, s, reconcile.Policy{Waited: true})
-	if d := sent.AfterAnswer(s, true, false); d.Verdict != reconcile.Undecided {
+	sent := reconcile.Ask(record, reconcile.Movement{Delta: -40 * dollar}, waited(s), false)
+	if d := sent.AfterAnswer(waited(s), false); d.Verdict != reconcile.Undecided {
 		t.Errorf("a replayed withdrawal: %+v", d)
 	}
 	a.authorize(25 * dollar)
@@ -170,7 +170,7 @@ func TestWhatHappenedSinceTheAnchor(t *testing.T) {
 		want := told{with: test.with, without: test.without, left: test.left * dollar, hidden: e.Hidden, ignored: e.Ignored}
 		check(t, test.name, e, want)
 		for honoured, want := range map[bool]reconcile.Verdict{false: test.unknown, true: test.honours} {
-			d := reconcile.Ask(record, reconcile.Movement{Delta: test.delta * dollar}, card, reconcile.Policy{KeysHonoured: honoured, Waited: true})
+			d := reconcile.Ask(record, reconcile.Movement{Delta: test.delta * dollar}, waited(card), honoured)
 			if d.Verdict != want {
 				t.Errorf("%s, honoured %t: %d, %d", test.name, honoured, d.Verdict, d.Reason)
 			}
@@ -199,18 +199,17 @@ func TestKilledWithPurchasesSince(t *testing.T) {
 					a.later(time.Minute)
 					a.live(since)
 					m := reconcile.Movement{Delta: delta}
-					policy := reconcile.Policy{KeysHonoured: true, Waited: true}
-					d := reconcile.Ask(record, m, a.snapshot(), policy)
+					d := reconcile.Ask(record, m, waited(a.snapshot()), true)
 					// A withdrawal is not taken for made by as much spending, and is sent under its key too.
 					isSpent := d.Verdict == reconcile.Send && delta < 0 && asSettled
 					if d.Verdict == reconcile.SendKey || isSpent {
-						d = d.AfterAnswer(a.snapshot(), true, false)
+						d = d.AfterAnswer(waited(a.snapshot()), false)
 					}
 					if d.Verdict != reconcile.Made || d.Record.Pending != nil {
 						t.Errorf("%s, %q, then %q, as settled %t: %d, %d", delta, before, since, asSettled, d.Verdict, d.Reason)
 					}
 					record.HasKey = false // as where it came late, after a stop
-					if d := reconcile.Ask(record, m, a.snapshot(), policy); d.Verdict != reconcile.Made && d.Verdict != reconcile.Stop && !isSpent {
+					if d := reconcile.Ask(record, m, waited(a.snapshot()), true); d.Verdict != reconcile.Made && d.Verdict != reconcile.Stop && !isSpent {
 						t.Errorf("%s, %q, then %q, as settled %t, after a stop: %d, %d", delta, before, since, asSettled, d.Verdict, d.Reason)
 					}
 				}

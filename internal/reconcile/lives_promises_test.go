@@ -120,7 +120,7 @@ func (l *life) checkStoppedOnce(next reconcile.Record, m reconcile.Movement, rea
 	if reason == reconcile.NotShown { // the service has answered: nothing is sent until the card shows it
 		return
 	}
-	again := reconcile.Ask(next, m, l.card.read(0), reconcile.Policy{KeysHonoured: l.kind.honoured})
+	again := reconcile.Ask(next, m, l.card.read(0), l.kind.honoured)
 	switch again.Reason {
 	case reconcile.NotDue, reconcile.IntoRange, reconcile.OverCap: // they do not ask what was made before
 		return

@@ -124,10 +124,10 @@ func TestTransitions(t *testing.T) {
 	raise.TopUp, raise.Range = 10*dollar, &reconcile.Range{Below: 150 * dollar, To: 150 * dollar}
 	withdrawal := reconcile.Movement{Delta: -40 * dollar, Before: 100 * dollar}
 	by := func(r reconcile.Record, m reconcile.Movement, card reconcile.Snapshot) reconcile.Decision {
-		return reconcile.Ask(r, m, card, reconcile.Policy{KeysHonoured: true, Waited: true})
+		return reconcile.Ask(r, m, waited(card), true)
 	}
 	withoutKeys := func(r reconcile.Record, m reconcile.Movement, card reconcile.Snapshot) reconcile.Decision {
-		return reconcile.Ask(r, m, card, reconcile.Policy{Waited: true})
+		return reconcile.Ask(r, m, waited(card), false)
 	}
 	quiet, foreign := s, s // in which 50 USD came
 	quiet.Balance = 100 * dollar
@@ -163,21 +163,21 @@ func TestTransitions(t *testing.T) {
 		"sent, by the key":      {got: byKey.Record, balance: 100, last: 100, keepsSeed: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
 		"lost":                  {got: open.Lost(next.At), balance: 100, keepsSeed: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
 		"unread":                {got: open.Unread(next.At), balance: 100, keepsSeed: true, pending: true, answered: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"not shown":             {got: sent.AfterAnswer(quietNext, true, false).Record, balance: 100, keepsSeed: true, pending: true, answered: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"its key refused":       {got: sent.AfterAnswer(quietNext, true, true).Record, balance: 100, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"not shown":             {got: sent.AfterAnswer(waited(quietNext), false).Record, balance: 100, keepsSeed: true, pending: true, answered: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"its key refused":       {got: sent.AfterAnswer(waited(quietNext), true).Record, balance: 100, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
 		"not made":              {got: open.NotMade(), balance: 100, keepsSeed: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"resolved, not made":    {got: reconcile.Resolve(open, quiet, true).Record, balance: 100, keepsSeed: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"to be sent again":      {got: sent.AfterLost(quiet, true).Record, balance: 100, keepsSeed: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"resolved, made":        {got: reconcile.Resolve(open, shown, true).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
-		"funded":                {got: funded.AfterAnswer(made, false, false).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"funded next month":     {got: funded.AfterAnswer(shown, false, false).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"topped up":             {got: sent.AfterAnswer(made, false, false).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 60}},
-		"topped up next month":  {got: sent.AfterAnswer(shown, false, false).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
-		"verified":              {got: sent.AfterLost(made, false).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 60}},
+		"resolved, not made":    {got: reconcile.Resolve(open, waited(quiet)).Record, balance: 100, keepsSeed: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"to be sent again":      {got: sent.AfterLost(waited(quiet)).Record, balance: 100, keepsSeed: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"resolved, made":        {got: reconcile.Resolve(open, waited(shown)).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
+		"funded":                {got: funded.AfterAnswer(made, false).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"funded next month":     {got: funded.AfterAnswer(shown, false).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"topped up":             {got: sent.AfterAnswer(made, false).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 60}},
+		"topped up next month":  {got: sent.AfterAnswer(shown, false).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
+		"verified":              {got: sent.AfterLost(made).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 60}},
 		"made before":           {got: by(was, topUp, made).Record, balance: 140, topUps: reconcile.TopUps{Month: march, Sum: 60}},
-		"made before, both":     {got: byKey.AfterAnswer(foreign, true, false).Record, balance: 140, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"more moved than asked": {got: funded.AfterAnswer(more, true, false).Record, balance: 145, topUps: reconcile.TopUps{Month: april, Sum: 5}},
-		"less moved than asked": {got: funded.AfterAnswer(less, true, false).Record, balance: 135, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"made before, both":     {got: byKey.AfterAnswer(waited(foreign), false).Record, balance: 140, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"more moved than asked": {got: funded.AfterAnswer(waited(more), false).Record, balance: 145, topUps: reconcile.TopUps{Month: april, Sum: 5}},
+		"less moved than asked": {got: funded.AfterAnswer(waited(less), false).Record, balance: 135, topUps: reconcile.TopUps{Month: march, Sum: 20}},
 		"pending, made":         {got: withoutKeys(open, topUp, shown).Record, balance: 140, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
 		"made beside an action": {got: withoutKeys(open, topUp, beside).Record, balance: 165, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
 		"given up":              {got: open.GivenUp(foreign), balance: 150, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
@@ -205,7 +205,7 @@ func TestTransitions(t *testing.T) {
 	stopped := by(was, withdrawal, unread).Record
 	unreadSince := more
 	unreadSince.Unclear = "x"
-	other := funded.AfterAnswer(unreadSince, true, false)
+	other := funded.AfterAnswer(waited(unreadSince), false)
 	if !stopped.Anchor.Unclear || other.Reason != reconcile.OtherAmount || other.Record.Anchor.Unclear {
 		t.Errorf("only a stop says that the events cannot be read: %+v", other)
 	}
@@ -263,14 +263,14 @@ func TestSeed(t *testing.T) {
 	sent := moved(was, m, card)
 	card.Balance += m.Delta
 	card.At = card.At.Add(time.Minute)
-	found := reconcile.Ask(was, m, card, reconcile.Policy{KeysHonoured: true, Waited: true})
+	found := reconcile.Ask(was, m, waited(card), true)
 	if found.Verdict != reconcile.Made || found.Record.Seed != sent.Seed || sent.Seed == was.Seed {
 		t.Errorf("found %d, with the seed %x, and was sent with %x", found.Verdict, found.Record.Seed, sent.Seed)
 	}
 	seeds := map[reconcile.Seed]bool{}
 	for r := was; len(seeds) < 3; {
 		r.Anchor = nil // which stops it each time
-		d := reconcile.Ask(r, m, card, reconcile.Policy{KeysHonoured: true, Waited: true})
+		d := reconcile.Ask(r, m, waited(card), true)
 		r = d.Record
 		if d.Verdict != reconcile.Stop || seeds[r.Seed] || r.Seed == was.Seed {
 			t.Fatalf("stop %d repeats a seed", len(seeds))
@@ -281,9 +281,9 @@ func TestSeed(t *testing.T) {
 
 // moved is the record after a movement on a card that shows it at once.
 func moved(r reconcile.Record, m reconcile.Movement, card reconcile.Snapshot) reconcile.Record {
-	d := reconcile.Ask(r, m, card, reconcile.Policy{KeysHonoured: true, Waited: true})
+	d := reconcile.Ask(r, m, waited(card), true)
 	card.Balance += m.Delta
-	return d.AfterAnswer(card, true, false).Record
+	return d.AfterAnswer(waited(card), false).Record
 }
 
 func TestTopUps(t *testing.T) {

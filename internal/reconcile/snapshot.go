@@ -45,6 +45,7 @@ type Snapshot struct {
 	More    bool    // there are older events than these
 	Unclear string  // why Events cannot be relied on; empty if they can
 	Status  string  // as the service shows it; no decision depends on it
+	Waited  bool    // the card was read again for a while, and showed no more
 	// Own is what other calls of this process have moved on the card since the anchor.
 	Own usd.Amount
 	// Answered is the balance in the response to the movement; nil without one.

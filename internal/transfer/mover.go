@@ -180,10 +180,10 @@ type run struct {
 // sent before: the card is its own anchor.
 func (t *run) ask(ctx context.Context) (reconcile.Decision, error) {
 	movement, record := t.movement.Movement, t.movement.Record
-	policy := reconcile.Policy{KeysHonoured: t.client.KeysHonoured()}
+	honoured := t.client.KeysHonoured()
 	if record == nil {
 		card, err := t.Cards.ReadSnapshot(ctx, t.movement.CardID, nil)
-		return reconcile.Ask(reconcile.ReadRecord(card), movement, card, policy), err
+		return reconcile.Ask(reconcile.ReadRecord(card), movement, card, honoured), err
 	}
 	patience := transport.CommitWait
 	if record.Pending != nil {
@@ -197,9 +197,8 @@ func (t *run) ask(ctx context.Context) (reconcile.Decision, error) {
 		}
 		ctx = transport.Verifying(ctx)
 	}
-	return t.look(ctx, record.Anchor, patience, func(card reconcile.Snapshot, waited bool) reconcile.Decision {
-		policy.Waited = waited
-		return reconcile.Ask(*record, movement, card, policy)
+	return t.look(ctx, record.Anchor, patience, func(card reconcile.Snapshot) reconcile.Decision {
+		return reconcile.Ask(*record, movement, card, honoured)
 	})
 }
 
@@ -215,8 +214,8 @@ func (t *run) resolve(ctx context.Context) (reconcile.Decision, error) {
 	if err != nil {
 		return reconcile.Decision{}, err
 	}
-	return t.look(ctx, record.Anchor, shortLook, func(card reconcile.Snapshot, waited bool) reconcile.Decision {
-		return reconcile.Resolve(record, card, waited)
+	return t.look(ctx, record.Anchor, shortLook, func(card reconcile.Snapshot) reconcile.Decision {
+		return reconcile.Resolve(record, card)
 	})
 }
 
@@ -233,10 +232,10 @@ func (t *run) waitForCommit(ctx context.Context, p reconcile.Pending) error {
 const shortLook = 3 * transport.LookAgainAfter
 
 // look reads a card, with its transactions down to an anchor, until it can be decided about a
-// movement. When patience ends, decide is told that the card was waited for. The wait begins
+// movement. Snapshots that are read after patience has ended say so with Waited. The wait begins
 // anew when the balance changes: what has come may be listed late.
 func (t *run) look(
-	ctx context.Context, since *reconcile.Anchor, patience time.Duration, decide func(card reconcile.Snapshot, waited bool) reconcile.Decision,
+	ctx context.Context, since *reconcile.Anchor, patience time.Duration, decide func(card reconcile.Snapshot) reconcile.Decision,
 ) (reconcile.Decision, error) {
 	clock := t.client.Clock()
 	end := clock.Now().Add(transport.LongestTrying)
@@ -253,7 +252,8 @@ func (t *run) look(
 		if t.movement.Record != nil {
 			card.Own = t.movedWithoutRecord(t.movement.CardID)
 		}
-		seen := decide(card, waited >= patience)
+		card.Waited = waited >= patience
+		seen := decide(card)
 		if seen.Verdict != reconcile.LookAgain {
 			return seen, nil
 		}

@@ -96,13 +96,14 @@ func (t *run) readWallet(ctx context.Context) {
 func (t *run) confirm(move *api.Move, sent reconcile.Decision, answered *usd.Amount, refusal *transport.Error) error {
 	t.result.How = api.AnsweredBy(move.Mutation)
 	t.result.WalletBalance = move.WalletBalance
-	decide := func(card reconcile.Snapshot, waited bool) reconcile.Decision {
+	decide := func(card reconcile.Snapshot) reconcile.Decision {
 		card.Answered = answered
-		return sent.AfterAnswer(card, waited, refusal != nil)
+		return sent.AfterAnswer(card, refusal != nil)
 	}
 	card := sent.Card
+	card.Waited = false
 	err := t.Cards.ReadBalance(move.Context(), t.movement.CardID, &card)
-	seen := decide(card, false)
+	seen := decide(card)
 	if err == nil && seen.Verdict == reconcile.LookAgain { // what has come since is not in it
 		seen, err = t.look(move.Context(), sent.Before.Anchor, transport.CommitWait, decide)
 	}
