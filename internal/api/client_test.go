@@ -78,7 +78,7 @@ func TestEndpoints(t *testing.T) {
 		{20 * usd.Dollar, "moved, 95.25 on the active card, 852.75 in the wallet"},
 		{-95 * usd.Dollar, "moved, 0.25 on the frozen card, 947.75 in the wallet"}, // which crosses auto_freeze_at
 	} {
-		moved, err := mover(client).Move(ctx, move(card.ID, test.delta, nil))
+		moved, err := mover(client).Move(ctx, card.ID, by(test.delta), nil)
 		got := fmt.Sprintf("%s, %s on the %s card, %s in the wallet", told(moved, err), moved.CardBalance, moved.CardStatus, moved.WalletBalance)
 		read("the movement", got, err, test.want)
 	}

@@ -167,9 +167,9 @@ func try(ctx context.Context, c *api.Client, name string) (err error) {
 	case "issue apart": // with a label of its own
 		_, err = c.IssueCard(ctx, request(rand.Text()))
 	case "fund":
-		_, err = mover(c).Move(ctx, move(id, step, nil))
+		_, err = mover(c).Move(ctx, id, by(step), nil)
 	case "withdraw":
-		_, err = mover(c).Move(ctx, move(id, -step, nil))
+		_, err = mover(c).Move(ctx, id, by(-step), nil)
 	case "freeze":
 		_, err = c.FreezeCard(ctx, id)
 	case "unfreeze":

@@ -68,14 +68,14 @@ func TestMoveThatIsAnswered(t *testing.T) {
 						test.during(service, card)
 					}
 				}
-				movement := move(card, step, record)
+				movement := by(step)
 				if test.taken {
 					movement.Delta = -step
 				}
 				if !recorded {
-					movement.Record = nil
+					record = nil
 				}
-				moved, err := mover(service.client(t)).Move(t.Context(), movement)
+				moved, err := mover(service.client(t)).Move(t.Context(), card, movement, record)
 				if got := told(moved, err); got != test.ends || len(service.keys()) != 1 || service.clock.total() != test.waited {
 					t.Errorf("%s after %d requests and %s; want %s after one and %s", got, len(service.keys()), service.clock.total(), test.ends, test.waited)
 				}
@@ -124,7 +124,7 @@ func TestMoveWaitsForWhatHasJustCome(t *testing.T) {
 		}
 		service.front.ServeHTTP(w, r)
 	}
-	moved, err := mover(client).Move(t.Context(), move(card, -step, record))
+	moved, err := mover(client).Move(t.Context(), card, by(-step), record)
 	holds := service.balance(card)
 	if told(moved, err) != "made before" || holds != start-step+refund || len(service.keys()) != 0 {
 		t.Errorf("%+v, %v, and the card holds %s after %d requests", moved, err, holds, len(service.keys()))
@@ -141,7 +141,7 @@ func TestMoveWhileTheBalanceMoves(t *testing.T) {
 		}
 		respond(200, `{"data":[]}`)(w, r)
 	}
-	if _, err := mover(service.client(t)).Move(t.Context(), move(card, step, nil)); kindOf(err) != "unknown" || len(service.keys()) != 1 {
+	if _, err := mover(service.client(t)).Move(t.Context(), card, by(step), nil); kindOf(err) != "unknown" || len(service.keys()) != 1 {
 		t.Errorf("%v after %d requests", err, len(service.keys()))
 	}
 }
@@ -154,7 +154,7 @@ func TestWalletBalanceOfAnyForm(t *testing.T) {
 		`,"wallet_balance":null`: "<nil>", `,"wallet_balance":"n/a"`: "<nil>", `,"wallet_balance":{"usdt":1}`: "<nil>", ``: "<nil>",
 	} {
 		service, card, _ := newAccount(t, fault{response: `200 {"card_id":"card_1","card_balance":105` + form + `}`})
-		moved, err := mover(service.client(t)).Move(t.Context(), move(card, step, nil))
+		moved, err := mover(service.client(t)).Move(t.Context(), card, by(step), nil)
 		same(t, form, []any{told(moved, err), moved.CardBalance, moved.WalletBalance, service.clock.total()}, "[moved 105.00 "+want+" 0s]")
 	}
 }
@@ -178,7 +178,7 @@ func TestOddTransactionsNeverStopMoney(t *testing.T) {
 		for field, value := range test.odd {
 			service.odd(field, value)
 		}
-		moved, err := mover(service.client(t)).Move(t.Context(), move(card, 4*step, record))
+		moved, err := mover(service.client(t)).Move(t.Context(), card, by(4*step), record)
 		same(t, name, []any{told(moved, err), moved.Ignored != "", service.balance(card)}, test.ends)
 		if service.clock.total() > 30*time.Second {
 			t.Errorf("%s: waited %s", name, service.clock.total())
@@ -233,7 +233,7 @@ func TestHonouredKeyIsAskedAgain(t *testing.T) {
 			if test.cut {
 				service.faults[0].before = interrupt
 			}
-			moved, err := mover(client).Move(ctx, move(card, step, nil))
+			moved, err := mover(client).Move(ctx, card, by(step), nil)
 			if got := told(moved, err); got != test.ends {
 				t.Fatalf("%s (%v), want %s", got, err, test.ends)
 			}
@@ -280,7 +280,7 @@ func TestRefusalThatSpeaksOfTheKey(t *testing.T) {
 					service.spend(card, api.TransactionAuthorization, step)
 				}
 				client := service.client(t, func(c *api.Config) { c.KeysHonoured = !test.unknown })
-				moved, err := mover(client).Move(t.Context(), move(card, step, record))
+				moved, err := mover(client).Move(t.Context(), card, by(step), record)
 				if got := told(moved, err); got != test.ends || len(service.keys()) != len(test.faults)+1 {
 					t.Fatalf("%s (%v) after %d requests, want %s", got, err, len(service.keys()), test.ends)
 				}
@@ -313,7 +313,7 @@ func TestRefusalWhereSpendingHidesAFund(t *testing.T) {
 		service, card, record := newAccount(t, undone(response).forEver())
 		service.spend(card, api.TransactionAuthorization, 40*usd.Dollar)
 		service.give(card, 40*usd.Dollar)
-		moved, err := mover(service.client(t, keysHonoured)).Move(t.Context(), move(card, 40*usd.Dollar, record))
+		moved, err := mover(service.client(t, keysHonoured)).Move(t.Context(), card, by(40*usd.Dollar), record)
 		after, isOpen := moved.Record, want == "unknown"
 		same(t, response, []any{told(moved, err), after.Pending != nil, after.Seed == record.Seed}, fmt.Sprint([]any{want, isOpen, isOpen}))
 		if isOpen && len(after.Anchor.Known) != len(record.Anchor.Known) {

@@ -26,10 +26,8 @@ const (
 	step  = 5 * usd.Dollar
 )
 
-// move is a movement by what is remembered of a card, nil for nothing.
-func move(card string, delta usd.Amount, record *reconcile.Record) transfer.Movement {
-	return transfer.Movement{CardID: card, Record: record, Movement: reconcile.Movement{Delta: delta}}
-}
+// by is a movement of delta: a fund above zero, a withdrawal below.
+func by(delta usd.Amount) reconcile.Movement { return reconcile.Movement{Delta: delta} }
 
 // kept is a record as the state keeps it.
 func kept(card string, record reconcile.Record) *reconcile.Record {
@@ -177,7 +175,7 @@ func TestMoveAcrossFailures(t *testing.T) {
 						}
 					}
 					client := service.client(t)
-					moved, err := mover(client).Move(ctx, move(card, delta, record))
+					moved, err := mover(client).Move(ctx, card, by(delta), record)
 
 					want := start - test.spent
 					if test.moved {
@@ -233,13 +231,13 @@ func TestMoveAfterA2xxThatCannotBeRead(t *testing.T) {
 					service, card, record := newAccount(t, fault{commit: books, response: response})
 					service.idempotency("ignored")
 					client := service.client(t, func(c *api.Config) { c.KeysHonoured = honoured })
-					first, err := mover(client).Move(t.Context(), move(card, step, record))
+					first, err := mover(client).Move(t.Context(), card, by(step), record)
 					after := kept(card, first.Record)
 					if got := told(first, err); got != "stops, not shown" || after.Pending == nil || !after.Pending.Answered {
 						t.Fatalf("%s, %v, remembered %+v", got, err, after)
 					}
 					service.later(2 * time.Minute)
-					second, err := mover(service.client(t, func(c *api.Config) { c.KeysHonoured = honoured })).Move(t.Context(), move(card, step, after))
+					second, err := mover(service.client(t, func(c *api.Config) { c.KeysHonoured = honoured })).Move(t.Context(), card, by(step), after)
 					want := "made before"
 					if books == never {
 						want = "unknown"
@@ -262,10 +260,10 @@ func TestPendingMovement(t *testing.T) {
 	open := *record
 	open.Pending = &reconcile.Pending{Delta: step, SentAt: service.clock.Now().Add(-10 * time.Second)}
 	client := service.client(t)
-	if nothing, err := mover(client).Move(t.Context(), move(card, 0, nil)); err == nil || client.HasWritten() {
+	if nothing, err := mover(client).Move(t.Context(), card, by(0), nil); err == nil || client.HasWritten() {
 		t.Errorf("nothing is moved as %+v", nothing)
 	}
-	other, err := mover(client).Move(t.Context(), move(card, 2*step, &open))
+	other, err := mover(client).Move(t.Context(), card, by(2*step), &open)
 	same(t, "beside it", []any{told(other, err), other.Record.Pending != nil, len(service.keys())}, "[refused true 0]")
 	resolved, err := mover(client).Resolve(t.Context(), card, open)
 	after := resolved.Record
@@ -274,7 +272,7 @@ func TestPendingMovement(t *testing.T) {
 	ahead.Pending = &reconcile.Pending{Delta: step, SentAt: service.clock.Now().Add(24 * time.Hour)}
 	resolved, err = mover(client).Resolve(t.Context(), card, ahead)
 	same(t, "resolved, and sent tomorrow", []any{told(resolved, err), service.clock.total()}, "[moved 50s]")
-	refused, err := mover(client).Move(t.Context(), move(card, step, &open))
+	refused, err := mover(client).Move(t.Context(), card, by(step), &open)
 	after = refused.Record
 	same(t, "refused", []any{told(refused, err), after.Pending != nil, after.Seed == open.Seed, len(service.keys())}, "[refused false true 2]")
 	for _, test := range []struct {
@@ -288,7 +286,7 @@ func TestPendingMovement(t *testing.T) {
 		if _, isOut := outageOf(try(t.Context(), client, "bins")); !isOut { // which keeps nobody from finding out
 			t.Error("there is no outage")
 		}
-		soon, err := mover(client).Move(t.Context(), move(card, step, record))
+		soon, err := mover(client).Move(t.Context(), card, by(step), record)
 		after = soon.Record
 		same(t, "soon after it", []any{told(soon, err), service.clock.total(), after.Pending == nil, after.Seed == record.Seed}, test.ends)
 	}
@@ -311,7 +309,7 @@ func TestPairsOfFailures(t *testing.T) {
 					service, card, record := newAccount(t, one, two)
 					service.idempotency(mode)
 					client := service.client(t, func(c *api.Config) { c.KeysHonoured = mode == "honoured" })
-					result, err := mover(client).Move(t.Context(), move(card, step, record))
+					result, err := mover(client).Move(t.Context(), card, by(step), record)
 					moved := service.balance(card) - start
 					if moved != 0 && moved != step {
 						t.Errorf("%s moved", moved)
@@ -351,7 +349,7 @@ func TestMovementsOnOneCardWaitForEachOther(t *testing.T) {
 	var wg sync.WaitGroup
 	begin := func(card string, delta usd.Amount) {
 		wg.Go(func() {
-			if _, err := mover(client).Move(t.Context(), move(card, delta, nil)); err != nil {
+			if _, err := mover(client).Move(t.Context(), card, by(delta), nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -384,7 +382,7 @@ func TestMoveByWhatWasRead(t *testing.T) {
 	killed := func(more ...spends) before { // after the service made it
 		return func(t *testing.T, s *service, card string, r *reconcile.Record) {
 			t.Helper()
-			if _, err := mover(s.client(t, keysHonoured)).Move(t.Context(), move(card, forty, r)); err != nil {
+			if _, err := mover(s.client(t, keysHonoured)).Move(t.Context(), card, by(forty), r); err != nil {
 				t.Fatal(err)
 			}
 			s.later(time.Minute)
@@ -395,7 +393,7 @@ func TestMoveByWhatWasRead(t *testing.T) {
 		return func(t *testing.T, s *service, card string, r *reconcile.Record) {
 			t.Helper()
 			s.faults = []fault{lostForGood}
-			open, err := mover(s.client(t, onlyOneTry)).Move(t.Context(), move(card, forty, r))
+			open, err := mover(s.client(t, onlyOneTry)).Move(t.Context(), card, by(forty), r)
 			if kindOf(err) != "unknown" {
 				t.Fatal(open, err)
 			}
@@ -492,7 +490,7 @@ func TestMoveByWhatWasRead(t *testing.T) {
 				service, card, record := newAccount(t)
 				client := service.client(t, func(c *api.Config) { c.KeysHonoured = keys == honoured })
 				if test.own {
-					if own, err := mover(client).Move(t.Context(), move(card, 60*usd.Dollar, nil)); err != nil || own.Record.Anchor != nil {
+					if own, err := mover(client).Move(t.Context(), card, by(60*usd.Dollar), nil); err != nil || own.Record.Anchor != nil {
 						t.Fatal(own, err)
 					}
 				}
@@ -501,11 +499,11 @@ func TestMoveByWhatWasRead(t *testing.T) {
 				}
 				service.posts = nil
 				waited, held := service.clock.total(), service.balance(card)
-				movement := move(card, forty, kept(card, *record))
+				movement := by(forty)
 				if movement.Range = test.within; test.within != nil {
 					movement.Purpose = reconcile.ForTopUp
 				}
-				moved, err := mover(client).Move(t.Context(), movement)
+				moved, err := mover(client).Move(t.Context(), card, movement, kept(card, *record))
 				if got := told(moved, err); got != test.ends {
 					t.Fatalf("%s (%v), want %s", got, err, test.ends)
 				}
@@ -535,8 +533,7 @@ func TestMoveByWhatWasRead(t *testing.T) {
 					t.Errorf("counts %+v among what top-ups may have added", after.TopUps)
 				}
 				if test.again != "" {
-					movement.Record = kept(card, after)
-					again, err := mover(client).Move(t.Context(), movement)
+					again, err := mover(client).Move(t.Context(), card, movement, kept(card, after))
 					if told(again, err) != test.again || service.balance(card) != holds+forty {
 						t.Errorf("again: %+v, %v, and the card holds %s", again, err, service.balance(card))
 					}
@@ -555,8 +552,8 @@ func TestOwnExcessIsKnown(t *testing.T) {
 		service.give(card, step) // as by a network that repeats
 	}
 	client := service.client(t)
-	own, err := mover(client).Move(t.Context(), move(card, step, nil))
-	next, failed := mover(client).Move(t.Context(), move(card, 8*step, record))
+	own, err := mover(client).Move(t.Context(), card, by(step), nil)
+	next, failed := mover(client).Move(t.Context(), card, by(8*step), record)
 	same(t, "two movements", []any{told(own, err), told(next, failed), service.balance(card)}, fmt.Sprintf("[moved, excess 5.00 moved %s]", start+10*step))
 }
 
@@ -568,7 +565,7 @@ func TestMovementAfterAnAwaitedOne(t *testing.T) {
 	anchor.Balance, anchor.Last, anchor.At = start+step, step, service.clock.Now()
 	service.give(card, step)
 	_, err := mover(client).Await(t.Context(), card, &anchor)
-	moved, failed := mover(client).Move(t.Context(), move(card, -step, nil))
+	moved, failed := mover(client).Move(t.Context(), card, by(-step), nil)
 	same(t, "moved", []any{err, told(moved, failed), moved.CardBalance, service.clock.total()}, fmt.Sprintf("[<nil> moved %s 0s]", start))
 }
 
@@ -625,7 +622,7 @@ func TestCallsOfAMovement(t *testing.T) {
 			record := service.remembered(t, card)
 			buy(test.purchases)
 			service.reads = nil
-			moved, err := mover(service.client(t)).Move(t.Context(), move(card, step, record))
+			moved, err := mover(service.client(t)).Move(t.Context(), card, by(step), record)
 			ends, posts := "moved", 1
 			want := append(slices.Repeat([]string{"/transactions"}, test.pages), "/cards/card_1")
 			if test.pages == 200 {

@@ -270,7 +270,7 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 
 	delta := a.delta(amount)
 	operation := operationOf(name, delta)
-	moved, err := a.session.Mover.Move(ctx, transfer.Movement{CardID: card.ID, Movement: reconcile.Movement{Delta: delta}})
+	moved, err := a.session.Mover.Move(ctx, card.ID, reconcile.Movement{Delta: delta}, nil)
 	if err != nil {
 		resp.Diagnostics.Append(actionFailed(card, operation, err))
 		return

@@ -454,7 +454,7 @@ func stopped(card model, operation string, halted *transfer.StoppedError, record
 }
 
 // adviceToRepeat says how to continue after a stop.
-func adviceToRepeat(m transfer.Movement) string {
+func adviceToRepeat(m reconcile.Movement) string {
 	if m.Purpose == reconcile.ForTopUp {
 		return "Plan again: the card's balance is accepted, and the card is topped up if that is still due."
 	}

@@ -134,7 +134,7 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for _, m := range movements {
 		operation := operationOf(u.before.name(), m.Delta)
-		moved, err := u.mover.Move(ctx, transfer.Movement{Movement: m, CardID: u.id(), Record: &record})
+		moved, err := u.mover.Move(ctx, u.id(), m, &record)
 		record = moved.Record
 		u.now.setRecord(record)
 		if err != nil {

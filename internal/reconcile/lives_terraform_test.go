@@ -164,7 +164,7 @@ func (l *life) plan(balance usd.Amount, record reconcile.Record) reconcile.Chang
 
 // act moves money by an action of the process that changes the card right after.
 func (l *life) act(mover *transfer.Mover) {
-	m := transfer.Movement{CardID: cardID, Movement: reconcile.Movement{Delta: l.sum(70)}}
+	m := reconcile.Movement{Delta: l.sum(70)}
 	if l.chance(40) && m.Delta <= l.card.balance {
 		m.Delta = -m.Delta
 	}
@@ -172,7 +172,7 @@ func (l *life) act(mover *transfer.Mover) {
 	l.run.faulty = false
 	l.run.acting = true
 	l.note(actionMoved)
-	moved, err := mover.Move(l.t.Context(), m)
+	moved, err := mover.Move(l.t.Context(), cardID, m, nil)
 	l.tell("an action: %+v, %v", moved, err)
 	l.run.faulty = faulty
 	l.run.acting = false
@@ -183,7 +183,7 @@ func (l *life) move(mover *transfer.Mover, m reconcile.Movement, record reconcil
 	l.run.purpose = m.Purpose
 	l.run.answered = false
 	l.tell("move %+v, anchor %+v", m, record.Anchor)
-	moved, err := mover.Move(l.t.Context(), transfer.Movement{CardID: cardID, Movement: m, Record: &record})
+	moved, err := mover.Move(l.t.Context(), cardID, m, &record)
 	l.tell("%+v, %v; the service has moved %s in all", moved, err, l.ledger.moved)
 	if m.Purpose == reconcile.ForTopUp && err != nil {
 		l.ledger.unsavedTopUps += m.Delta

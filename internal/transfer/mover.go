@@ -41,21 +41,9 @@ func (m *Mover) movedWithoutRecord(card string) usd.Amount {
 	return m.moved[card]
 }
 
-// Movement is money to be moved between the wallet and a card.
-type Movement struct {
-	reconcile.Movement
-	CardID string
-	// Record is what is remembered of the card's money; nil for a movement that
-	// stands by itself, of which nothing tells whether it was made before.
-	Record *reconcile.Record
-}
-
-// String completes "could not …".
-func (m Movement) String() string { return api.MoveOperation(m.CardID, m.Delta) }
-
 // Transfer is what became of a movement. Amounts are in USD.
 type Transfer struct {
-	Record        reconcile.Record // to be kept whatever the error; zero without one in the movement
+	Record        reconcile.Record // to be kept whatever the error; zero for a movement without one
 	CardBalance   usd.Amount
 	CardStatus    api.CardStatus
 	WalletBalance *usd.Decimal // nil when it could not be read
@@ -66,20 +54,23 @@ type Transfer struct {
 }
 
 // Move moves money between the wallet and a card, once. It first reads whether the
-// movement was made before. The error is an *UndecidedError when it cannot be told
-// whether the money has moved, and a *StoppedError when nothing was moved for what the
-// card shows, or when it does not show what the service says.
-func (m *Mover) Move(ctx context.Context, movement Movement) (Transfer, error) {
-	t := &run{Mover: m, movement: movement}
-	if movement.Record != nil {
-		t.result.Record = *movement.Record
+// movement was made before. The record is what is remembered of the card's money; nil for a
+// movement that stands by itself, of which nothing tells whether it was made before.
+//
+// The error is an *UndecidedError when it cannot be told whether the money has moved, and a
+// *StoppedError when nothing was moved for what the card shows, or when it does not show what
+// the service says.
+func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Movement, record *reconcile.Record) (Transfer, error) {
+	t := &run{Mover: m, cardID: cardID, movement: movement, record: record}
+	if record != nil {
+		t.result.Record = *record
 	}
 	if movement.Delta == 0 {
-		return t.result, fmt.Errorf("%s: the amount has to be above zero", movement)
+		return t.result, fmt.Errorf("%s: the amount has to be above zero", t.operation())
 	}
-	unlock, err := m.client.LockCard(ctx, movement.CardID)
+	unlock, err := m.client.LockCard(ctx, cardID)
 	if err != nil {
-		return t.result, fmt.Errorf("%s: waiting for another call on this card: %w", movement, err)
+		return t.result, fmt.Errorf("%s: waiting for another call on this card: %w", t.operation(), err)
 	}
 	defer unlock()
 	seen, err := t.ask(ctx)
@@ -87,14 +78,14 @@ func (m *Mover) Move(ctx context.Context, movement Movement) (Transfer, error) {
 		return t.result, err
 	}
 	if err != nil {
-		return t.result, fmt.Errorf("%s: nothing was moved, because the card could not be read first: %w", movement, err)
+		return t.result, fmt.Errorf("%s: nothing was moved, because the card could not be read first: %w", t.operation(), err)
 	}
 	t.show(seen.Card)
 	status := api.CardStatus(seen.Card.Status)
 	sends := seen.Verdict == reconcile.Send || seen.Verdict == reconcile.SendKey
 	switch {
 	case movement.Purpose == reconcile.ForTopUp && !IsUsable(status) && (sends || seen.Verdict == reconcile.Stop):
-		return t.result, &StatusError{Movement: movement, Status: status, Balance: seen.Card.Balance}
+		return t.result, &StatusError{CardID: cardID, Movement: movement, Status: status, Balance: seen.Card.Balance}
 	case sends:
 		err = t.send(ctx, seen)
 	default:
@@ -103,23 +94,23 @@ func (m *Mover) Move(ctx context.Context, movement Movement) (Transfer, error) {
 
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if movement.Record == nil && err == nil {
-		m.moved[movement.CardID] += movement.Delta + t.result.Excess
+	if record == nil && err == nil {
+		m.moved[cardID] += movement.Delta + t.result.Excess
 	}
-	if movement.Record != nil && t.result.Record.Anchor != movement.Record.Anchor { // the record has taken it in
-		delete(m.moved, movement.CardID)
+	if record != nil && t.result.Record.Anchor != record.Anchor { // the record has taken it in
+		delete(m.moved, cardID)
 	}
 	return t.result, err
 }
 
 // Resolve finds out whether the pending movement of a record was made, and sends nothing.
 // The error is an *UndecidedError when it cannot be told yet.
-func (m *Mover) Resolve(ctx context.Context, card string, record reconcile.Record) (Transfer, error) {
-	t := &run{Mover: m, movement: Movement{Movement: record.Pending.Movement(), CardID: card, Record: &record}}
+func (m *Mover) Resolve(ctx context.Context, cardID string, record reconcile.Record) (Transfer, error) {
+	t := &run{Mover: m, cardID: cardID, movement: record.Pending.Movement(), record: &record}
 	t.result.Record = record
 	seen, err := t.resolve(ctx)
 	if err != nil {
-		return t.result, fmt.Errorf("find out whether an earlier run could %s: %w", t.movement, err)
+		return t.result, fmt.Errorf("find out whether an earlier run could %s: %w", t.operation(), err)
 	}
 	t.show(seen.Card)
 	if seen.Verdict == reconcile.Send {
@@ -172,24 +163,29 @@ func isRemarkable(d reconcile.Decision) bool {
 // run is one movement.
 type run struct {
 	*Mover
-	movement Movement
+	cardID   string
+	movement reconcile.Movement
+	record   *reconcile.Record // see Move
 	result   Transfer
 }
+
+// operation completes "could not …".
+func (t *run) operation() string { return api.MoveOperation(t.cardID, t.movement.Delta) }
 
 // ask decides about a movement before it is sent. Of one without a record nothing was
 // sent before: the card is its own anchor.
 func (t *run) ask(ctx context.Context) (reconcile.Decision, error) {
-	movement, record := t.movement.Movement, t.movement.Record
 	honoured := t.client.KeysHonoured()
-	if record == nil {
-		card, err := t.Cards.ReadSnapshot(ctx, t.movement.CardID, nil)
-		return reconcile.Ask(reconcile.ReadRecord(card), movement, card, honoured), err
+	if t.record == nil {
+		card, err := t.Cards.ReadSnapshot(ctx, t.cardID, nil)
+		return reconcile.Ask(reconcile.ReadRecord(card), t.movement, card, honoured), err
 	}
+	record := *t.record
 	patience := transport.CommitWait
 	if record.Pending != nil {
 		patience = shortLook
-		if !record.Repeats(movement) {
-			return reconcile.Decision{}, &PendingError{Movement: t.movement, Pending: *record.Pending}
+		if !record.Repeats(t.movement) {
+			return reconcile.Decision{}, &PendingError{CardID: t.cardID, Movement: t.movement, Pending: *record.Pending}
 		}
 		err := t.waitForCommit(ctx, *record.Pending)
 		if err != nil {
@@ -198,14 +194,14 @@ func (t *run) ask(ctx context.Context) (reconcile.Decision, error) {
 		ctx = transport.Verifying(ctx)
 	}
 	return t.look(ctx, record.Anchor, patience, func(card reconcile.Snapshot) reconcile.Decision {
-		return reconcile.Ask(*record, movement, card, honoured)
+		return reconcile.Ask(record, t.movement, card, honoured)
 	})
 }
 
 // resolve decides what became of the record's pending movement.
 func (t *run) resolve(ctx context.Context) (reconcile.Decision, error) {
-	record := *t.movement.Record
-	unlock, err := t.client.LockCard(ctx, t.movement.CardID)
+	record := *t.record
+	unlock, err := t.client.LockCard(ctx, t.cardID)
 	if err != nil {
 		return reconcile.Decision{}, err
 	}
@@ -241,7 +237,7 @@ func (t *run) look(
 	end := clock.Now().Add(transport.LongestTrying)
 	var before usd.Amount
 	for waited := time.Duration(0); ; waited += transport.LookAgainAfter {
-		card, err := t.Cards.ReadSnapshot(ctx, t.movement.CardID, since)
+		card, err := t.Cards.ReadSnapshot(ctx, t.cardID, since)
 		if err != nil {
 			return reconcile.Decision{}, err
 		}
@@ -249,8 +245,8 @@ func (t *run) look(
 			waited = 0
 			before = card.Balance
 		}
-		if t.movement.Record != nil {
-			card.Own = t.movedWithoutRecord(t.movement.CardID)
+		if t.record != nil {
+			card.Own = t.movedWithoutRecord(t.cardID)
 		}
 		card.Waited = waited >= patience
 		seen := decide(card)
@@ -270,7 +266,7 @@ func (t *run) show(card reconcile.Snapshot) {
 }
 
 func (t *run) remember(record reconcile.Record) {
-	if t.movement.Record != nil {
+	if t.record != nil {
 		t.result.Record = record
 	}
 }
@@ -286,16 +282,16 @@ func (t *run) notSent(seen reconcile.Decision) error {
 	case reconcile.Stop:
 		return t.stopped(seen)
 	}
-	record := *t.movement.Record
+	record := *t.record
 	return &transport.UndecidedError{
-		Kind: transport.MutationMove, Operation: t.movement.String(), Key: record.Key(t.movement.CardID, t.movement.Movement),
+		Kind: transport.MutationMove, Operation: t.operation(), Key: record.Key(t.cardID, t.movement),
 		SentAt: record.Pending.SentAt, Err: t.cannotTell(seen),
 	}
 }
 
 func (t *run) stopped(seen reconcile.Decision) *StoppedError {
 	return &StoppedError{
-		Movement: t.movement, Reason: seen.Reason, Balance: seen.Card.Balance, Found: t.movement.Found(seen.Since, seen.Reason),
+		CardID: t.cardID, Movement: t.movement, Reason: seen.Reason, Balance: seen.Card.Balance, Found: t.movement.Found(seen.Since, seen.Reason),
 		TopUp: t.movement.MayHaveTopUp(seen.Since), Unread: seen.Since.Hidden,
 	}
 }
@@ -319,33 +315,36 @@ func IsUsable(status api.CardStatus) bool {
 // StatusError says that a top-up was not sent, because the card has a status in which its
 // money may be of no use. The record is as it was.
 type StatusError struct {
-	Movement Movement
+	CardID   string
+	Movement reconcile.Movement
 	Status   api.CardStatus
 	Balance  usd.Amount // now, in USD
 }
 
 // Error names the movement and the status.
 func (e *StatusError) Error() string {
-	return fmt.Sprintf("%s: nothing was sent, because the card is %s", e.Movement, e.Status)
+	return fmt.Sprintf("%s: nothing was sent, because the card is %s", api.MoveOperation(e.CardID, e.Movement.Delta), e.Status)
 }
 
 // PendingError says that nothing was sent, because another movement on the card is undecided.
 type PendingError struct {
-	Movement Movement
+	CardID   string
+	Movement reconcile.Movement
 	Pending  reconcile.Pending
 }
 
 // Error names both movements.
 func (e *PendingError) Error() string {
 	return fmt.Sprintf("%s: nothing was sent, because it is not known yet whether an earlier run could %s",
-		e.Movement, api.MoveOperation(e.Movement.CardID, e.Pending.Delta))
+		api.MoveOperation(e.CardID, e.Movement.Delta), api.MoveOperation(e.CardID, e.Pending.Delta))
 }
 
 // StoppedError says that it cannot be told whether a movement was made before, or
 // whether it is due, and that nothing was sent this time. For NotShown the service has
 // answered: nothing is sent again, unless it refused the key. Amounts are in USD.
 type StoppedError struct {
-	Movement Movement
+	CardID   string
+	Movement reconcile.Movement
 	Reason   reconcile.Reason
 	Balance  usd.Amount // now
 	Found    usd.Amount // what no transaction explains
@@ -357,7 +356,8 @@ type StoppedError struct {
 
 // Error names the movement and the balance.
 func (e *StoppedError) Error() string {
-	return fmt.Sprintf("%s: stopped, because the card holds %s USD, and it cannot be told whether this was made before", e.Movement, e.Balance)
+	return fmt.Sprintf("%s: stopped, because the card holds %s USD, and it cannot be told whether this was made before",
+		api.MoveOperation(e.CardID, e.Movement.Delta), e.Balance)
 }
 
 func (e *StoppedError) Unwrap() error {

@@ -17,7 +17,7 @@ func (t *run) send(ctx context.Context, sent reconcile.Decision) error {
 	if sent.Since.Without == reconcile.Unexplained {
 		t.result.LeftOver = sent.Since.Left
 	}
-	move, end, err := t.client.BeginMove(ctx, t.movement.CardID, t.movement.Delta, sent.Record.Key(t.movement.CardID, sent.Movement))
+	move, end, err := t.client.BeginMove(ctx, t.cardID, t.movement.Delta, sent.Record.Key(t.cardID, sent.Movement))
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (t *run) confirm(move *api.Move, sent reconcile.Decision, answered *usd.Amo
 	}
 	card := sent.Card
 	card.Waited = false
-	err := t.Cards.ReadBalance(move.Context(), t.movement.CardID, &card)
+	err := t.Cards.ReadBalance(move.Context(), t.cardID, &card)
 	seen := decide(card)
 	if err == nil && seen.Verdict == reconcile.LookAgain { // what has come since is not in it
 		seen, err = t.look(move.Context(), sent.Before.Anchor, transport.CommitWait, decide)
@@ -148,13 +148,13 @@ func (t *run) lost(sent reconcile.Decision, err error) error {
 // refused ends a movement that was certainly not made.
 func (t *run) refused(sent reconcile.Decision, failure error) error {
 	refusal, ok := errors.AsType[*transport.Error](failure)
-	if t.movement.Record == nil || !ok {
+	if t.record == nil || !ok {
 		return failure
 	}
 	if refusal.AfterLostResponse {
-		t.result.Record = t.movement.Record.NotMade()
+		t.result.Record = t.record.NotMade()
 	} else if refusal.IsFinal() {
-		t.result.Record = t.movement.Record.Refused(sent.Card)
+		t.result.Record = t.record.Refused(sent.Card)
 	}
 	return failure
 }
