@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/vcard/terraform-provider-vcard/internal/cli"
 	"github.com/vcard/terraform-provider-vcard/internal/display"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -75,7 +76,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		err = s.complete(flags.Args())
 	}
 	if err != nil {
-		report("%v. Run \"vcard statement --help\" for usage.", withDashes(err))
+		report("%v. Run \"vcard statement --help\" for usage.", cli.FlagError(err, "--format json"))
 		return exitUsage
 	}
 	plan, err := s.read(stdin)
@@ -167,14 +168,6 @@ func parseAmount(target **usd.Amount) func(string) error {
 		*target = &amount
 		return nil
 	}
-}
-
-// withDashes replaces the misleading error of pflag for a long flag with a single dash.
-func withDashes(err error) error {
-	if strings.HasPrefix(err.Error(), "unknown shorthand flag") {
-		return errors.New("flags start with two dashes: --format json")
-	}
-	return err
 }
 
 func (s *settings) read(stdin io.Reader) (*Plan, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/vcard/terraform-provider-vcard/internal/cli"
 	"github.com/vcard/terraform-provider-vcard/internal/display"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
@@ -84,7 +85,7 @@ func Main(ctx context.Context, args []string, getenv func(string) string, stdout
 		err = s.complete(flags.Args(), getenv)
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(stderr, "sandbox: %s\nRun \"vcard sandbox --help\" for usage.\n", requestlog.Clean(withDashes(err).Error()))
+		_, _ = fmt.Fprintf(stderr, "sandbox: %s\nRun \"vcard sandbox --help\" for usage.\n", requestlog.Clean(cli.FlagError(err, "--data cards.db").Error()))
 		return exitUsage
 	}
 	if err := s.run(ctx, stdout, stderr); err != nil {
@@ -159,14 +160,6 @@ func (s *settings) takeSnapshot(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(db.Snapshot(ctx, s.snapshot), db.Close())
-}
-
-// withDashes explains what pflag says of a long flag with a single dash.
-func withDashes(err error) error {
-	if strings.HasPrefix(err.Error(), "unknown shorthand flag") {
-		return errors.New("flags start with two dashes: --data cards.db")
-	}
-	return err
 }
 
 // The largest files that are read, in bytes.

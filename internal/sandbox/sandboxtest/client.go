@@ -16,11 +16,10 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// IdempotencyKey is the header that makes a call safe to repeat.
+// IdempotencyKey is the header with the idempotency key.
 const IdempotencyKey = "X-Idempotency-Key"
 
-// Client speaks to a sandbox with one key, and fails its test where a call goes
-// wrong that must not.
+// Client sends requests to a sandbox with one key. It fails the test if a request fails unexpectedly.
 type Client struct {
 	process.Address
 
@@ -28,51 +27,54 @@ type Client struct {
 	Transport http.RoundTripper
 }
 
-// NewClient is a client of a sandbox that runs at an address.
+// NewClient returns a client of the sandbox at an address.
 func NewClient(t testing.TB, address process.Address) *Client {
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 16}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &Client{address, t, transport}
+	return &Client{Address: address, T: t, Transport: transport}
 }
 
-// As is this client with another key.
+// As returns a copy of the client with another key.
 func (c *Client) As(key string) *Client {
 	other := *c
 	other.Key = key
 	return &other
 }
 
-// Unrepeated is this client with a connection of its own for each call: on one
-// that was used before, net/http repeats by itself what got no response.
+// Unrepeated returns a copy of the client that uses a new connection for each request. On reused connections,
+// net/http may retry requests without a response by itself.
 func (c *Client) Unrepeated() *Client {
 	other := *c
-	if _, network := c.Transport.(*http.Transport); network {
+	_, isNetwork := c.Transport.(*http.Transport)
+	if isNetwork {
 		other.Transport = &http.Transport{DisableKeepAlives: true}
 	}
 	return &other
 }
 
-// Send makes a call and returns whatever came of it. The path is one of the API,
-// such as /cards, or begins with /_sandbox or /api. A body is a text, or what is
-// sent as JSON, or nil. Headers come as names and values; "" takes one away.
+// Send sends a request and returns the response or the error. The path is one of the API, such as /cards, or starts
+// with /_sandbox or /api. The body is nil, a string, or a value to encode as JSON. Headers are pairs of names and
+// values; the value "" removes a header.
 func (c *Client) Send(ctx context.Context, method, path string, body any, headers ...string) Response {
 	c.T.Helper()
 	text, isText := body.(string)
 	if body != nil && !isText {
-		encoded := Must(json.Marshal(body))
-		text = string(encoded)
+		text = string(Must(json.Marshal(body)))
 	}
 	request := Must(c.NewRequest(ctx, method, path, text))
 	for i := 0; i < len(headers); i += 2 {
-		if request.Header.Set(headers[i], headers[i+1]); headers[i+1] == "" {
-			request.Header.Del(headers[i])
+		name := headers[i]
+		value := headers[i+1]
+		request.Header.Set(name, value)
+		if value == "" {
+			request.Header.Del(name)
 		}
 	}
 	return c.Do(request)
 }
 
-// Do sends a request as it is.
+// Do sends a request without changes.
 func (c *Client) Do(request *http.Request) Response {
 	response, err := c.Transport.RoundTrip(request)
 	if err != nil {
@@ -85,8 +87,7 @@ func (c *Client) Do(request *http.Request) Response {
 	}
 }
 
-// Call makes a call that must be answered with a JSON object, whatever the
-// status. It takes what Send takes.
+// Call sends a request like Send. The response must be a JSON object, with any status.
 func (c *Client) Call(method, path string, body any, headers ...string) Response {
 	c.T.Helper()
 	r := c.Send(c.T.Context(), method, path, body, headers...)
@@ -96,34 +97,37 @@ func (c *Client) Call(method, path string, body any, headers ...string) Response
 	return r
 }
 
-// Get is Call.
-func (c *Client) Get(path string) Response { c.T.Helper(); return c.Call(http.MethodGet, path, nil) }
+// Get is Call with GET.
+func (c *Client) Get(path string) Response {
+	c.T.Helper()
+	return c.Call(http.MethodGet, path, nil)
+}
 
-// Post is Call.
+// Post is Call with POST.
 func (c *Client) Post(path string, body any, headers ...string) Response {
 	c.T.Helper()
 	return c.Call(http.MethodPost, path, body, headers...)
 }
 
-// Put is Call.
+// Put is Call with PUT.
 func (c *Client) Put(path string, body any) Response {
 	c.T.Helper()
 	return c.Call(http.MethodPut, path, body)
 }
 
-// Delete is Call.
+// Delete is Call with DELETE.
 func (c *Client) Delete(path string) Response {
 	c.T.Helper()
 	return c.Call(http.MethodDelete, path, nil)
 }
 
-// Response is all that a caller sees of a call.
+// Response is the response to a request, or its error.
 type Response struct {
-	Status int // 0: none came
+	Status int // 0 if there is no response
 	Header http.Header
 	Raw    string
-	Body   map[string]any // nil where it is not a JSON object; numbers keep their text
-	Err    error          // none came, or not to its end
+	Body   map[string]any // nil if it is not a JSON object; numbers keep their text
+	Err    error          // why there is no response, or why it is incomplete
 	T      testing.TB
 }
 
@@ -136,7 +140,7 @@ func object(raw []byte) (decoded map[string]any) {
 	return decoded
 }
 
-// OK fails the test unless the status is as wanted.
+// OK fails the test unless the response has this status.
 func (r Response) OK(status int) Response {
 	r.T.Helper()
 	if r.Err != nil || r.Status != status {
@@ -145,8 +149,8 @@ func (r Response) OK(status int) Response {
 	return r
 }
 
-// Refused fails the test unless the response is an error with a code, in exactly
-// two fields, whose message holds a text.
+// Refused fails the test unless the response is an error with this status and code, exactly two fields, and a message
+// that contains the text.
 func (r Response) Refused(status int, code, text string) {
 	r.T.Helper()
 	message, _ := r.Body["message"].(string)
@@ -155,17 +159,17 @@ func (r Response) Refused(status int, code, text string) {
 	}
 }
 
-// Says fails the test unless a text that somebody is told has each of these words.
-func Says(t testing.TB, what, text string, words ...string) {
+// Says fails the test unless a text contains all these words. The subject names the text.
+func Says(t testing.TB, subject, text string, words ...string) {
 	t.Helper()
 	for _, word := range words {
 		if !strings.Contains(text, word) {
-			t.Errorf("%s: %q is missing in %q", what, word, text)
+			t.Errorf("%s: %q is missing in %q", subject, word, text)
 		}
 	}
 }
 
-// Must returns a value that there is, unless the machine or the test is at fault.
+// Must returns the value. It panics after an error, which means that the machine or the test is at fault.
 func Must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -173,11 +177,11 @@ func Must[T any](value T, err error) T {
 	return value
 }
 
-// Equal fails the test unless something is as it should be.
-func Equal[T comparable](t testing.TB, what string, got, want T) {
+// Equal fails the test unless two values are equal. The subject names the value.
+func Equal[T comparable](t testing.TB, subject string, got, want T) {
 	t.Helper()
 	if got != want {
-		t.Errorf("%s: %v, want %v", what, got, want)
+		t.Errorf("%s: got %v, want %v", subject, got, want)
 	}
 }
 
@@ -255,7 +259,7 @@ func (r Response) Data() []map[string]any {
 	return objects
 }
 
-// Replayed reports whether this is the response to an earlier call.
+// Replayed reports whether the response is that of an earlier request with the same idempotency key.
 func (r Response) Replayed() bool { return r.Header.Get("Idempotent-Replayed") == "true" }
 
 // Transaction returns the id of the transaction in the response to a control call.
@@ -269,15 +273,15 @@ func (r Response) Transaction() string {
 	return id
 }
 
-// BIN is a BIN that cards of every amount can be issued on.
+// BIN is a BIN on which cards with any amount can be issued.
 const BIN = "bin_ads_visa_us"
 
-// members is a JSON object with further members, each as its text.
+// members returns a JSON object with additional members, each in JSON.
 func members(begin string, more []string) string {
 	return "{" + strings.Join(append([]string{begin}, more...), ",") + "}"
 }
 
-// Issue issues a card and returns its id. More are members of the body.
+// Issue issues a card and returns its id. more are additional members of the body.
 func (c *Client) Issue(amount string, more ...string) string {
 	c.T.Helper()
 	return c.Post("/cards", members(fmt.Sprintf(`"bin_id":%q,"amount":%s`, BIN, amount), more)).OK(http.StatusCreated).Text("id")
@@ -290,10 +294,12 @@ func (c *Client) Freeze(card string) {
 }
 
 // Terminate terminates a card.
-func (c *Client) Terminate(card string) { c.T.Helper(); c.Delete("/cards/" + card).OK(http.StatusOK) }
+func (c *Client) Terminate(card string) {
+	c.T.Helper()
+	c.Delete("/cards/" + card).OK(http.StatusOK)
+}
 
-// LiveCards returns all cards of the account that are not terminated, newest
-// first of each status.
+// LiveCards returns the active cards of the account, then the frozen ones, the newest first.
 func (c *Client) LiveCards() []map[string]any {
 	c.T.Helper()
 	var live []map[string]any
@@ -309,7 +315,7 @@ func (c *Client) LiveCards() []map[string]any {
 	return live
 }
 
-// Wallet returns the whole cents of the wallet's balance.
+// Wallet returns the wallet's balance, rounded down to whole cents.
 func (c *Client) Wallet() usd.Amount {
 	c.T.Helper()
 	var wallet struct {
@@ -320,20 +326,20 @@ func (c *Client) Wallet() usd.Amount {
 	return cents
 }
 
-// Authorize uses a card at a merchant of a category. More are members of the body.
+// Authorize uses a card at a merchant with a category code. more are additional members of the body.
 func (c *Client) Authorize(card, amount, mcc string, more ...string) Response {
 	c.T.Helper()
 	begin := fmt.Sprintf(`"card_id":%q,"amount":%s,"merchant":{"name":"Big Ads","mcc":%q}`, card, amount, mcc)
 	return c.Post("/_sandbox/authorizations", members(begin, more))
 }
 
-// Settle settles an authorization, of "" its whole amount.
+// Settle settles an amount of an authorization; "" is its whole amount.
 func (c *Client) Settle(authorization, amount string, more ...string) Response {
 	c.T.Helper()
 	return c.followUp("/_sandbox/settlements", authorization, amount, more)
 }
 
-// Refund refunds a settlement, of "" its whole amount.
+// Refund refunds an amount of a settlement; "" is its whole amount.
 func (c *Client) Refund(settlement, amount string, more ...string) Response {
 	c.T.Helper()
 	return c.followUp("/_sandbox/refunds", settlement, amount, more)
@@ -347,23 +353,23 @@ func (c *Client) followUp(path, transaction, amount string, more []string) Respo
 	return c.Post(path, members(fmt.Sprintf(`"transaction_id":%q`, transaction), more))
 }
 
-// Advance moves the service's clock, by as much as "720h".
+// Advance moves the service's clock forward by a duration such as "720h".
 func (c *Client) Advance(by string) {
 	c.T.Helper()
 	c.Post("/_sandbox/clock", map[string]string{"advance": by}).OK(http.StatusOK)
 }
 
-// Unlimited takes the limits of calls away.
+// Unlimited removes all rate limits.
 func (c *Client) Unlimited() {
 	c.T.Helper()
 	none := map[string]int{"requests_per_minute": 0, "requests_per_hour": 0, "creates_per_minute": 0, "details_per_minute": 0}
 	c.Put("/_sandbox/limits", none).OK(http.StatusOK)
 }
 
-// Request is a call as the sandbox remembers it.
+// Request is a request in the sandbox's log.
 type Request struct{ Method, Path, Query string }
 
-// Requests are the calls of the API that the sandbox remembers, the oldest first.
+// Requests returns the API requests in the sandbox's log, the oldest first.
 func (c *Client) Requests() []Request {
 	c.T.Helper()
 	var log struct{ Data []Request }
@@ -371,16 +377,17 @@ func (c *Client) Requests() []Request {
 	return log.Data
 }
 
-// Fault sets a fault, which is sent as it is.
+// Fault sets a fault.
 func (c *Client) Fault(fault any) Response {
 	c.T.Helper()
 	return c.Post("/_sandbox/faults", fault).OK(http.StatusCreated)
 }
 
-// Balanced fails the test when the ledger is not in order.
+// Balanced fails the test unless the ledger is balanced.
 func (c *Client) Balanced() {
 	c.T.Helper()
-	if report := c.Get("/_sandbox/ledger").OK(http.StatusOK); report.Body["balanced"] != true {
+	report := c.Get("/_sandbox/ledger").OK(http.StatusOK)
+	if report.Body["balanced"] != true {
 		c.T.Errorf("the ledger is not balanced: %s", report.Raw)
 	}
 }

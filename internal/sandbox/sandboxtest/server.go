@@ -1,5 +1,5 @@
-// Package sandboxtest runs a sandbox for a test, as net/http/httptest runs a server, with a
-// client and a receiver of webhooks. Only tests and their kits import it.
+// Package sandboxtest runs a sandbox in a test, like net/http/httptest runs a server. It has a client and a receiver
+// of webhooks. Only tests import it.
 package sandboxtest
 
 import (
@@ -24,40 +24,40 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/served"
 )
 
-// Options of a Server. By default it is a new file with 10,000 USD in the wallet.
+// Options are the settings of a Server. The default is a new file with 10,000 USD in the wallet.
 type Options struct {
 	sandbox.Options
 
-	Wrap   func(http.Handler) http.Handler // put around the service, such as contract.Handler
-	Direct bool                            // no network: the client calls the handler itself
+	Wrap   func(http.Handler) http.Handler // wraps the service, for example with contract.Handler
+	Direct bool                            // whether the client calls the handler without a network
 
-	Dashboard bool // serve the web page too; not where Direct
+	Dashboard bool // whether the dashboard is served too; not with Direct
 }
 
-// WithDashboard is an option: the web page is served too.
+// WithDashboard is an option to serve the dashboard too.
 func WithDashboard(o *Options) { o.Dashboard = true }
 
-// Stopped is an option: a clock that only Advance moves.
+// Stopped is an option to use a clock that only Advance moves.
 func Stopped(at time.Time) func(*Options) {
 	return func(o *Options) { o.Clock = func() time.Time { return at } }
 }
 
-// StartingAt is an option: a clock that runs on from a time, whatever day the tests run on.
+// StartingAt is an option to use a clock that starts at a time.
 func StartingAt(at time.Time) func(*Options) {
-	begun := time.Now()
-	return func(o *Options) { o.Clock = func() time.Time { return at.Add(time.Since(begun)) } }
+	start := time.Now()
+	return func(o *Options) { o.Clock = func() time.Time { return at.Add(time.Since(start)) } }
 }
 
 // Server is a running sandbox, and a client with its first account's key.
 type Server struct {
 	*Client
 
-	Path string // of its file
-	Link string // logs in to the dashboard, where there is one
+	Path string // of the file
+	Link string // the sign-in link of the dashboard, if it is served
 	stop func()
 }
 
-// Start serves a sandbox until the test ends or Close.
+// Start serves a sandbox until the test ends or Close is called.
 func Start(t testing.TB, options ...func(*Options)) *Server {
 	t.Helper()
 	o := Options{Options: sandbox.Options{InitialBalance: sandbox.DefaultInitialBalance}}
@@ -73,26 +73,17 @@ func Start(t testing.TB, options ...func(*Options)) *Server {
 	if o.Wrap != nil {
 		handler = o.Wrap(handler)
 	}
-	disconnect, endStreams := func() {}, func() {}
-	switch {
-	case o.Direct:
-		s.Client = &Client{process.Address{URL: "http://sandbox/api/v1", Key: box.APIKey()}, t, Direct(handler)}
-	default:
-		server := httptest.NewUnstartedServer(handler)
-		if o.Dashboard {
-			dashboard := Must(box.Dashboard("http://" + server.Listener.Addr().String()))
-			server.Config.Handler, s.Link, endStreams = dashboard, dashboard.Link(), dashboard.Close
-		}
-		if o.Logger != nil {
-			server.Config.ErrorLog = slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug)
-		}
-		server.Start()
-		s.Client, disconnect = NewClient(t, process.Address{URL: server.URL + "/api/v1", Key: box.APIKey()}), server.Close
+	closeServer := func() {}
+	if o.Direct {
+		address := process.Address{URL: "http://sandbox/api/v1", Key: box.APIKey()}
+		s.Client = &Client{Address: address, T: t, Transport: Direct(handler)}
+	} else {
+		closeServer = s.serve(t, box, handler, o)
 	}
 	s.stop = sync.OnceFunc(func() {
-		endStreams()
-		disconnect()
-		if err := box.Close(); err != nil {
+		closeServer()
+		err := box.Close()
+		if err != nil {
 			t.Errorf("closing the sandbox: %v", err)
 		}
 	})
@@ -103,15 +94,36 @@ func Start(t testing.TB, options ...func(*Options)) *Server {
 	return s
 }
 
-// Close ends the service; its file can be opened again.
+// serve starts an HTTP server and sets the client. It returns the function that stops the server.
+func (s *Server) serve(t testing.TB, box *served.Sandbox, handler http.Handler, o Options) func() {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	stop := server.Close
+	if o.Dashboard {
+		dashboard := Must(box.Dashboard("http://" + server.Listener.Addr().String()))
+		server.Config.Handler = dashboard
+		s.Link = dashboard.Link()
+		stop = func() {
+			dashboard.Close() // ends its streams, for which the server would wait
+			server.Close()
+		}
+	}
+	if o.Logger != nil {
+		server.Config.ErrorLog = slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug)
+	}
+	server.Start()
+	s.Client = NewClient(t, process.Address{URL: server.URL + "/api/v1", Key: box.APIKey()})
+	return stop
+}
+
+// Close stops the sandbox. Its file can be opened again.
 func (s *Server) Close() { s.stop() }
 
-// Direct carries requests to a handler, without a network.
+// Direct returns a transport that passes requests to a handler, without a network.
 func Direct(handler http.Handler) http.RoundTripper { return sandbox.Direct{Handler: handler} }
 
-// compatibleQuirks are alternatives which a client that keeps the document has to
-// take without its user noticing, all at once. Not among them are those that do
-// something else with money, or refuse what the default allows.
+// compatibleQuirks returns quirks that a client must handle without the user noticing, all at once. Quirks that move
+// money differently, or that refuse more requests, are not among them.
 func compatibleQuirks() map[string]any {
 	return map[string]any{
 		"idempotency":           "conflict",
@@ -135,12 +147,11 @@ func compatibleQuirks() map[string]any {
 	}
 }
 
-// WithQuirks tells whether this run of the tests is the one against all
-// compatible quirks together. A test whose subject is what the service does by
-// default, such as the number of calls, calls Quirks(nil) first.
+// WithQuirks reports whether the tests run with all compatible quirks. A test of the default behavior, such as the
+// number of requests, calls Quirks(nil) first.
 func WithQuirks() bool { return os.Getenv("SANDBOX_QUIRKS") == "all" }
 
-// Quirks sets the quirks; those that are not named are as by default.
+// Quirks sets the quirks. Those that are not named get their defaults.
 func (c *Client) Quirks(quirks map[string]any) {
 	c.T.Helper()
 	if quirks == nil {
@@ -157,15 +168,15 @@ func (c *Client) AddQuirks(quirks map[string]any) {
 	c.Quirks(all)
 }
 
-// Provider returns the path of the built provider: the one that TF_ACC_PROVIDER_PATH names, or
-// one that is built once for all tests of a package.
+// Provider returns the path of the built provider: the value of TF_ACC_PROVIDER_PATH, or a program that is built
+// once for all tests of a package.
 func Provider(t testing.TB) string {
 	t.Helper()
 	return Must(provider())
 }
 
-// Vcard returns the path of the built command vcard: the one that TF_ACC_VCARD_PATH names, or
-// one that is built once for all tests of a package.
+// Vcard returns the path of the built command vcard: the value of TF_ACC_VCARD_PATH, or a program that is built once
+// for all tests of a package.
 func Vcard(t testing.TB) string {
 	t.Helper()
 	return Must(vcard())
@@ -181,12 +192,13 @@ var vcard = sync.OnceValues(func() (string, error) {
 
 const module = "github.com/vcard/terraform-provider-vcard"
 
-// build builds a program, unless the variable names one that is built already.
+// build builds a program, unless the environment variable names a built one.
 func build(variable, name, pkg string) (string, error) {
-	if path := os.Getenv(variable); path != "" {
+	path := os.Getenv(variable)
+	if path != "" {
 		return path, nil
 	}
-	path := filepath.Join(programFolder(), name)
+	path = filepath.Join(programFolder(), name)
 	output, err := exec.CommandContext(context.Background(), "go", "build", "-o", path, pkg).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("building %s: %w: %s", name, err, output)
@@ -198,8 +210,8 @@ func programFolder() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("vcard-program-%d", os.Getpid()))
 }
 
-// Run runs the tests of a package, and removes the programs that were built for them. It fails
-// where a goroutine or a database of this module outlives the tests and what is to run at their end.
+// Run runs the tests of a package, then the functions atEnd, and removes the programs that were built for the tests.
+// It fails if a goroutine or a database of this module is still running after that.
 func Run(m *testing.M, atEnd ...func()) {
 	code := m.Run()
 	for _, end := range atEnd {
@@ -207,15 +219,16 @@ func Run(m *testing.M, atEnd ...func()) {
 	}
 	_ = os.RemoveAll(programFolder())
 	if code != 0 {
-		return // the test program ends with this code
+		return // the test program exits with this code
 	}
-	if left := leftRunning(); len(left) > 0 {
-		panic("these goroutines outlive the tests:\n\n" + strings.Join(left, "\n\n"))
+	left := leftRunning()
+	if len(left) > 0 {
+		panic("these goroutines are still running after the tests:\n\n" + strings.Join(left, "\n\n"))
 	}
 }
 
-// leftRunning returns the stacks of all goroutines but its own in which something of this
-// module, or an open database, runs. It gives them a minute to end.
+// leftRunning returns the stacks of all other goroutines that run code of this module or serve a database. It waits
+// up to a minute for them to end.
 func leftRunning() []string {
 	var left []string
 	for range 600 {
@@ -235,20 +248,20 @@ func leftRunning() []string {
 	return left
 }
 
-// File returns what is in a file.
+// File returns the content of a file.
 func File(t testing.TB, path ...string) string {
 	t.Helper()
 	return string(Must(os.ReadFile(filepath.Join(path...)))) //nolint:gosec // the test names it
 }
 
-// Process is a sandbox in a process of its own, and a client with its first account's key.
+// Process is a sandbox in a separate process, and a client with its first account's key.
 type Process struct {
 	*Client
 	*process.Process
 }
 
-// StartProcess runs the built sandbox on a free port until the test ends, then
-// interrupts it. The log goes to stderr; arguments are further flags.
+// StartProcess runs the built sandbox on a free port and interrupts it when the test ends. The log goes to stderr.
+// The arguments are additional flags.
 func StartProcess(t testing.TB, stderr io.Writer, arguments ...string) *Process {
 	t.Helper()
 	running := Must(process.Start(t.Context(), Vcard(t), stderr, arguments...))

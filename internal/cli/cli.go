@@ -1,0 +1,16 @@
+// Package cli has what the commands of vcard share.
+package cli
+
+import (
+	"errors"
+	"strings"
+)
+
+// FlagError replaces pflag's misleading error for a long flag with a single dash. The example is a
+// valid flag of the command, such as "--format json".
+func FlagError(err error, example string) error {
+	if strings.HasPrefix(err.Error(), "unknown shorthand flag") {
+		return errors.New("flags start with two dashes: " + example)
+	}
+	return err
+}
