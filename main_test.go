@@ -62,7 +62,8 @@ func TestLinkedPackages(t *testing.T) {
 	t.Parallel()
 	const internal = "github.com/vcard/terraform-provider-vcard/internal/"
 	allowed := []string{
-		"api", "api/ratelimit", "api/transport", "bins", "buildinfo", "card", "crash", "fleet", "labels", "provider", "reconcile",
+		"api", "api/ratelimit", "api/transport", "bins", "buildinfo", "card", "crash", "display", "fleet", "labels",
+		"provider", "reconcile",
 		"sandbox", "sandbox/account", "sandbox/behavior", "sandbox/card", "sandbox/ledger", "sandbox/requestlog",
 		"sandbox/server", "sandbox/store", "sandbox/threeds", "sandbox/transaction", "sandbox/vault", "sandbox/wallet",
 		"sandbox/webhook", "sandbox/wire", "session", "tfkit", "threeds", "transaction", "transfer", "usd", "usd/usdtype",
