@@ -13,25 +13,25 @@ import (
 // When a fault is applied.
 const (
 	Before = "before" // the call is not processed
-	After  = "after"  // what the call does is committed first
-	Later  = "later"  // what the call does is committed a while after it was answered
+	After  = "after"  // the call is committed first
+	Later  = "later"  // the call is committed some time after the response
 )
 
-// What may become of a response, beside another one in its place.
+// What happens to the response, unless another one is sent instead.
 const (
 	Drop     = "drop"     // the connection is closed without a response
 	Truncate = "truncate" // the body breaks off in the middle
 	Pass     = "pass"     // the response is sent; for faults that only delay
 )
 
-// Any stands for all methods, for all paths, and for one segment of a path, whatever it is.
+// Any stands for all methods, for all paths, and for any segment of a path.
 const Any = "*"
 
-// Fault is a failure that a test has set for the next calls that match it.
+// Fault is a failure of the next calls that match it.
 type Fault struct {
 	ID      int64  `json:"id" db:"id"`
 	Method  string `json:"method" db:"method"`
-	Path    string `json:"path" db:"path"` // below the base address, with Any
+	Path    string `json:"path" db:"path"` // relative to the base URL; segments may be Any
 	Times   int64  `json:"times"`          // how often it will be applied; 0: until it is deleted
 	When    string `json:"when"`
 	DelayMS int64  `json:"delay_ms"` // before it is applied
@@ -40,49 +40,55 @@ type Fault struct {
 	LaterSeconds int64 `json:"later_seconds,omitempty"` // by the service's clock; 0 unless When is Later
 }
 
-// String says in words what the fault does to a call.
+// String describes what the fault does to a call.
 func (f *Fault) String() string {
-	then := fmt.Sprintf("fault %d: ", f.ID)
+	text := fmt.Sprintf("fault %d: ", f.ID)
 	switch f.Then.Word {
 	case Drop:
-		then += "no answer"
+		text += "no answer"
 	case Truncate:
-		then += "half of an answer"
+		text += "half of an answer"
 	case Pass:
-		then += "answered as usual"
+		text += "answered as usual"
 	default:
-		then += fmt.Sprintf("answered %d", f.Then.Status)
+		text += fmt.Sprintf("answered %d", f.Then.Status)
 	}
-	switch {
-	case f.When == After:
-		then += ", once the call is committed"
-	case f.When == Later:
-		then += fmt.Sprintf(", and the call is committed %d s later", f.LaterSeconds)
-	case f.Then.Word != Pass:
-		then += ", nothing is done"
+	if f.When == After {
+		text += ", once the call is committed"
+	} else if f.When == Later {
+		text += fmt.Sprintf(", and the call is committed %d s later", f.LaterSeconds)
+	} else if f.Then.Word != Pass {
+		text += ", nothing is done"
 	}
 	if f.DelayMS > 0 {
-		then += fmt.Sprintf(", %d ms later", f.DelayMS)
+		text += fmt.Sprintf(", %d ms later", f.DelayMS)
 	}
-	return then
+	return text
 }
 
-// Delay is how long a call waits before the fault is applied.
+// Delay returns the time that a call waits before the fault is applied.
 func (f *Fault) Delay() time.Duration { return time.Duration(f.DelayMS) * time.Millisecond }
 
-// Later is how long after its response a call is committed.
+// Later returns the time between the response and the commit of a call.
 func (f *Fault) Later() time.Duration { return time.Duration(f.LaterSeconds) * time.Second }
 
-// Loses tells whether the caller does not learn from the response what was done.
+// Loses reports whether the caller cannot learn from the response whether the call was committed.
 func (f *Fault) Loses() bool {
-	return f.Then.Word == Drop || f.Then.Word == Truncate || f.Then.Word == "" && f.When != Before
+	switch f.Then.Word {
+	case Drop, Truncate:
+		return true
+	case Pass:
+		return false
+	default:
+		return f.When != Before
+	}
 }
 
-// Then is what happens: Drop, Truncate, Pass, or a response of the fault's own.
+// Then is Drop, Truncate, Pass, or a response.
 type Then struct {
 	Word   string          // empty: a response
 	Status int             // of the response
-	Body   json.RawMessage // of the response; nil: an error as the service words it
+	Body   json.RawMessage // of the response; nil: one of the service's errors
 }
 
 type faultResponse struct {
@@ -90,7 +96,7 @@ type faultResponse struct {
 	Body   json.RawMessage `json:"body,omitempty"`
 }
 
-// MarshalJSON writes a word, or an object of status and body.
+// MarshalJSON implements json.Marshaler: a word, or an object with status and body.
 func (t Then) MarshalJSON() ([]byte, error) {
 	if t.Word != "" {
 		return json.Marshal(t.Word)
@@ -98,16 +104,19 @@ func (t Then) MarshalJSON() ([]byte, error) {
 	return json.Marshal(faultResponse{t.Status, t.Body})
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON implements json.Unmarshaler.
 func (t *Then) UnmarshalJSON(data []byte) error {
-	if err := json.Unmarshal(data, &t.Word); err == nil {
+	err := json.Unmarshal(data, &t.Word)
+	if err == nil {
 		return nil
 	}
 	var r faultResponse
-	if err := json.Unmarshal(data, &r); err != nil {
+	err = json.Unmarshal(data, &r)
+	if err != nil {
 		return err
 	}
-	t.Status, t.Body = r.Status, r.Body
+	t.Status = r.Status
+	t.Body = r.Body
 	return nil
 }
 
@@ -115,33 +124,39 @@ func (f *Fault) matches(method, path string) bool {
 	if f.Method != Any && f.Method != method {
 		return false
 	}
-	return f.Path == Any || slices.EqualFunc(strings.Split(f.Path, "/"), strings.Split(path, "/"), func(pattern, segment string) bool {
+	if f.Path == Any {
+		return true
+	}
+	return slices.EqualFunc(strings.Split(f.Path, "/"), strings.Split(path, "/"), func(pattern, segment string) bool {
 		return pattern == segment || (pattern == Any && segment != "")
 	})
 }
 
-// Scan reads what the file has of a fault.
+// Scan implements sql.Scanner.
 func (f *Fault) Scan(column any) error { return store.JSON{Into: f}.Scan(column) }
 
 const selectFaults = `SELECT json_set(definition, '$.id', id, '$.times', COALESCE(times_left, 0)) FROM faults `
 
-// Faults returns the faults that will still be applied, the oldest first.
+// Faults returns the faults that will still be applied, oldest first.
 func Faults(tx *store.Tx) ([]Fault, error) {
 	return store.Values[Fault](tx, selectFaults+`ORDER BY id`)
 }
 
-// FindFault returns the id of the oldest fault for a call to a path, 0 when there is none.
-func FindFault(tx *store.Tx, method, path string) (id int64, err error) {
+// FindFault returns the id of the oldest fault that matches a call, or 0.
+func FindFault(tx *store.Tx, method, path string) (int64, error) {
 	all, err := store.List[Fault](tx, `SELECT id, method, path FROM faults ORDER BY id`)
+	if err != nil {
+		return 0, err
+	}
 	for _, f := range all {
 		if f.matches(method, path) {
-			return f.ID, err
+			return f.ID, nil
 		}
 	}
-	return 0, err
+	return 0, nil
 }
 
-// TakeFault returns the fault that FindFault finds, if any, and counts that it is applied.
+// TakeFault returns the oldest fault that matches a call, or nil. It counts as applied once more.
 func TakeFault(tx *store.Tx, method, path string) (*Fault, error) {
 	id, err := FindFault(tx, method, path)
 	if err != nil || id == 0 {
@@ -151,13 +166,14 @@ func TakeFault(tx *store.Tx, method, path string) (*Fault, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := tx.Exec(`UPDATE faults SET times_left = times_left - 1 WHERE id = ?`, id); err != nil {
+	err = tx.Exec(`UPDATE faults SET times_left = times_left - 1 WHERE id = ?`, id)
+	if err != nil {
 		return nil, err
 	}
 	return &f, tx.Exec(`DELETE FROM faults WHERE times_left = 0`)
 }
 
-// AddFault sets a fault and gives it an id.
+// AddFault adds a fault and sets its id.
 func AddFault(tx *store.Tx, f *Fault) error {
 	definition, err := json.Marshal(f)
 	if err != nil {
@@ -168,8 +184,8 @@ func AddFault(tx *store.Tx, f *Fault) error {
 	return err
 }
 
-// RemoveFault removes a fault, and tells whether it was there.
-func RemoveFault(tx *store.Tx, id int64) (found bool, err error) {
+// RemoveFault removes a fault, and reports whether it existed.
+func RemoveFault(tx *store.Tx, id int64) (bool, error) {
 	return tx.Get([]any{&id}, `DELETE FROM faults WHERE id = ? RETURNING id`, id)
 }
 

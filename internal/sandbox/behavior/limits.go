@@ -8,7 +8,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 )
 
-// Limits are how many calls a key may make in a sliding window of time; 0: any number.
+// Limits are the maximum numbers of calls of one key in a sliding window. 0 means no limit.
 type Limits struct {
 	RequestsPerMinute int64 `json:"requests_per_minute"`
 	CreatesPerMinute  int64 `json:"creates_per_minute"`
@@ -21,7 +21,7 @@ func DocumentedLimits() Limits {
 	return Limits{RequestsPerMinute: 1_000, CreatesPerMinute: 50, RequestsPerHour: 10_000, DetailsPerMinute: 30}
 }
 
-// Settings are the limits, each up to more than anybody calls.
+// Settings returns the limits as settings.
 func (l *Limits) Settings() []Setting {
 	const most = 1_000_000_000
 	return []Setting{
@@ -43,12 +43,12 @@ func ReadLimits(tx *store.Tx) (Limits, error) {
 // Write replaces the limits of the file.
 func (l Limits) Write(tx *store.Tx) error { return tx.WriteSetting(limitsSetting, l) }
 
-// Class says what a call counts as, beside being a request.
+// Class is a class of calls that has limits of its own. Every call also counts as a Request.
 type Class string
 
 // The classes of calls.
 const (
-	Request Class = "request" // any call; nothing else
+	Request Class = "request" // all calls
 	Create  Class = "create"  // issuing a card
 	Details Class = "details" // reading a card's number and code
 )
@@ -62,7 +62,10 @@ type window struct {
 }
 
 func (l Limits) windows(class Class) []window {
-	all := []window{{Request, l.RequestsPerMinute, time.Minute}, {Request, l.RequestsPerHour, longestWindow}}
+	all := []window{
+		{Request, l.RequestsPerMinute, time.Minute},
+		{Request, l.RequestsPerHour, longestWindow},
+	}
 	switch class {
 	case Create:
 		all = append(all, window{Create, l.CreatesPerMinute, time.Minute})
@@ -72,7 +75,7 @@ func (l Limits) windows(class Class) []window {
 	return slices.DeleteFunc(all, func(w window) bool { return w.limit == 0 })
 }
 
-// Counters counts each key's calls in memory, so that no call waits for the file.
+// Counters counts the calls of each key. It does so in memory, so that no call waits for the file.
 type Counters struct {
 	mu      sync.Mutex
 	counted map[counted]*history
@@ -83,27 +86,29 @@ type counted struct {
 	class     Class
 }
 
-// NewCounters returns counters that have counted nothing yet.
+// NewCounters returns empty counters.
 func NewCounters() *Counters { return &Counters{counted: map[counted]*history{}} }
 
-// Admit counts a call that every window has room for, or returns how long it has to wait.
-func (c *Counters) Admit(l Limits, accountID int64, class Class, now time.Time) (wait time.Duration) {
+// Admit counts a call and returns 0 if all limits allow it. Otherwise, it returns the time until they do.
+func (c *Counters) Admit(l Limits, accountID int64, class Class, now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	classes := map[Class]bool{}
+	var wait time.Duration
+	classes := map[Class]bool{} // those with a limit
 	for _, w := range l.windows(class) {
 		classes[w.class] = true
 		wait = max(wait, c.of(accountID, w.class).wait(w, now))
 	}
-	for class := range classes {
-		if wait == 0 {
-			c.of(accountID, class).add(now)
-		}
+	if wait > 0 {
+		return wait
 	}
-	return wait
+	for class := range classes {
+		c.of(accountID, class).add(now)
+	}
+	return 0
 }
 
-// Used returns how many calls of an account are in the window of each limit.
+// Used returns the number of calls that count against each limit.
 func (c *Counters) Used(accountID int64, now time.Time) Limits {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +123,7 @@ func (c *Counters) Used(accountID int64, now time.Time) Limits {
 	}
 }
 
-// Forget begins to count anew.
+// Forget resets all counters.
 func (c *Counters) Forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,35 +138,42 @@ func (c *Counters) of(accountID int64, class Class) *history {
 	return c.counted[key]
 }
 
-// clockStep is how far ahead a call must be, which is longer than any one takes, for
-// the clock to have been set back since.
+// clockStep is the time by which the newest call must be in the future for the clock to have been reset meanwhile.
+// It is longer than any call takes, because calls that run at the same time may be counted out of order.
 const clockStep = 5 * time.Minute
 
-// history is when calls were made, in Unix milliseconds, the earliest first.
+// history contains the times of calls in Unix milliseconds, in ascending order.
 type history []int64
 
-// add counts a call, which is never before those that are there.
+// add adds a call and drops those that no window contains any more. It keeps the order.
 func (h *history) add(now time.Time) {
 	at := now.UnixMilli()
-	if kept := h.in(longestWindow, now); len(kept) > 0 {
-		at = max(at, kept[len(kept)-1])
+	recent := h.in(longestWindow, now)
+	if len(recent) > 0 {
+		at = max(at, recent[len(recent)-1])
 	}
-	*h = append(h.in(longestWindow, now), at)
+	*h = append(recent, at)
 }
 
+// in returns the calls in the window that ends now. It forgets all calls if the clock was reset.
 func (h *history) in(length time.Duration, now time.Time) []int64 {
-	if n := len(*h); n > 0 && time.UnixMilli((*h)[n-1]).Sub(now) > clockStep {
-		*h = nil
+	if len(*h) > 0 {
+		newest := time.UnixMilli((*h)[len(*h)-1])
+		if newest.Sub(now) > clockStep {
+			*h = nil
+		}
 	}
 	first, _ := slices.BinarySearch(*h, now.Add(-length).UnixMilli()+1)
 	return (*h)[first:]
 }
 
+// wait returns the time until the window has room for another call.
 func (h *history) wait(w window, now time.Time) time.Duration {
-	in := h.in(w.length, now)
-	if int64(len(in)) < w.limit {
+	calls := h.in(w.length, now)
+	number := int64(len(calls))
+	if number < w.limit {
 		return 0
 	}
-	leaves := in[int64(len(in))-w.limit] // the last call that has to
-	return time.UnixMilli(leaves).Add(w.length).Sub(now)
+	last := calls[number-w.limit] // there is room when this call has left the window
+	return time.UnixMilli(last).Add(w.length).Sub(now)
 }

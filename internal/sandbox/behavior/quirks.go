@@ -1,6 +1,5 @@
-// Package behavior holds how the service behaves for the time being: the limits
-// of its keys, the quirks in which it may differ where its document leaves room,
-// and the faults that a test has set for its calls.
+// Package behavior has the settings by which the service's behavior can be changed: the limits of its keys,
+// quirks (alternatives where its document leaves something open), and faults for the next calls.
 package behavior
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// The values of quirks that something is decided by; Settings has them all.
+// The values of quirks that the code compares with. Settings lists all values.
 const (
 	Ignored  = "ignored"
 	Conflict = "conflict" // 409
@@ -52,7 +51,7 @@ const (
 	Array  = "array"
 )
 
-// Quirks are the alternatives that the service may take, which Settings tells of.
+// Quirks are the alternatives that the service uses. Settings describes them.
 type Quirks struct {
 	Idempotency         string    `json:"idempotency"`
 	CardsPerPage        int64     `json:"cards_per_page"`
@@ -78,7 +77,7 @@ type Quirks struct {
 	ExpYearDigits       int64     `json:"exp_year_digits"`
 }
 
-// DefaultQuirks returns the sandbox as it is when nobody asked for anything else.
+// DefaultQuirks returns the quirks of a new sandbox.
 var DefaultQuirks = sync.OnceValue(func() Quirks {
 	q := Quirks{
 		WalletFields: [2]string{"wallet_a_pay", "wallet_b_pay"},
@@ -103,16 +102,17 @@ func ReadQuirks(tx *store.Tx) (Quirks, error) {
 // Write replaces the quirks of the file.
 func (q Quirks) Write(tx *store.Tx) error { return tx.WriteSetting(quirksSetting, q) }
 
-// Setting is a limit or a quirk by its name in JSON: a text or a number.
+// Setting is a limit or a quirk. Either Text or Number points to its value.
 type Setting struct {
-	Name, About string
-	Text        *string // one of Words, the usual one first
-	Number      *int64  // from Least to Most and, if there are any, one of Words
-	Words       []string
+	Name        string // in JSON
+	About       string
+	Text        *string  // one of Words
+	Number      *int64   // from Least to Most, and one of Words if there are any
+	Words       []string // the default first, if it is a text
 	Least, Most int64
 }
 
-// Value is what the setting is, as a text.
+// Value returns the value of the setting as a text.
 func (s Setting) Value() string {
 	if s.Text != nil {
 		return *s.Text
@@ -120,7 +120,7 @@ func (s Setting) Value() string {
 	return strconv.FormatInt(*s.Number, 10)
 }
 
-// Settings are the quirks but for the names of the wallet fields.
+// Settings returns the quirks as settings, except the names of the wallet fields.
 func (q *Quirks) Settings() []Setting {
 	text := func(name string, value *string, about string, words ...string) Setting {
 		return Setting{Name: name, About: about, Text: value, Words: words}
@@ -129,33 +129,32 @@ func (q *Quirks) Settings() []Setting {
 		return Setting{Name: name, About: about, Number: value, Words: only, Least: least, Most: most}
 	}
 	return []Setting{
-		text("idempotency", &q.Idempotency, "a key that comes again; conflict: 409 while the first call is in flight", "honoured", Ignored, Conflict),
+		text("idempotency", &q.Idempotency, "reuse of an idempotency key; conflict: 409 while the first call runs", "honoured", Ignored, Conflict),
 		text("cards_total", &q.CardsTotal, "the total in the list of cards", Present, "absent"),
-		text("withdraw_amount", &q.WithdrawAmount, "ignored: a withdrawal takes all", "honoured", Ignored),
+		text("withdraw_amount", &q.WithdrawAmount, "ignored: every withdrawal takes the whole balance", "honoured", Ignored),
 		text("transactions_per_page", &q.TransactionsPerPage, "per_page of the list of transactions", "honoured", Ignored, Refused),
-		text("transaction_period", &q.TransactionPeriod, "what dates in from and to stand for", "days", Midnights, DatesOnly),
+		text("transaction_period", &q.TransactionPeriod, "meaning of dates in from and to", "days", Midnights, DatesOnly),
 		text("transaction_signs", &q.TransactionSigns, "which amounts are negative", "unsigned", Refunds, Spending),
 		text("challenge_status", &q.ChallengeStatus, "the filter of 3D Secure challenges", "honoured", Ignored),
-		text("repeated_state", &q.RepeatedState, "freezing what is frozen, unfreezing what is active", "ok", Conflict),
+		text("repeated_state", &q.RepeatedState, "freezing a frozen card, unfreezing an active one", "ok", Conflict),
 		text("frozen_money", &q.FrozenMoney, "money and details of a frozen card", "allowed", Refused),
-		text("error_body", &q.ErrorBody, "how errors are written", "json", Extended, Nested, Text),
-		text("retry_after", &q.RetryAfter, "what a 429 says about waiting", Seconds, Date, "absent"),
-		text("balance", &q.Balance, "settled: an authorization lowers it only then", LessHolds, "settled"),
+		text("error_body", &q.ErrorBody, "format of errors", "json", Extended, Nested, Text),
+		text("retry_after", &q.RetryAfter, "Retry-After of a 429", Seconds, Date, "absent"),
+		text("balance", &q.Balance, "settled: it falls at settlement, not at authorization", LessHolds, "settled"),
 		text("card_values", &q.CardValues, "tidied: label trimmed, limit lowered to the BIN’s", "as_asked", Tidied),
-		text("amounts", &q.Amounts, "how amounts are written", Decimals, Plain, Strings, Floats),
+		text("amounts", &q.Amounts, "format of amounts", Decimals, Plain, Strings, Floats),
 		text("timestamps", &q.Timestamps, "bare: without a zone", UTC, Bare),
-		text("empty_metadata", &q.EmptyMetadata, "how no metadata are written", Object, Array),
-		number("cards_per_page", &q.CardsPerPage, "the most in a list of cards", 1, 100),
-		number("terminated_status", &q.TerminatedStatus, "the answer to changes of a terminated card", 400, 422, "400", "404", "409", "422"),
-		number("cards_hidden_seconds", &q.CardsHiddenSeconds, "how long new cards are not shown", 0, 600),
-		number("wallet_decimals", &q.WalletDecimals, "of the wallet’s own amounts", 2, 6),
-		number("exp_year_digits", &q.ExpYearDigits, "of a card’s expiry", 2, 4, "2", "4"),
+		text("empty_metadata", &q.EmptyMetadata, "format of empty metadata", Object, Array),
+		number("cards_per_page", &q.CardsPerPage, "maximum per_page of the list of cards", 1, 100),
+		number("terminated_status", &q.TerminatedStatus, "response to changes of a terminated card", 400, 422, "400", "404", "409", "422"),
+		number("cards_hidden_seconds", &q.CardsHiddenSeconds, "how long reads do not show new cards", 0, 600),
+		number("wallet_decimals", &q.WalletDecimals, "decimals of the wallet’s amounts", 2, 6),
+		number("exp_year_digits", &q.ExpYearDigits, "digits of the year of a card’s expiry", 2, 4, "2", "4"),
 	}
 }
 
-// Rewrite puts the values of a response into their notation. The response is JSON
-// as this service encodes it: amounts with at least two decimals, and no other number with
-// a decimal point. Metadata is the caller's own and stays.
+// Rewrite writes the values of a response in the notation that the quirks choose. It recognizes amounts by
+// their decimal point, which no other number of the service has. Metadata belongs to the caller and is not changed.
 func (q Quirks) Rewrite(response []byte) ([]byte, error) {
 	if q.Amounts == Decimals && q.Timestamps == UTC && q.EmptyMetadata == Object {
 		return response, nil
@@ -163,7 +162,8 @@ func (q Quirks) Rewrite(response []byte) ([]byte, error) {
 	decoder := json.NewDecoder(bytes.NewReader(response))
 	decoder.UseNumber()
 	var body any
-	if err := decoder.Decode(&body); err != nil {
+	err := decoder.Decode(&body)
+	if err != nil {
 		return nil, fmt.Errorf("rewriting the values of a response: %w", err)
 	}
 	return wire.Encode(q.rewritten("", body)), nil
@@ -211,7 +211,7 @@ func (q Quirks) amount(number json.Number) any {
 	return number
 }
 
-// WalletAmount writes an amount of the wallet, with fractions of a cent where the quirks say so.
+// WalletAmount returns an amount of the wallet as JSON. A quirk can add fractions of a cent.
 func (q Quirks) WalletAmount(a usd.Amount) json.Number {
 	if q.WalletDecimals > 2 {
 		return json.Number(a.String() + "1234"[:q.WalletDecimals-2])
