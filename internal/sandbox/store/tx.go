@@ -19,25 +19,25 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// Tx is a running transaction. It belongs to one goroutine. A function that runs in it must
-// return the error of a statement that failed: SQLite may have rolled the transaction back
-// already, and later statements would be committed by themselves.
+// Tx is a transaction, for use by one goroutine. A function that runs in it must return the error of a failed
+// statement: SQLite may have rolled the transaction back, and later statements would be committed one by one.
 type Tx struct {
 	conn   *conn
 	ctx    context.Context //nolint:containedctx // a Tx lives no longer than the call that made it
 	wall   time.Time
 	now    time.Time
-	random io.Reader // for ids; nil: they are not predictable
+	random io.Reader // for seeded ids; nil: ids are random
 	signal bool
 }
 
 func (tx *Tx) run(begin string, f func(*Tx) error) error {
 	tx.random = nil
 	tx.signal = false
-	if err := tx.Exec(begin); err != nil {
+	err := tx.Exec(begin)
+	if err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
-	err := tx.try(f)
+	err = tx.try(f)
 	if err == nil {
 		err = tx.Exec("COMMIT")
 		if err == nil {
@@ -64,7 +64,7 @@ func (tx *Tx) Exec(query string, args ...any) error {
 }
 
 // Insert runs an INSERT and returns the id of the new row.
-func (tx *Tx) Insert(query string, args ...any) (id int64, err error) {
+func (tx *Tx) Insert(query string, args ...any) (int64, error) {
 	res, err := tx.exec(query, args)
 	if err != nil {
 		return 0, err
@@ -82,7 +82,7 @@ func (tx *Tx) exec(query string, args []any) (sql.Result, error) {
 
 // Get scans the columns of a query's first row into dest, in their order, and reports
 // whether there is a row.
-func (tx *Tx) Get(dest []any, query string, args ...any) (found bool, err error) {
+func (tx *Tx) Get(dest []any, query string, args ...any) (bool, error) {
 	s, err := tx.conn.prepare(tx.ctx, query)
 	if err != nil {
 		return false, err
@@ -94,14 +94,14 @@ func (tx *Tx) Get(dest []any, query string, args ...any) (found bool, err error)
 	return err == nil, err
 }
 
-// Value returns the one column of a query's first row, or zero when there is no row.
+// Value returns the only column of a query's first row, or the zero value if there is no row.
 func Value[T any](tx *Tx, query string, args ...any) (T, error) {
 	var value T
 	_, err := tx.Get([]any{&value}, query, args...)
 	return value, err
 }
 
-// Values returns the one column of every row of a query; never nil, so that no rows encode as [].
+// Values returns the only column of every row of a query. The result is never nil, so that it is [] in JSON.
 func Values[T any](tx *Tx, query string, args ...any) ([]T, error) {
 	all := []T{}
 	err := tx.query(query, args, func(rows *sql.Rows) error {
@@ -117,9 +117,9 @@ func Values[T any](tx *Tx, query string, args ...any) ([]T, error) {
 	return all, err
 }
 
-// List returns every row of a query; never nil. A column fills the field of T that has its
-// name in the tag db. The fields of an embedded struct count as those of T, and the tag of a
-// field that is a struct is a prefix of their names. Slices and maps are JSON in the file.
+// List returns every row of a query. The result is never nil. A column is scanned into the field of T whose tag db
+// has the column's name. The fields of an embedded struct are used like those of T. If a field is a struct, its
+// tag is a prefix of the tags of its fields. Slices and maps are stored as JSON.
 func List[T any](tx *Tx, query string, args ...any) ([]*T, error) {
 	all := []*T{}
 	err := tx.query(query, args, func(rows *sql.Rows) error {
@@ -147,13 +147,17 @@ func List[T any](tx *Tx, query string, args ...any) ([]*T, error) {
 	return all, err
 }
 
-// Page is List for a page of a query, and reports whether there are more rows.
-func Page[T any](tx *Tx, page wire.Page, query string, args ...any) (rows []*T, more bool, err error) {
-	rows, err = List[T](tx, query+` LIMIT ? OFFSET ?`, append(args, page.Size+1, page.Offset())...)
-	return rows[:min(len(rows), int(page.Size))], len(rows) > int(page.Size), err
+// Page returns the rows of a query that are on a page, as List does, and reports whether there are more.
+func Page[T any](tx *Tx, page wire.Page, query string, args ...any) ([]*T, bool, error) {
+	size := int(page.Size)
+	rows, err := List[T](tx, query+` LIMIT ? OFFSET ?`, append(args, size+1, page.Offset())...)
+	if len(rows) > size {
+		return rows[:size], true, err
+	}
+	return rows, false, err
 }
 
-// query calls read with the rows of a query.
+// query runs a query and calls read with its rows.
 func (tx *Tx) query(query string, args []any, read func(*sql.Rows) error) error {
 	s, err := tx.conn.prepare(tx.ctx, query)
 	if err != nil {
@@ -163,14 +167,15 @@ func (tx *Tx) query(query string, args []any, read func(*sql.Rows) error) error 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // its error is that of rows.Err
-	if err := read(rows); err != nil {
+	defer func() { _ = rows.Close() }() // rows.Err returns the same error
+	err = read(rows)
+	if err != nil {
 		return err
 	}
 	return rows.Err()
 }
 
-// fieldsOf returns the indexes of the fields that columns of these names fill.
+// fieldsOf returns the index of the field for each column.
 func fieldsOf(row reflect.Type, names []string) ([][]int, error) {
 	byName := map[string][]int{}
 	addFields(byName, row, "", nil)
@@ -185,13 +190,14 @@ func fieldsOf(row reflect.Type, names []string) ([][]int, error) {
 	return fields, nil
 }
 
-// addFields adds the fields of a struct that is at an index of a row.
-func addFields(byName map[string][]int, of reflect.Type, prefix string, at []int) {
-	for i := range of.NumField() {
-		field := of.Field(i)
+// addFields adds the fields of a struct by the names of their columns. The parent is the index of the struct in the row.
+func addFields(byName map[string][]int, structType reflect.Type, prefix string, parent []int) {
+	scanner := reflect.TypeFor[sql.Scanner]()
+	for i := range structType.NumField() {
+		field := structType.Field(i)
 		name, tagged := field.Tag.Lookup("db")
-		index := append(slices.Clone(at), i)
-		nested := field.Type.Kind() == reflect.Struct && !reflect.PointerTo(field.Type).Implements(reflect.TypeFor[sql.Scanner]())
+		index := append(slices.Clone(parent), i)
+		nested := field.Type.Kind() == reflect.Struct && !reflect.PointerTo(field.Type).Implements(scanner)
 		if nested && (field.Anonymous || tagged) {
 			addFields(byName, field.Type, prefix+name, index)
 		} else if tagged {
@@ -200,20 +206,21 @@ func addFields(byName map[string][]int, of reflect.Type, prefix string, at []int
 	}
 }
 
-// destination is where a column is scanned to.
+// destination returns what a column is scanned into: the field itself, or its value as JSON.
 func destination(field reflect.Value) any {
-	to := field.Addr().Interface()
-	if _, scans := to.(sql.Scanner); scans {
-		return to
+	pointer := field.Addr().Interface()
+	_, scanner := pointer.(sql.Scanner)
+	if scanner {
+		return pointer
 	}
 	bytes := field.Kind() == reflect.Slice && field.Type().Elem().Kind() == reflect.Uint8
 	if field.Kind() == reflect.Map || field.Kind() == reflect.Slice && !bytes {
-		return JSON{to}
+		return JSON{pointer}
 	}
-	return to
+	return pointer
 }
 
-// JSON scans a column of JSON into what Into points to.
+// JSON scans a column that contains JSON into the value that Into points to.
 type JSON struct{ Into any }
 
 // Scan implements sql.Scanner.
@@ -228,12 +235,12 @@ type Where struct {
 	Args []any
 }
 
-// NewWhere begins a condition.
+// NewWhere returns a condition.
 func NewWhere(condition string, args ...any) Where { return Where{`WHERE ` + condition, args} }
 
-// And adds a condition, if it is wanted.
-func (w Where) And(wanted bool, condition string, args ...any) Where {
-	if !wanted {
+// And adds a condition if apply is true.
+func (w Where) And(apply bool, condition string, args ...any) Where {
+	if !apply {
 		return w
 	}
 	return Where{w.SQL + ` AND ` + condition, slices.Concat(w.Args, args)}
@@ -251,7 +258,7 @@ func (tx *Tx) Now() time.Time { return tx.now }
 // SetNow sets the time for the rest of the transaction.
 func (tx *Tx) SetNow(t time.Time) { tx.now = t.UTC().Truncate(time.Millisecond) }
 
-// SetRandom makes the ids of the rest of the transaction follow from a seed.
+// SetRandom derives the ids of the rest of the transaction from a seed.
 func (tx *Tx) SetRandom(seed uint64) {
 	var key [32]byte
 	binary.BigEndian.PutUint64(key[:], seed)
@@ -266,10 +273,10 @@ func (tx *Tx) NewID(prefix string) string {
 	return vault.SeededToken(prefix, tx.random)
 }
 
-// Day returns the number of a time's UTC day; 1 January 1970 is 0.
+// Day returns the number of UTC days since 1 January 1970.
 func Day(t time.Time) int64 { return t.UnixMilli() / (24 * time.Hour).Milliseconds() }
 
-// MoveClock sets the file's clock for every process that shares it, and signals, since
+// MoveClock sets the file's clock for all processes that share it. It also signals, because
 // deliveries may be due now.
 func (tx *Tx) MoveClock(to time.Time) error {
 	tx.SetNow(to)
@@ -283,15 +290,16 @@ func (tx *Tx) ResetClock() error {
 	return tx.Exec(`UPDATE service SET clock_offset_ms = 0`)
 }
 
-// ReadSetting fills value with the setting of a name, if there is one.
+// ReadSetting decodes a setting into value. It leaves value as it is if there is no such setting.
 func (tx *Tx) ReadSetting(name string, value any) error {
-	if _, err := tx.Get([]any{JSON{value}}, `SELECT value FROM settings WHERE name = ?`, name); err != nil {
+	_, err := tx.Get([]any{JSON{value}}, `SELECT value FROM settings WHERE name = ?`, name)
+	if err != nil {
 		return fmt.Errorf("reading the setting %s: %w", name, err)
 	}
 	return nil
 }
 
-// WriteSetting replaces the setting of a name.
+// WriteSetting replaces a setting.
 func (tx *Tx) WriteSetting(name string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
