@@ -152,7 +152,7 @@ func (h *history) add(now time.Time) {
 	if len(recent) > 0 {
 		at = max(at, recent[len(recent)-1])
 	}
-	*h = append(recent, at)
+	*h = append(h.in(longestWindow, now), at)
 }
 
 // in returns the calls in the window that ends now. It forgets all calls if the clock was reset.
