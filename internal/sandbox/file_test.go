@@ -214,8 +214,8 @@ func fill(t *testing.T) (k kept) {
 	s.close()
 	k.log, k.file = log.String(), read(t, s.path)
 	k.secret = []string{
-		"the master key", "card numbers", "one-time codes", "API keys that were made up", "API keys that were chosen", "webhook secrets",
-		"webhook URLs", "events", "what receivers answered, the first KiB", "responses to calls with an idempotency key",
+		"the master key", "card numbers", "one-time codes", "generated API keys", "API keys that you set", "webhook secrets",
+		"webhook URLs", "events", "receivers' responses, the first KiB", "responses to calls with an idempotency key",
 	}
 	k.values = map[string][]string{
 		"the master key": {string(query[[]byte](t, s.path, `SELECT master_key FROM service`))},
@@ -226,13 +226,13 @@ func fill(t *testing.T) (k kept) {
 		"transactions, challenges, deposits, ledger": {"Big Ads", "Planted Merchant"},
 		"card numbers":                               {details.Text("pan")},
 		"one-time codes":                             {challenge.Text("otp")},
-		"API keys that were made up":                 {other.Text("api_key")},
-		"API keys that were chosen":                  {s.Key},
+		"generated API keys":                         {other.Text("api_key")},
+		"API keys that you set":                      {s.Key},
 		"webhook secrets":                            {"planted-secret", made.Text("secret")},
 		"webhook URLs":                               {"T0K3Nplanted9f8e7d", "planted-query"},
 		"events":                                     {`"data":{"id":"` + card},
 		"deliveries: times, statuses, errors":        {"connection refused"},
-		"what receivers answered, the first KiB":     {"planted answer"},
+		"receivers' responses, the first KiB":        {"planted answer"},
 		"responses to calls with an idempotency key": {`"card_balance":`},
 		"idempotency keys":                           {"planted-key"},
 		"API calls: method, path, query, status, what they moved, why they were refused": {"bin_id=planted-filter"},

@@ -37,7 +37,7 @@ func TestSettings(t *testing.T) {
 	set("restore-limits", "requests_per_minute", "60").has("The default limits are restored.").lacks("default: ")
 
 	usual := s.Get("/_sandbox/quirks").OK(200)
-	shown := fieldsOf(b.get("/world").has("<small>the answer to changes of a terminated card</small>").lacks("default: "), "quirks")
+	shown := fieldsOf(b.get("/world").has("<small>response to changes of a terminated card</small>").lacks("default: "), "quirks")
 	sandboxtest.Equal(t, "fields of the quirks", len(shown)/2, len(usual.Body)+1) // the wallet fields are two
 	set("set-quirks", shown...).has("The quirks are saved.").lacks("default: ")
 	sandboxtest.Equal(t, "the quirks, sent as they were", s.Get("/_sandbox/quirks").Raw, usual.Raw)
