@@ -145,7 +145,8 @@ func configAttributes() map[string]schema.Attribute {
 			"at least "+api.MinimumLoad.String()+". A plan with a higher amount is refused, for example if you wrote "+
 			"cents instead of dollars. Default: no limit."),
 		"max_taken_per_plan": amount(0, "Maximum that one plan may take from the wallet, in USD with at most two "+
-			"decimals: the sum of loads, issuance fees, funds and top-ups, without what returns to the wallet. "+
+			"decimals: the sum of loads, issuance fees, funds and top-ups. "+
+			"Money that returns to the wallet is not deducted. "+
 			"Each card beyond it is refused, for example if you plan a whole fleet "+
 			"in the wrong workspace. "+
 			"Amounts that are known only during apply count during apply. Actions are not counted. Default: no limit."),

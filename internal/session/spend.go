@@ -168,7 +168,7 @@ func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 func (s *Session) exceedsMaxTaken(with totals) diag.Diagnostic {
 	text := fmt.Sprintf("With this card, the plan takes %s USD so far, and max_taken_per_plan is %s USD.", with.taken, *s.MaxTakenPerPlan)
 	if s.FirstTime(TopicMaxTaken, "") {
-		text += " That is the sum of loads, issuance fees, funds and top-ups, without what returns to the wallet. " + with.nameLargest() + " " + planStatement +
+		text += " That is the sum of loads, issuance fees, funds and top-ups; money that returns to the wallet is not deducted. " + with.nameLargest() + " " + planStatement +
 			"\n\nIf these cards already exist, do not apply: this is the wrong workspace, or its state is lost. " +
 			"If the plan is meant to take this much, raise max_taken_per_plan in the provider configuration."
 	}
