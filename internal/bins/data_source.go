@@ -53,7 +53,7 @@ func about() schema.Schema {
 						"in 3D Secure."},
 					"wallets": schema.MapAttribute{
 						Computed: true, ElementType: types.BoolType,
-						MarkdownDescription: "Whether each mobile wallet accepts cards of this BIN, by the service's name of the wallet.",
+						MarkdownDescription: "Whether each mobile wallet accepts cards of this BIN, keyed by the service's name for the wallet.",
 					},
 				}},
 			},

@@ -163,7 +163,7 @@ func NewListDataSource() datasource.DataSource {
 
 func aboutCards() schema.Schema {
 	return schema.Schema{
-		MarkdownDescription: "Lists the cards of the account: first the active, then the frozen ones, the newest " +
+		MarkdownDescription: "Lists the cards of the account: active cards, then frozen cards, each newest " +
 			"first. Terminated cards are listed only with `status = \"terminated\"`.",
 		Attributes: map[string]schema.Attribute{
 			"status": tfkit.Filter("Only cards in this state: `active`, `frozen` or `terminated`. Default: `active` and `frozen`.",

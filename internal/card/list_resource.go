@@ -42,8 +42,8 @@ func (l *cardListResource) ListResourceConfigSchema(_ context.Context, _ list.Li
 		return schema.StringAttribute{Optional: true, Validators: []validator.String{check}, MarkdownDescription: description}
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Lists the cards that can be imported, for `terraform query`: first the active, then the frozen " +
-			"ones, the newest first. With `include_resource`, each card needs one more request. Requires Terraform 1.14.",
+		MarkdownDescription: "Lists the cards that can be imported, for `terraform query`: active cards, then frozen cards, " +
+			"each newest first. With `include_resource`, each card needs one more request. Requires Terraform 1.14.",
 		Attributes: map[string]schema.Attribute{
 			"status": filter("Only cards in this state: `active` or `frozen`. Default: both. For terminated cards, "+
 				"use the data source `vcard_cards` with `status = \"terminated\"`.", tfkit.OneOf(api.StatusActive, api.StatusFrozen)),

@@ -18,6 +18,6 @@ resource "vcard_card" "fleet" {
   top_up = { below = 75, to = 250 }
 
   lifecycle {
-    create_before_destroy = true # a new card that is refused must not cost the old one
+    create_before_destroy = true # keeps the old card if the new one is refused
   }
 }

@@ -23,8 +23,8 @@ func (issuanceCost) Metadata(_ context.Context, _ function.MetadataRequest, resp
 
 func (issuanceCost) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
 	resp.Definition = function.Definition{
-		Summary: "What issuing cards takes from the wallet",
-		MarkdownDescription: fmt.Sprintf("Returns what issuing one card for each load takes from the wallet, in USD "+
+		Summary: "Calculates the cost of issuing cards",
+		MarkdownDescription: fmt.Sprintf("Returns the amount that issuing one card per load deducts from the wallet, in USD "+
 			"and exact to the cent: the sum of the loads, plus an issuance fee of %s USD per card. "+
 			"An empty list returns 0.", api.IssuanceFee),
 		Parameters: []function.Parameter{

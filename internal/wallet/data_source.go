@@ -29,7 +29,7 @@ func aboutBalance() schema.Schema {
 		Attributes: map[string]schema.Attribute{
 			"balance": tfkit.ComputedNumber("Balance of the wallet in `currency`, with as many decimals as the " +
 				"service shows. Cards are issued and loaded from it, one to one with USD."),
-			"currency": tfkit.Computed("Currency that the wallet is held in; `USDT`."),
+			"currency": tfkit.Computed("Currency of the wallet, for example `USDT`."),
 			"pending_deposits": tfkit.ComputedNumber("Deposits that are detected and not confirmed yet, in `currency`. " +
 				"They are not part of `balance`."),
 			"cards_active": schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of active cards, null " +
@@ -83,7 +83,7 @@ func currencies() []string {
 func aboutAddresses() schema.Schema {
 	address := map[string]schema.Attribute{
 		"currency": tfkit.Computed("Code of the coin."),
-		"network":  tfkit.Computed("Network that the deposit has to be sent on, for people to read."),
+		"network":  tfkit.Computed("Display name of the network to send the deposit on."),
 		"address":  tfkit.Computed("Address to send the deposit to."),
 	}
 	return schema.Schema{
