@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// DefaultRequestTimeout is what the slowest issuance may take.
+	// DefaultRequestTimeout is enough for the slowest issuance.
 	DefaultRequestTimeout = time.Minute
-	// DefaultMaxRetries is for those who make a Config, of which zero is none.
+	// DefaultMaxRetries is the recommended MaxRetries. The zero value of a Config means no retries.
 	DefaultMaxRetries = 4
-	// OperationTimeout bounds how long one call lets the service's 429 hold it up, which
-	// is enough for an exhausted hourly budget to come free.
+	// OperationTimeout limits how long one call waits because of 429 responses. It is enough
+	// for an exhausted hourly budget to be available again.
 	OperationTimeout = 70 * time.Minute
-	// CommitWait is the time that a request whose response was lost is given to take
-	// effect or not, longer than a service works on one that its caller has given up.
+	// CommitWait is how long the client waits for a request to take effect after its response
+	// was lost. A service works less long on a request that its caller has given up.
 	CommitWait = 30 * time.Second
 )
 
@@ -35,7 +35,7 @@ const (
 // SandboxKeyPrefix is the prefix of a sandbox's API keys, which move play money.
 const SandboxKeyPrefix = keyPrefix + "sandbox_"
 
-// Config says which service a client talks to, as whom, and how patiently.
+// Config is the configuration of a client.
 type Config struct {
 	// BaseURL ends in /api/v1. It is https, or http to a loopback address or with a
 	// sandbox's key.
@@ -43,19 +43,19 @@ type Config struct {
 	// APIKey begins with sk_live_.
 	APIKey    Secret
 	UserAgent string
-	Transport http.RoundTripper // nil is one of the client's own
-	// RequestTimeout bounds one attempt, from sending to the end of the response.
+	Transport http.RoundTripper // if nil, the client makes its own
+	// RequestTimeout limits one attempt, from sending to the end of the response.
 	RequestTimeout time.Duration
-	// MaxRetries is how often a call is tried again after a lost response or a
-	// connection that could not be made.
+	// MaxRetries is how often a call is retried after a lost response or a failed connection.
 	MaxRetries int
-	// KeysHonoured says that the service counts requests with the same idempotency key
-	// once. The client then asks for a lost response at once, else it waits and verifies.
+	// KeysHonoured reports whether the service executes requests with the same idempotency key
+	// only once. If so, the client retries at once after a lost response. Otherwise it waits
+	// and verifies.
 	KeysHonoured bool
-	Limits       ratelimit.Limits // zero keeps the documented ones (API §8)
-	Clock        ratelimit.Clock  // nil is the system's
+	Limits       ratelimit.Limits // if zero, the documented limits (API §8)
+	Clock        ratelimit.Clock  // if nil, the system's clock
 	// Observe, if not nil, is called for every attempt. It must be safe for
-	// concurrent use, and is never given bodies, query strings or keys.
+	// concurrent use. It never receives bodies, query strings or keys.
 	Observe func(ctx context.Context, x Exchange)
 }
 
@@ -63,18 +63,18 @@ type Config struct {
 type Exchange struct {
 	Method  string
 	Path    string // below the base URL, without the query
-	Status  int    // 0 when no response came
+	Status  int    // 0 without a response
 	Attempt int    // from 1
 	Waited  time.Duration
 	Took    time.Duration
 }
 
-// ConfigError says which field of a Config breaks which rule. It never repeats
-// the key, which may be right for another service.
+// ConfigError reports which field of a Config violates which rule. It never contains
+// the key, which may be valid for another service.
 type ConfigError struct {
-	Field string // FieldBaseURL, FieldAPIKey, or a variable of the environment
+	Field string // FieldBaseURL, FieldAPIKey, or the name of an environment variable
 	Rule  string // completes "<field> must …"
-	// Secret says that the value holds a secret, and must not be shown.
+	// Secret reports whether the value may contain a secret, so that it must not be shown.
 	Secret bool
 }
 
@@ -86,40 +86,48 @@ const (
 
 func (e *ConfigError) Error() string { return "the " + e.Field + " must " + e.Rule }
 
-// checkBaseURL returns the base for a key, its host in lower case and without a slash
-// at its end.
+// checkBaseURL returns the base URL for a key, with its host in lower case and without trailing slashes.
 func checkBaseURL(text, key string) (string, error) {
-	breaks := func(format string, args ...any) (string, error) {
-		return "", &ConfigError{Field: FieldBaseURL, Rule: fmt.Sprintf(format, args...), Secret: strings.ContainsAny(text, "@?#")} // where secrets may be
+	violation := func(format string, args ...any) (string, error) {
+		return "", &ConfigError{
+			Field:  FieldBaseURL,
+			Rule:   fmt.Sprintf(format, args...),
+			Secret: strings.ContainsAny(text, "@?#"), // around these, a URL may contain secrets
+		}
 	}
-	if strings.Contains(strings.ToLower(text), keyPrefix) { // ahead of every rule that repeats a part of it
-		return "", &ConfigError{Field: FieldBaseURL, Rule: "not hold an API key, which has a place of its own", Secret: true}
+	// This comes before every rule whose text repeats a part of the URL.
+	if strings.Contains(strings.ToLower(text), keyPrefix) {
+		return "", &ConfigError{Field: FieldBaseURL, Rule: "not contain an API key; set the key separately", Secret: true}
 	}
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Hostname() == "" || u.Opaque != "" {
-		return breaks("be an address such as https://cards.example.com%s, with https:// (a sandbox's with http://) and without quotes", versionPrefix)
+		return violation("be an address such as https://cards.example.com%s, with https:// (a sandbox's with http://) and without quotes", versionPrefix)
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", &ConfigError{Field: FieldBaseURL, Rule: "hold neither a user name nor a query nor a fragment; the API key has a place of its own", Secret: true}
+		return "", &ConfigError{Field: FieldBaseURL, Rule: "not contain a user name, a query or a fragment", Secret: true}
 	}
-	switch {
-	case u.Scheme == "https":
-	case u.Scheme == "http" && (IsLoopback(u.Hostname()) || strings.HasPrefix(key, SandboxKeyPrefix)):
-	case u.Scheme == "http":
-		return breaks("begin with https://: plain http would show the API key to the network, and is accepted for a loopback address or with a sandbox's key only; %s is not this machine", u.Host)
-	default:
-		return breaks("begin with https://, not with %s://", u.Scheme)
+	plainAllowed := IsLoopback(u.Hostname()) || strings.HasPrefix(key, SandboxKeyPrefix)
+	if u.Scheme == "http" && !plainAllowed {
+		return violation("begin with https://: plain http would show the API key to the network. "+
+			"It is allowed only for a loopback address or with a sandbox's key, and %s is another machine", u.Host)
 	}
-	if port, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16); err != nil || port == 0 {
-		return breaks("have a port between 1 and 65535")
+	if u.Scheme != "https" && u.Scheme != "http" {
+		return violation("begin with https://, not with %s://", u.Scheme)
 	}
-	u.Host, u.Path = strings.ToLower(u.Host), strings.TrimRight(u.Path, "/")
+	port, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16)
+	if err != nil || port == 0 {
+		return violation("have a port between 1 and 65535")
+	}
+	u.Host = strings.ToLower(u.Host)
+	u.Path = strings.TrimRight(u.Path, "/")
 	if !strings.HasSuffix(u.Path, versionPrefix) {
-		return breaks("end in %s, as in %s://%s%s", versionPrefix, u.Scheme, u.Host, versionPrefix)
+		return violation("end in %s, as in %s://%s%s", versionPrefix, u.Scheme, u.Host, versionPrefix)
 	}
 	base := u.String()
-	if _, err := url.Parse(base); err != nil { // of a zone that is no text
-		return breaks("be an address such as https://cards.example.com%s", versionPrefix)
+	// The zone of an IPv6 address can make the text of a parsed URL invalid.
+	_, err = url.Parse(base)
+	if err != nil {
+		return violation("be an address such as https://cards.example.com%s", versionPrefix)
 	}
 	return base, nil
 }
@@ -131,18 +139,20 @@ func IsLoopback(host string) bool {
 }
 
 func checkKey(key string) error {
-	breaks := func(rule string) error { return &ConfigError{Field: FieldAPIKey, Rule: rule} }
-	switch scheme, _, _ := strings.Cut(key, " "); {
-	case strings.EqualFold(scheme, "Bearer"):
-		return breaks("begin with " + keyPrefix + ", without the word Bearer, which the provider adds itself")
-	case strings.Trim(key, `"'`+"`") != key:
-		return breaks("begin with " + keyPrefix + ", without the quotes that stand around it")
-	case !strings.HasPrefix(key, keyPrefix) || len(key) == len(keyPrefix):
-		return breaks("begin with " + keyPrefix)
+	violation := func(rule string) error { return &ConfigError{Field: FieldAPIKey, Rule: rule} }
+	scheme, _, _ := strings.Cut(key, " ")
+	if strings.EqualFold(scheme, "Bearer") {
+		return violation("begin with " + keyPrefix + ", without the word Bearer, which the provider adds itself")
+	}
+	if strings.Trim(key, `"'`+"`") != key {
+		return violation("begin with " + keyPrefix + ", without quotes around it")
+	}
+	if !strings.HasPrefix(key, keyPrefix) || len(key) == len(keyPrefix) {
+		return violation("begin with " + keyPrefix)
 	}
 	for _, r := range key {
 		if r <= ' ' || r > '~' {
-			return breaks("hold no space, no line break and no other character that no key has")
+			return violation("not contain spaces, line breaks or characters other than printable ASCII")
 		}
 	}
 	return nil
