@@ -266,7 +266,7 @@ func TestOpenRefuses(t *testing.T) {
 		"a damaged page":     {sandbox.Options{Path: written(t, headless)}, "damaged; restore its last copy or snapshot"},
 		"a long name":        {sandbox.Options{Path: filepath.Join(folder, strings.Repeat("x", 300))}, "cannot open the sandbox file: "},
 		"another master key": {sandbox.Options{Path: rekeyed}, "does not match its accounts"},
-		"no path":            {sandbox.Options{}, "give a path"},
+		"no path":            {sandbox.Options{}, "set a path"},
 		"no certificate":     {sandbox.Options{Path: ":memory:", WebhookCA: []byte("no certificate")}, "PEM"},
 		"a folder":           {sandbox.Options{Path: folder}, "not a regular file"},
 		"no such folder":     {sandbox.Options{Path: filepath.Join(folder, "none", "x.db")}, "create it first"},
@@ -314,7 +314,7 @@ func TestOpenLeavesForeignFilesAlone(t *testing.T) {
 		"its version alone":   {script: `PRAGMA user_version = 7; VACUUM`, text: "another program"},
 		"its mark alone":      {script: `PRAGMA application_id = 7; VACUUM`, text: "another program"},
 		"with many tables":    {script: tables, text: "another program"},
-		"a later version":     {content: sound, script: `PRAGMA user_version = 17`, text: "use vcard 0.2.0, or a later one"},
+		"a later version":     {content: sound, script: `PRAGMA user_version = 17`, text: "use vcard 0.2.0 or later"},
 		"a version below 0":   {content: sound, script: `PRAGMA user_version = -1000`, text: "older than the first release"},
 		"a version not given": {content: sound, script: `PRAGMA user_version = 0`, text: "older than the first release"},
 	} {

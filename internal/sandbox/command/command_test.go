@@ -191,7 +191,7 @@ func TestSnapshot(t *testing.T) {
 	foreign := filepath.Join(folder, "foreign")
 	sandboxtest.Must(0, os.WriteFile(foreign, []byte("no database"), 0o600))
 	for words, arguments := range map[string][]string{
-		"is there already":          {"--data", path, copied},
+		"already exists":            {"--data", path, copied},
 		"name its file with --data": {"--data", filepath.Join(folder, "none.db"), filepath.Join(folder, "new.db")},
 		"not a SQLite file":         {"--data", foreign, filepath.Join(folder, "new.db")},
 		"cannot write the snapshot": {"--data", path, filepath.Join(folder, "none", "new.db")},

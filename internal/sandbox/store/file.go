@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	_ "embed" // for the schema
@@ -19,43 +18,50 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// errNotSQLite is what a path leads to that no SQLite file is at.
+// errNotSQLite is returned for a file that SQLite cannot read.
 var errNotSQLite = errors.New("it is not a SQLite file; choose another path")
 
 var errDamaged = errors.New("it is damaged; restore its last copy or snapshot, with the Terraform state of that time")
 
-// private is the mode of all files: their owner's alone.
+// private is the mode of all files: only their owner can read them.
 const private = 0o600
 
-// prepareFile makes a missing file, for its owner alone: it holds the key that
-// card numbers are derived from. It refuses a file that is not a
-// sandbox's, and leaves it as it is; it follows a symbolic link.
-func prepareFile(path string, newest int32) (created bool, err error) {
+// prepareFile creates a missing file and reports whether it did. Only the owner can read the file,
+// because it contains the key from which card numbers are derived. prepareFile does not change a
+// file that exists, and returns an error if that is not a sandbox's. It follows symbolic links.
+func prepareFile(path string, newest int32) (bool, error) {
 	folder := filepath.Dir(path)
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+	info, err := os.Stat(folder)
+	if err != nil || !info.IsDir() {
 		return false, fmt.Errorf("cannot open the sandbox file %s: there is no folder %s; create it first", path, folder)
 	}
-	info, err := os.Stat(path)
+	info, err = os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
 		return false, fmt.Errorf("cannot open the sandbox file %s: it is not a regular file", path)
 	}
-	created = errors.Is(err, fs.ErrNotExist)
+	missing := errors.Is(err, fs.ErrNotExist)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, private) //nolint:gosec // the user's own choice of file
-	switch {
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return false, fmt.Errorf("cannot open the sandbox file %s: it or its folder is not writable for this user", path)
-	case err != nil:
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return false, notWritable(path)
+	}
+	if err != nil {
 		return false, fmt.Errorf("cannot open the sandbox file: %w", err)
 	}
-	if err := errors.Join(f.Close(), inspect(path, newest)); err != nil {
+	err = errors.Join(f.Close(), inspect(path, newest))
+	if err != nil {
 		return false, explainOpen(path, err)
 	}
-	return created, nil
+	return missing, nil
 }
 
+func notWritable(path string) error {
+	return fmt.Errorf("cannot open the sandbox file %s: it or its folder is not writable for you", path)
+}
+
+// restrict lets only the owner read the file and the files that SQLite keeps next to it.
 func restrict(path string) error {
 	const others = 0o077
-	if runtime.GOOS == "windows" { // there, the mode says nothing
+	if runtime.GOOS == "windows" { // modes have no meaning there
 		return nil
 	}
 	for _, suffix := range []string{"-wal", "-shm", ""} {
@@ -64,152 +70,203 @@ func restrict(path string) error {
 			err = os.Chmod(path+suffix, private)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("cannot open the sandbox file %s: it holds the key of all its secrets, other users may read it, and that cannot be changed: %w", path, err)
+			return fmt.Errorf("cannot open the sandbox file %s: other users can read it, although it contains the key of all its secrets. "+
+				"Its permissions cannot be changed: %w", path, err)
 		}
 	}
 	return nil
 }
 
 func explainOpen(path string, err error) error {
-	if errors.Is(err, ErrBusy) {
-		return fmt.Errorf("cannot open the sandbox file %s: another process has locked it; try again: %w", path, err)
-	}
 	switch {
+	case errors.Is(err, ErrBusy):
+		return fmt.Errorf("cannot open the sandbox file %s: another process has locked it; try again: %w", path, err)
+	case isSQLite(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+		return notWritable(path)
 	case isFull(err), isSQLite(err, sqlite3.SQLITE_IOERR_SHMSIZE):
 		err = ErrFull
 	case isSQLite(err, sqlite3.SQLITE_NOTADB):
 		err = errNotSQLite
 	case isSQLite(err, sqlite3.SQLITE_CORRUPT):
 		err = errDamaged
-	case isSQLite(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-		return fmt.Errorf("cannot open the sandbox file %s: it or its folder is not writable for this user", path)
 	}
 	return fmt.Errorf("cannot open the sandbox file %s: %w", path, err)
 }
 
-// isFull tells whether the disk has no room for a write, or the system lets no file be so large.
+// isFull reports whether a write failed because the disk is full or the file would be too large.
 func isFull(err error) bool {
 	return isSQLite(err, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 }
 
-// isSQLite tells whether an error of SQLite has one of some codes, as it is or as the kind that it is of.
+// isSQLite reports whether an error of SQLite has one of the codes. Each code can be a primary or
+// an extended one; the lowest byte of an extended code is its primary code.
 func isSQLite(err error, codes ...int) bool {
-	refused, ok := errors.AsType[*sqlite.Error](err)
-	return ok && (slices.Contains(codes, refused.Code()) || slices.Contains(codes, refused.Code()&0xff))
+	failure, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (slices.Contains(codes, failure.Code()) || slices.Contains(codes, failure.Code()&0xff))
 }
 
-// applicationID marks a SQLite file as a sandbox's ("vcrd").
+// applicationID marks a SQLite file as a sandbox's. Its bytes are "vcrd".
 const applicationID = 0x76637264
 
 //go:embed schema.sql
 var schema string
 
-// Migration takes a file to the next version of the schema. No released one changes.
+// Migration changes a file from one version of the schema to the next. A released migration never changes.
 type Migration struct {
 	SQL     string
-	Release string // the first one of this program that reads the file then
+	Release string // the first release of this program that can read the file afterwards
 }
 
-// migrations begin with that from version 1, which schema.sql is, to version 2.
+// migrations returns the migrations from version 1, which is schema.sql, in their order.
 func migrations() []Migration { return nil }
 
-// version is the user_version of a file with the schema of this program.
+// version returns the user_version of a file with the schema of this program.
 func (db *DB) version() int32 { return int32(1 + len(db.migrations)) } //nolint:gosec // there are few
 
+// mark identifies the program and the version that a SQLite file belongs to.
 type mark struct {
-	empty                bool // it has no table
-	application, version int32
-}
-
-var errNewer = errors.New("a later version of this program has written it")
-
-// refuse says in words why a program that reads files up to a version cannot use one.
-func (m mark) refuse(newest int32) error {
-	switch {
-	case m == mark{empty: true}, m.application == applicationID && m.version >= 1 && m.version <= newest:
-		return nil
-	case m.application == applicationID && m.version > newest:
-		return errNewer
-	case m.application == applicationID:
-		return errors.New("it is older than the first release, whose files this program does not read; choose another path, or remove the file to begin anew")
-	}
-	return errors.New("it is another program's SQLite file; choose another path")
-}
-
-// inspect refuses another program's file. What is in a log beside the file, migrate sees.
-func inspect(path string, newest int32) error {
-	db, _ := sql.Open("sqlite", fileURI(path, filepath.Separator)+"?mode=ro&immutable=1") // the driver is there
-	defer func() { _ = db.Close() }()                                                     // it was only read
-	var m mark
-	err := db.QueryRow(readMark).Scan(&m.empty, &m.application, &m.version) //nolint:noctx // without a lock there is no wait
-	if isSQLite(err, sqlite3.SQLITE_CORRUPT) {
-		return nil // another process may be writing it at this moment: prepare looks again, under a lock
-	}
-	if err = cmp.Or(err, m.refuse(newest)); errors.Is(err, errNewer) {
-		release := "the one that has"
-		_ = db.QueryRow(`SELECT release FROM read_by`).Scan(&release) //nolint:noctx // likewise
-		err = fmt.Errorf("%w; use %s, or a later one", errNewer, release)
-	}
-	return err
+	empty       bool // the file has no tables
+	application int32
+	version     int32
 }
 
 // readMark selects the fields of a mark.
 const readMark = `SELECT (SELECT COUNT(*) FROM sqlite_master) = 0, application_id, user_version FROM pragma_application_id, pragma_user_version`
 
-// prepare makes the schema of a new file, refuses a damaged one, and brings an older one up
-// to date, of which it keeps a copy.
+var errNewer = errors.New("it was written by a later version of this program")
+
+// check returns an error if the file does not belong to a sandbox, or to a version that this program
+// cannot read. The newest is the latest version that it can read.
+func (m mark) check(newest int32) error {
+	unused := mark{empty: true}
+	if m == unused {
+		return nil
+	}
+	if m.application != applicationID {
+		return errors.New("it is another program's SQLite file; choose another path")
+	}
+	if m.version > newest {
+		return errNewer
+	}
+	if m.version < 1 {
+		return errors.New("it is older than the first release, which this program cannot read; choose another path, or remove the file to start again")
+	}
+	return nil
+}
+
+// inspect returns an error for another program's file. It does not see what is only in the log next
+// to the file; migrate does.
+func inspect(path string, newest int32) error {
+	db, err := sql.Open("sqlite", fileURI(path, filepath.Separator)+"?mode=ro&immutable=1")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }() // nothing was written
+	var m mark
+	err = db.QueryRow(readMark).Scan(&m.empty, &m.application, &m.version) //nolint:noctx // it takes no lock, so it does not wait
+	if isSQLite(err, sqlite3.SQLITE_CORRUPT) {
+		return nil // another process may be writing the file right now; prepare checks it again under a lock
+	}
+	if err != nil {
+		return err
+	}
+	err = m.check(newest)
+	if !errors.Is(err, errNewer) {
+		return err
+	}
+	release := "that version"
+	_ = db.QueryRow(`SELECT release FROM read_by`).Scan(&release) //nolint:noctx // as above; without a row, the text remains
+	return fmt.Errorf("%w; use %s or later", errNewer, release)
+}
+
+// prepare creates the schema of a new file, returns an error for a damaged file, and migrates an
+// older file after copying it.
 func (db *DB) prepare(ctx context.Context) error {
-	var found int32
-	err := retryBusy(ctx, func() (err error) { found, err = db.migrate(ctx, false); return err })
+	found, err := db.createSchema(ctx)
 	if err != nil || db.path == memoryPath {
 		return err
 	}
-	err = db.run(ctx, transaction{db.writer, "BEGIN", context.WithoutCancel(ctx), longTimeout}, check)
+	t := transaction{pool: db.writer, begin: "BEGIN", ctx: context.WithoutCancel(ctx), wait: longTimeout}
+	err = db.run(ctx, t, checkDamage)
 	if err != nil || found == db.version() {
 		return err
 	}
-	if leads, err := db.Lead(); err != nil || !leads {
-		return cmp.Or(err, errors.New("it is of an earlier version, which another process serves; end that one first"))
+	leads, err := db.Lead()
+	if err != nil {
+		return err
 	}
-	if err := db.Snapshot(ctx, fmt.Sprintf("%s.version-%d", db.target, found)); err != nil {
-		return fmt.Errorf("it is of an earlier version, of which a copy is kept: %w", err)
+	if !leads {
+		return errors.New("it has an older version, and another process is using it; stop that process first")
 	}
-	return retryBusy(ctx, func() error { _, err := db.migrate(ctx, true); return err })
+	err = db.Snapshot(ctx, fmt.Sprintf("%s.version-%d", db.target, found))
+	if err != nil {
+		return fmt.Errorf("it has an older version and must be copied before migration: %w", err)
+	}
+	return retryBusy(ctx, func() error { return db.migrate(ctx) })
 }
 
-// migrate returns the version of the file, whichever process has made it. That of a new
-// file is the newest, and so is an older one's after migrating.
-func (db *DB) migrate(ctx context.Context, older bool) (found int32, err error) {
+// createSchema creates the schema if the file is empty, and returns the file's version.
+func (db *DB) createSchema(ctx context.Context) (int32, error) {
+	var version int32
+	err := retryBusy(ctx, func() error {
+		return db.change(ctx, func(tx *Tx, m mark) error {
+			version = m.version
+			if !m.empty {
+				return nil
+			}
+			version = db.version()
+			return db.upgrade(tx, m)
+		})
+	})
+	return version, err
+}
+
+// migrate upgrades the file from its version, whichever process has written it.
+func (db *DB) migrate(ctx context.Context) error {
+	return db.change(ctx, func(tx *Tx, m mark) error { return db.upgrade(tx, m) })
+}
+
+// change calls f in a transaction that may change the schema, with the mark of the file.
+func (db *DB) change(ctx context.Context, f func(*Tx, mark) error) error {
 	c, err := db.writer.acquire(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer db.writer.release(c)
 	tx := &Tx{conn: c, ctx: context.WithoutCancel(ctx)}
-	return found, tx.run("BEGIN IMMEDIATE", func(tx *Tx) error {
+	return tx.run("BEGIN IMMEDIATE", func(tx *Tx) error {
 		var m mark
 		_, err := tx.Get([]any{&m.empty, &m.application, &m.version}, readMark)
-		found = m.version
-		if err = cmp.Or(err, m.refuse(db.version())); err != nil || !m.empty && !older {
+		if err != nil {
 			return err
 		}
-		var script strings.Builder
-		if m.empty {
-			script.WriteString(schema)
-			m.version, found = 1, db.version()
+		err = m.check(db.version())
+		if err != nil {
+			return err
 		}
-		for _, step := range db.migrations[m.version-1:] {
-			fmt.Fprintf(&script, "%s; DROP VIEW read_by; CREATE VIEW read_by AS SELECT '%s' AS release;", step.SQL, step.Release)
-		}
-		// PRAGMA takes no parameters.
-		fmt.Fprintf(&script, "PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, db.version())
-		_, err = c.raw.ExecContext(tx.ctx, script.String())
-		return err
+		return f(tx, m)
 	})
 }
 
-// check refuses a file that is damaged, before anybody believes a balance in it.
-func check(tx *Tx) error {
+// upgrade creates the schema if the file is empty, and runs the migrations that the file lacks.
+func (db *DB) upgrade(tx *Tx, m mark) error {
+	var script strings.Builder
+	version := m.version
+	if m.empty {
+		script.WriteString(schema)
+		version = 1
+	}
+	for _, step := range db.migrations[version-1:] {
+		fmt.Fprintf(&script, "%s; DROP VIEW read_by; CREATE VIEW read_by AS SELECT '%s' AS release;", step.SQL, step.Release)
+	}
+	// PRAGMA takes no parameters.
+	fmt.Fprintf(&script, "PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, db.version())
+	_, err := tx.conn.raw.ExecContext(tx.ctx, script.String())
+	return err
+}
+
+// checkDamage returns an error for a damaged file, before anybody relies on a balance in it.
+func checkDamage(tx *Tx) error {
 	found, err := Value[string](tx, `PRAGMA quick_check(1)`)
 	if err == nil && found != "ok" {
 		return errDamaged

@@ -11,15 +11,16 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// conn is a connection with what it has prepared, which is most of a small query's time.
+// conn is a connection with its prepared statements. Preparing takes most of a small query's time.
 type conn struct {
 	raw        *sql.Conn
 	statements map[string]*sql.Stmt
 }
 
 func (c *conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
-	if s := c.statements[query]; s != nil {
-		return s, nil
+	prepared := c.statements[query]
+	if prepared != nil {
+		return prepared, nil
 	}
 	s, err := c.raw.PrepareContext(ctx, strings.TrimSpace(query))
 	if err != nil {
@@ -33,7 +34,8 @@ func (c *conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 func (c *conn) checkpoint() bool {
 	var busy, logged, written int
 	row := c.raw.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
-	return row.Scan(&busy, &logged, &written) == nil && busy == 0
+	err := row.Scan(&busy, &logged, &written)
+	return err == nil && busy == 0
 }
 
 func (c *conn) close() error {
@@ -44,27 +46,36 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.raw.Close())...)
 }
 
-// pool hands out connections, each to one transaction at a time, in the order of asking.
+// pool lends connections to transactions, in the order in which they ask.
 type pool struct {
 	db   *sql.DB
 	idle chan *conn
 }
 
 func openPool(ctx context.Context, source string, size int) (*pool, error) {
-	db, _ := sql.Open("sqlite", source) // the driver is there
+	db, err := sql.Open("sqlite", source)
+	if err != nil {
+		return nil, err
+	}
 	p := &pool{db: db, idle: make(chan *conn, size)}
 	for range size {
-		c := &conn{statements: map[string]*sql.Stmt{}}
-		err := retryBusy(ctx, func() (err error) {
-			c.raw, err = db.Conn(context.WithoutCancel(ctx))
-			return err
-		})
+		c, err := openConn(ctx, db)
 		if err != nil {
 			return nil, errors.Join(err, p.close())
 		}
 		p.idle <- c
 	}
 	return p, nil
+}
+
+func openConn(ctx context.Context, db *sql.DB) (*conn, error) {
+	c := &conn{statements: map[string]*sql.Stmt{}}
+	err := retryBusy(ctx, func() error {
+		raw, err := db.Conn(context.WithoutCancel(ctx))
+		c.raw = raw
+		return err
+	})
+	return c, err
 }
 
 func (p *pool) acquire(ctx context.Context) (*conn, error) {
@@ -81,11 +92,12 @@ func (p *pool) acquire(ctx context.Context) (*conn, error) {
 
 func (p *pool) release(c *conn) { p.idle <- c }
 
-// close waits until every connection is back.
+// close waits until all connections are released.
 func (p *pool) close() error {
 	var errs []error
-	for range p.db.Stats().InUse { // each connection belongs to the pool from its opening on
-		errs = append(errs, (<-p.idle).close())
+	for range p.db.Stats().InUse { // that is every connection: the pool never returns one to p.db
+		c := <-p.idle
+		errs = append(errs, c.close())
 	}
 	close(p.idle)
 	return errors.Join(append(errs, p.db.Close())...)
@@ -93,7 +105,7 @@ func (p *pool) close() error {
 
 func dataSource(path string, write bool) string {
 	pragmas := url.Values{"_pragma": {
-		"busy_timeout(0)", // retryBusy waits, and knows when to give up
+		"busy_timeout(0)", // retryBusy waits instead
 		"foreign_keys(1)",
 		"temp_store(memory)",
 		"cache_size(-4000)",
@@ -102,8 +114,8 @@ func dataSource(path string, write bool) string {
 		return "file::memory:?" + pragmas.Encode()
 	}
 	if write {
-		// In WAL mode, NORMAL keeps every commit when the process dies; only
-		// a power cut can take the last ones.
+		// In WAL mode, NORMAL keeps all commits if the process dies. Only a power
+		// failure can lose the last ones.
 		pragmas["_pragma"] = append(pragmas["_pragma"], "journal_mode(wal)", "synchronous(normal)")
 	} else {
 		pragmas["_pragma"] = append(pragmas["_pragma"], "query_only(1)")
@@ -111,8 +123,8 @@ func dataSource(path string, write bool) string {
 	return fileURI(path, filepath.Separator) + "?" + pragmas.Encode()
 }
 
-// fileURI is the URI of an absolute path whose names are separated so, in the form
-// that SQLite reads: three slashes before a drive, four before the host of a share.
+// fileURI returns the URI of an absolute path in the form that SQLite expects: three slashes
+// before a drive, four before the host of a share.
 func fileURI(path string, separator rune) string {
 	slashed := strings.ReplaceAll(path, string(separator), "/")
 	if !strings.HasPrefix(slashed, "/") {

@@ -1,5 +1,5 @@
-// Package store keeps the sandbox's data in one SQLite file that several
-// processes may share. It gives out transactions and knows nothing of cards.
+// Package store keeps the sandbox's data in one SQLite file, which several
+// processes can share. It provides transactions and knows nothing about cards.
 package store
 
 import (
@@ -18,63 +18,63 @@ import (
 )
 
 const (
-	// readers is how many short reads, such as the API's, run at once.
+	// readers is the number of connections for short reads, such as those of the API.
 	readers = 4
-	// longReaders is how many long reads run at once, such as pages of the dashboard. They
-	// have connections of their own, so that no short read waits for them.
+	// longReaders is the number of connections for long reads, such as pages of the dashboard.
+	// They are separate, so that no short read waits for a long one.
 	longReaders = 3
-	// memoryPath is the path that keeps nothing.
+	// memoryPath stands for a database in memory.
 	memoryPath = ":memory:"
-	// busyTimeout is how long a transaction waits for others of this process, or of another one.
-	// On a slow or busy machine several seconds pass, and a client whose call gets a 503 waits
-	// much longer, to find out whether it took effect.
+	// busyTimeout is how long a transaction waits for other transactions of this or another
+	// process. It is generous: on a slow or busy machine, several seconds can pass, and a client
+	// that gets a 503 spends much longer on finding out whether its call took effect.
 	busyTimeout = 15 * time.Second
-	// longTimeout is how long a long read waits for others of its kind, and how long
-	// it is waited for others that open the file as well.
+	// longTimeout is how long a long read waits for other long reads, and how long Open waits
+	// for other processes that open the file.
 	longTimeout = 30 * time.Second
-	// busyPause is how long to wait before a lock is tried again.
+	// busyPause is the time between two attempts to get a lock.
 	busyPause = 2 * time.Millisecond
 )
 
-// ErrBusy is a transaction that did not get its turn in time. Nothing happened.
+// ErrBusy is returned for a transaction that could not start in time. It had no effect.
 var ErrBusy = errors.New("the sandbox is busy")
 
-// ErrLocked is an ErrBusy because another process has locked the file.
+// ErrLocked is the ErrBusy of a transaction that waited for a lock of another process.
 var ErrLocked = fmt.Errorf("%w: another process has locked its file", ErrBusy)
 
-// ErrFull is a transaction that the disk has no room for. Nothing happened.
-var ErrFull = errors.New("its disk is full, or no file may be larger")
+// ErrFull is returned for a transaction for which the disk has no room. It had no effect.
+var ErrFull = errors.New("its disk is full, or the maximum file size is reached")
 
-// DB is an open file. Writers take turns; readers see the last commit and
+// DB is an open file. Only one writer runs at a time. Readers see the last commit and
 // never wait for a writer.
 type DB struct {
-	path       string // absolute, or memoryPath
-	target     string // where a symbolic link at path leads: SQLite keeps its files there
-	file       fs.FileInfo
+	path       string      // absolute, or memoryPath
+	target     string      // the path without symbolic links: SQLite puts its other files next to it
+	file       fs.FileInfo // of target, to notice that the file was replaced
 	created    bool
 	migrations []Migration
 	wall       func() time.Time
 	writer     *pool
 	reader     *pool
 	long       *pool
-	versions   *pool         // whose only connection sees each commit as another one's
-	signal     chan struct{} // holds at most one
-	lock       *flock.Flock  // of what one process does for all that have the file open; none in memory
+	versions   *pool         // never writes, so that data_version changes with every commit
+	signal     chan struct{} // has a capacity of one
+	lock       *flock.Flock  // held by the leader, see Lead; nil in memory
 
-	stop    chan struct{}
-	stopped chan struct{} // closed when no goroutine of it is left
+	stop    chan struct{} // closed by Close
+	stopped chan struct{} // closed when watch has returned
 }
 
-// Options says what to open.
+// Options are the options of Open.
 type Options struct {
-	Path string           // a SQLite file, made when missing, or ":memory:"
-	Wall func() time.Time // the clock on the wall; nil is time.Now
+	Path string           // of a SQLite file, which is created if it is missing, or ":memory:"
+	Wall func() time.Time // returns the real time; if nil, time.Now
 
-	Migrations []Migration // nil: those of this program
+	Migrations []Migration // if nil, those of this program
 }
 
-// Open opens the file, or begins one. The error says what is wrong with the path:
-// no such folder, not writable, not a sandbox's file or one of a later version.
+// Open opens a file or creates it. The error explains what is wrong with the path: a missing
+// folder, no write permission, another program's file, or a file of a later version.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Wall == nil {
 		o.Wall = time.Now
@@ -83,75 +83,94 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		o.Migrations = migrations()
 	}
 	db := &DB{
-		path: o.Path, migrations: o.Migrations, wall: o.Wall,
-		signal: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
+		path:       o.Path,
+		migrations: o.Migrations,
+		wall:       o.Wall,
+		signal:     make(chan struct{}, 1),
+		stop:       make(chan struct{}),
+		stopped:    make(chan struct{}),
 	}
 	if o.Path == memoryPath {
 		close(db.stopped)
-		return db, db.open(ctx)
+		return db, db.openPools(ctx)
 	}
-	var err error
-	if db.path, err = filepath.Abs(o.Path); o.Path == "" || err != nil {
-		return nil, errors.New("the sandbox needs a file: give a path, or :memory: to keep nothing")
+	path, err := filepath.Abs(o.Path)
+	if o.Path == "" || err != nil {
+		return nil, errors.New("the sandbox needs a file: set a path, or :memory: to store nothing")
 	}
-	if db.created, err = prepareFile(db.path, db.version()); err != nil {
+	db.path = path
+	db.created, err = prepareFile(path, db.version())
+	if err != nil {
 		return nil, err
 	}
-	if db.target, err = filepath.EvalSymlinks(db.path); err != nil {
+	db.target, err = filepath.EvalSymlinks(path)
+	if err != nil {
 		return nil, fmt.Errorf("cannot open the sandbox file: %w", err)
 	}
-	if db.file, err = os.Stat(db.target); err != nil {
+	db.file, err = os.Stat(db.target)
+	if err != nil {
 		return nil, fmt.Errorf("cannot open the sandbox file: %w", err)
 	}
 	db.lock = flock.New(db.target+".lock", flock.SetPermissions(private))
-	if err := db.open(ctx); err != nil {
-		return nil, explainOpen(db.path, err)
+	err = db.openPools(ctx)
+	if err != nil {
+		return nil, explainOpen(path, err)
 	}
-	if err := restrict(db.target); err != nil {
+	err = restrict(db.target)
+	if err != nil {
 		return nil, errors.Join(err, db.closePools())
 	}
 	go db.watch()
 	return db, nil
 }
 
-// open opens every connection at once: later, the name may be another file's.
-func (db *DB) open(ctx context.Context) (err error) {
+// openPools opens all connections, because later another file could be at the path.
+func (db *DB) openPools(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, longTimeout, ErrBusy)
 	defer cancel()
-	if db.writer, err = openPool(ctx, dataSource(db.path, true), 1); err != nil {
+	writer, err := openPool(ctx, dataSource(db.path, true), 1)
+	if err != nil {
 		return err
 	}
-	// A database in memory belongs to its one connection.
-	db.reader = db.writer
-	db.long = db.writer
-	db.versions = db.writer
-	if err := db.prepare(ctx); err != nil {
+	// A database in memory exists only in this one connection. In a file, these are replaced below.
+	db.writer = writer
+	db.reader = writer
+	db.long = writer
+	db.versions = writer
+	err = db.prepare(ctx)
+	if err != nil {
 		db.unlock()
 		return errors.Join(err, db.closePools())
 	}
 	if db.path == memoryPath {
 		return nil
 	}
-	for _, p := range []struct {
-		pool **pool
-		size int
-	}{{&db.reader, readers}, {&db.long, longReaders}, {&db.versions, 1}} {
-		opened, err := openPool(ctx, dataSource(db.path, false), p.size)
-		if err != nil {
-			return errors.Join(err, db.closePools())
-		}
-		*p.pool = opened
+	source := dataSource(db.path, false)
+	reader, err := openPool(ctx, source, readers)
+	if err != nil {
+		return errors.Join(err, db.closePools())
 	}
+	db.reader = reader
+	long, err := openPool(ctx, source, longReaders)
+	if err != nil {
+		return errors.Join(err, db.closePools())
+	}
+	db.long = long
+	versions, err := openPool(ctx, source, 1)
+	if err != nil {
+		return errors.Join(err, db.closePools())
+	}
+	db.versions = versions
 	return nil
 }
 
-// Path is the file's absolute path.
+// Path returns the absolute path of the file.
 func (db *DB) Path() string { return db.path }
 
-// Created tells whether Open made the file.
+// Created reports whether Open created the file.
 func (db *DB) Created() bool { return db.created }
 
-// retryBusy tries again what met a lock, until the context ends.
+// retryBusy calls try until it does not meet a lock, or until the context ends.
 func retryBusy(ctx context.Context, try func() error) error {
 	for {
 		err := try()
@@ -160,70 +179,86 @@ func retryBusy(ctx context.Context, try func() error) error {
 		}
 		select {
 		case <-ctx.Done():
-			if cause := context.Cause(ctx); !errors.Is(cause, ErrBusy) {
-				return errors.Join(cause, err)
+			cause := context.Cause(ctx)
+			if errors.Is(cause, ErrBusy) {
+				cause = ErrLocked
 			}
-			return errors.Join(ErrLocked, err)
+			return errors.Join(cause, err)
 		case <-time.After(busyPause):
 		}
 	}
 }
 
-// Lead tells whether this is the one, of all that have the file open, that does what is to be
-// done once. Whoever asks next becomes it when that one has closed the file, or was killed.
+// Lead reports whether this DB is the leader among all that have the file open. The leader does
+// the work that only one process should do. When it closes the file or is killed, the next caller
+// of Lead becomes the leader.
 func (db *DB) Lead() (bool, error) {
 	if db.path == memoryPath {
 		return true, nil
 	}
 	if !db.exists() {
-		db.unlock() // another file may have taken its place, with the same lock
+		db.unlock() // a new file may be at the path, with the same lock
 		return false, nil
 	}
-	if locked, err := db.lock.TryLock(); err != nil || !locked {
+	locked, err := db.lock.TryLock()
+	if err != nil || !locked {
 		return false, err
 	}
 	held, err := db.lock.Stat()
-	if at, failed := os.Stat(db.lock.Path()); err == nil && failed == nil && os.SameFile(at, held) {
+	if err != nil {
+		return false, errors.Join(err, db.lock.Unlock())
+	}
+	current, err := os.Stat(db.lock.Path())
+	if err == nil && os.SameFile(current, held) {
 		return true, nil
 	}
-	return false, errors.Join(err, db.lock.Unlock()) // who had it has removed the file since this one opened it
+	// The previous leader has removed the lock's file since this DB opened it. The next call opens a new one.
+	return false, db.lock.Unlock()
 }
 
 // exists reports whether the file is still at its path.
 func (db *DB) exists() bool {
-	at, err := os.Stat(db.target)
-	return err == nil && os.SameFile(at, db.file)
+	current, err := os.Stat(db.target)
+	return err == nil && os.SameFile(current, db.file)
 }
 
-// unlock lets another one lead.
+// unlock lets another process lead.
 func (db *DB) unlock() {
 	if db.lock != nil && db.lock.Locked() {
-		_ = os.Remove(db.lock.Path()) // an empty file; the next one makes its own
-		_ = db.lock.Unlock()          // at the latest, the end of the process does it
+		_ = os.Remove(db.lock.Path()) // the next leader creates its own
+		_ = db.lock.Unlock()          // otherwise the end of the process unlocks it
 	}
 }
 
-// Snapshot writes all that there is now to a new file.
-func (db *DB) Snapshot(ctx context.Context, path string) (err error) {
-	if path, err = filepath.Abs(path); err != nil {
+// Snapshot writes the current data to a new file.
+func (db *DB) Snapshot(ctx context.Context, path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
 		return err
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, private) //nolint:gosec // the user's own choice of file
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already; a snapshot is a new file", path)
+		return fmt.Errorf("%s already exists; choose a new file for the snapshot", path)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the snapshot: %w", err)
 	}
-	c, err := db.writer.acquire(ctx)
-	if err == nil {
-		defer db.writer.release(c)
-		_, err = c.raw.ExecContext(ctx, `VACUUM INTO ?`, path)
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
+	err = errors.Join(db.copyTo(ctx, path), file.Close())
+	if err != nil {
 		return errors.Join(fmt.Errorf("cannot write the snapshot %s: %w", path, err), os.Remove(path))
 	}
 	return nil
+}
+
+// copyTo copies the database to an empty file.
+func (db *DB) copyTo(ctx context.Context, path string) error {
+	c, err := db.writer.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.writer.release(c)
+	_, err = c.raw.ExecContext(ctx, `VACUUM INTO ?`, path)
+	return err
 }
 
 // Close waits for running transactions and closes the file.
@@ -244,28 +279,27 @@ func (db *DB) closePools() error {
 	return errors.Join(append(errs, db.writer.close())...)
 }
 
-// Signals tells that a transaction of this process called Signal and is
-// committed. Several may become one; it is for one receiver.
+// Signals returns a channel that receives a value after a transaction of this process that called
+// Signal is committed. Several signals can become one. The channel is meant for one receiver.
 func (db *DB) Signals() <-chan struct{} { return db.signal }
 
-// Read runs f on a snapshot. f must not change anything, and may be run again
-// when it met a lock.
+// Read runs f on a snapshot. f must not change anything. It is run again if it meets a lock.
 func (db *DB) Read(ctx context.Context, f func(*Tx) error) error {
-	return db.run(ctx, transaction{db.reader, "BEGIN", context.WithoutCancel(ctx), busyTimeout}, f)
+	return db.run(ctx, transaction{pool: db.reader, begin: "BEGIN", ctx: context.WithoutCancel(ctx), wait: busyTimeout}, f)
 }
 
-// ReadLong is Read for what may take long: no Read waits for it, and the context ends it.
+// ReadLong is Read for long reads. No Read waits for them, and the context can end them.
 func (db *DB) ReadLong(ctx context.Context, f func(*Tx) error) error {
-	return db.run(ctx, transaction{db.long, "BEGIN", ctx, longTimeout}, f)
+	return db.run(ctx, transaction{pool: db.long, begin: "BEGIN", ctx: ctx, wait: longTimeout}, f)
 }
 
-// Version returns a text that changes with every commit to the file, whichever process
-// makes it. It compares with other versions that this DB has returned.
-// It also returns the service's time.
+// Version returns a text that changes with every commit to the file by any process. It can be
+// compared only with versions that this DB has returned. Version also returns the service's time.
 func (db *DB) Version(ctx context.Context) (string, time.Time, error) {
 	var version string
 	var now time.Time
-	err := db.run(ctx, transaction{db.versions, "BEGIN", context.WithoutCancel(ctx), busyTimeout}, func(tx *Tx) error {
+	t := transaction{pool: db.versions, begin: "BEGIN", ctx: context.WithoutCancel(ctx), wait: busyTimeout}
+	err := db.run(ctx, t, func(tx *Tx) error {
 		now = tx.Now()
 		_, err := tx.Get([]any{&version}, `SELECT data_version || '.' || total_changes() FROM pragma_data_version`)
 		return err
@@ -273,45 +307,51 @@ func (db *DB) Version(ctx context.Context) (string, time.Time, error) {
 	return version, now, err
 }
 
-// Write runs f alone among all writers of the file and commits what it did; when f fails,
-// nothing happened. The context ends the wait for the turn, not the transaction.
+// Write runs f as the only writer of the file and commits its changes. If f fails, nothing changes.
+// The context ends only the wait for other writers, not the transaction.
 func (db *DB) Write(ctx context.Context, f func(*Tx) error) error {
-	return db.run(ctx, transaction{db.writer, "BEGIN IMMEDIATE", context.WithoutCancel(ctx), busyTimeout}, f)
+	return db.write(ctx, busyTimeout, f)
 }
 
 // Begin is Write for the first transaction, which waits as long as Open does.
 func (db *DB) Begin(ctx context.Context, f func(*Tx) error) error {
-	return db.run(ctx, transaction{db.writer, "BEGIN IMMEDIATE", context.WithoutCancel(ctx), longTimeout}, f)
+	return db.write(ctx, longTimeout, f)
+}
+
+func (db *DB) write(ctx context.Context, wait time.Duration, f func(*Tx) error) error {
+	return db.run(ctx, transaction{pool: db.writer, begin: "BEGIN IMMEDIATE", ctx: context.WithoutCancel(ctx), wait: wait}, f)
 }
 
 type transaction struct {
 	pool  *pool
 	begin string
-	ctx   context.Context //nolint:containedctx // of its statements; what it is run with ends the wait for its turn
-	wait  time.Duration   // for its turn, at most
+	ctx   context.Context //nolint:containedctx // of the statements; another context ends the wait for the start
+	wait  time.Duration   // the longest wait for the start
 }
 
+// run runs f in a transaction. The context ends the wait for its start.
 func (db *DB) run(ctx context.Context, t transaction, f func(*Tx) error) error {
-	turn, cancel := context.WithTimeoutCause(ctx, t.wait, ErrBusy)
+	waiting, cancel := context.WithTimeoutCause(ctx, t.wait, ErrBusy)
 	defer cancel()
-	c, err := t.pool.acquire(turn)
+	c, err := t.pool.acquire(waiting)
 	if err != nil {
 		return fmt.Errorf("waiting for the database: %w", err)
 	}
 	defer t.pool.release(c)
 	tx := &Tx{conn: c, ctx: t.ctx}
-	timed := func(tx *Tx) error {
-		offset, err := Value[int64](tx, `SELECT clock_offset_ms FROM service`) // there is none before the first transaction
-		if err != nil {
-			return err
-		}
-		tx.wall = db.wall()
-		tx.SetNow(time.UnixMilli(tx.wall.UnixMilli() + offset))
-		return f(tx)
-	}
-	if err := retryBusy(turn, func() error { return tx.run(t.begin, timed) }); isFull(err) {
+	err = retryBusy(waiting, func() error {
+		return tx.run(t.begin, func(tx *Tx) error {
+			err := db.setTime(tx)
+			if err != nil {
+				return err
+			}
+			return f(tx)
+		})
+	})
+	if isFull(err) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
-	} else if err != nil {
+	}
+	if err != nil {
 		return err
 	}
 	if tx.signal {
@@ -323,18 +363,30 @@ func (db *DB) run(ctx context.Context, t transaction, f func(*Tx) error) error {
 	return nil
 }
 
+// setTime sets the time of a transaction by the file's clock. Before the first transaction, the
+// file has no clock, and its offset is 0.
+func (db *DB) setTime(tx *Tx) error {
+	offset, err := Value[int64](tx, `SELECT clock_offset_ms FROM service`)
+	if err != nil {
+		return err
+	}
+	tx.wall = db.wall()
+	tx.SetNow(time.UnixMilli(tx.wall.UnixMilli() + offset))
+	return nil
+}
+
 const (
-	// watchInterval is how long the log has to be left alone to be idle.
+	// watchInterval is how long SQLite's log must be unchanged to count as idle.
 	watchInterval = 200 * time.Millisecond
-	// maxLog is how many bytes the log may have before other transactions have to wait
-	// until it is written into the file.
+	// maxLog is the size of the log in bytes from which other transactions have to wait until it
+	// is written into the file.
 	maxLog = 16 << 20
 	// quietTimeout is how long to wait for running transactions to end before that.
 	quietTimeout = 5 * time.Second
 )
 
-// watch keeps the named file whole, as people copy that one file: it writes the log into the
-// file when nobody else writes, and when the log has grown large.
+// watch keeps the file itself complete, because people copy that one file. It writes the log into
+// the file when the log is idle or has grown large.
 func (db *DB) watch() {
 	defer crash.End()
 	defer close(db.stopped)
@@ -356,7 +408,7 @@ func (db *DB) watch() {
 		if log.Size() > limit {
 			limit = maxLog
 			if !db.quietCheckpoint() {
-				limit += log.Size() // another process reads; try again when the log has grown further
+				limit += log.Size() // another process is reading; try again when the log has grown further
 			}
 		} else if idle && log.Size() > 0 {
 			db.idleCheckpoint()
@@ -364,7 +416,7 @@ func (db *DB) watch() {
 	}
 }
 
-// idleCheckpoint writes the log into the file, unless a transaction is writing.
+// idleCheckpoint writes the log into the file unless a transaction is writing.
 func (db *DB) idleCheckpoint() {
 	select {
 	case c := <-db.writer.idle:
@@ -374,13 +426,13 @@ func (db *DB) idleCheckpoint() {
 	}
 }
 
-// quietCheckpoint writes the log into the file at a moment without a transaction of this
-// process, which it waits for, and reports whether the log is empty then. SQLite begins the
-// log anew only when nobody reads it, which under steady load never happens by itself.
+// quietCheckpoint waits until no transaction of this process runs, writes the log into the file,
+// and reports whether the log is empty afterwards. SQLite restarts the log only when nobody reads
+// it, which does not happen by itself under steady load.
 func (db *DB) quietCheckpoint() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), quietTimeout)
 	defer cancel()
-	// Long reads first: while these end, short transactions go on.
+	// Wait for long reads first: while they end, short transactions can still run.
 	for _, p := range []*pool{db.long, db.versions, db.reader} {
 		for range cap(p.idle) {
 			c, err := p.acquire(ctx)

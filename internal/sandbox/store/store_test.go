@@ -187,8 +187,8 @@ func TestPanicUndoesATransaction(t *testing.T) {
 	sandboxtest.Must(0, db.Write(t.Context(), leave))
 }
 
-// An older file is brought up to date, with a copy beside; one of a later version is told
-// by the release that reads it, and stays as it is.
+// Opening an older file migrates it and keeps a copy next to it. A file of a later version stays
+// unchanged, and the error names the release that can read it.
 func TestMigration(t *testing.T) {
 	t.Parallel()
 	later := []store.Migration{{SQL: `ALTER TABLE settings ADD COLUMN since INTEGER NOT NULL DEFAULT 7`, Release: "vcard 9.8.7"}}
@@ -211,12 +211,12 @@ func TestMigration(t *testing.T) {
 	if leads, err := old.Lead(); err != nil || !leads {
 		t.Fatal(leads, err)
 	}
-	if _, err := open(path, later); err == nil || !strings.Contains(err.Error(), "end that one first") {
+	if _, err := open(path, later); err == nil || !strings.Contains(err.Error(), "stop that process first") {
 		t.Errorf("while it is served: %v", err)
 	}
 	sandboxtest.Must(0, old.Close())
 	sandboxtest.Must(0, os.WriteFile(path+".version-1", nil, 0o600))
-	if _, err := open(path, later); err == nil || !strings.Contains(err.Error(), "there already") {
+	if _, err := open(path, later); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("without room for a copy: %v", err)
 	}
 	sandboxtest.Must(0, os.Remove(path+".version-1"))
@@ -226,14 +226,14 @@ func TestMigration(t *testing.T) {
 		sandboxtest.Must(0, db.Close())
 	}
 	before := sandboxtest.File(t, path)
-	if _, err := open(path, nil); err == nil || !strings.Contains(err.Error(), "use vcard 9.8.7, or a later one") || sandboxtest.File(t, path) != before {
+	if _, err := open(path, nil); err == nil || !strings.Contains(err.Error(), "use vcard 9.8.7 or later") || sandboxtest.File(t, path) != before {
 		t.Errorf("a later version: %v", err)
 	}
 	sandboxtest.Must(0, os.WriteFile(path+".unnamed", []byte(before), 0o600))
 	other := sandboxtest.Must(sql.Open("sqlite", "file:"+path+".unnamed"))
 	sandboxtest.Must(other.ExecContext(t.Context(), "DROP VIEW read_by"))
 	sandboxtest.Must(0, other.Close())
-	if _, err := open(path+".unnamed", nil); err == nil || !strings.Contains(err.Error(), "use the one that has, or a later one") {
+	if _, err := open(path+".unnamed", nil); err == nil || !strings.Contains(err.Error(), "use that version or later") {
 		t.Errorf("a later version that names no release: %v", err)
 	}
 	sandboxtest.Must(0, os.Remove(path+".unnamed"))
