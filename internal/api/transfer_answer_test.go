@@ -90,7 +90,7 @@ func TestMoveThatIsAnswered(t *testing.T) {
 				stopped, isStopped := errors.AsType[*transfer.StoppedError](err)
 				open, isOpen := errors.AsType[*transport.UndecidedError](err)
 				switch {
-				case isStopped && (stopped.Balance != holds || stopped.Answered == nil), isOpen && (open.Key != service.keys()[0] || open.Attempts != 1):
+				case isStopped && (stopped.Balance != holds || stopped.AnsweredBalance == nil), isOpen && (open.Key != service.keys()[0] || open.Attempts != 1):
 					t.Errorf("%+v", err)
 				case !recorded:
 				case (after.Seed == record.Seed) != (err != nil), (after.Pending != nil) != (err != nil):
@@ -361,8 +361,8 @@ func TestPreview(t *testing.T) {
 				service.hooks["/cards/"+card] = respond(403, `{"error":"forbidden"}`)
 			}
 			change := reconcile.Change{
-				Amount: reconcile.Step{From: start, To: start + step}, ToppedUp: reconcile.Step{To: 2 * step},
-				Range: &reconcile.Range{Below: start + 2*step, To: start + 3*step},
+				AmountBefore: start, AmountAfter: start + step, ToppedUpAfter: 2 * step,
+				RangeAfter: &reconcile.Range{Below: start + 2*step, To: start + 3*step},
 			}
 			decisions, err := mover(service.client(t)).Preview(t.Context(), card, *record, change, balance)
 			var got []any

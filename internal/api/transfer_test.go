@@ -440,7 +440,7 @@ func TestMoveByWhatWasRead(t *testing.T) {
 		"an unknown type":                   {keys: either, before: events(spend("chargeback", usd.Dollar)), ends: "stops, unreadable", again: "moved"},
 		"no list":                           {keys: either, before: events(hidden("/transactions", 400)), ends: "stops, unreadable", again: "moved"},
 		"the newest without a date":         {keys: unknown, before: events(oddly("created_at", "today")), ends: "moved", posts: 1},
-		"a lost record":                     {keys: either, before: func(_ *testing.T, _ *service, _ string, r *reconcile.Record) { *r = reconcile.Record{} }, ends: "stops, unreadable", again: "moved"},
+		"a damaged record":                  {keys: either, before: func(_ *testing.T, _ *service, _ string, r *reconcile.Record) { *r = reconcile.Record{} }, ends: "stops, unreadable", again: "moved"},
 		"less by another hand":              {keys: either, before: events(come(19 * usd.Dollar)), ends: "moved, left over 19.00", posts: 1, waited: 30 * time.Second},
 		"made, less a fee":                  {keys: either, before: events(come(20 * usd.Dollar)), ends: "stops, left over 20.00", waited: 30 * time.Second, again: "moved"},
 		"more by another hand":              {keys: either, before: events(come(50 * usd.Dollar)), ends: "stops, left over 50.00", waited: 30 * time.Second, again: "moved"},

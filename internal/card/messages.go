@@ -370,7 +370,7 @@ func previewText(card model, d reconcile.Decision) string {
 		return balance + ", as before Terraform's last transfer. The service may show it late, or someone reversed that transfer. " +
 			"Apply checks again. If the balance is still the same, it stops once."
 	case reconcile.Unreadable:
-		if e.Hidden == reconcile.LostRecord {
+		if e.Hidden == reconcile.DamagedRecord {
 			return fmt.Sprintf("%s, and %s. The provider cannot tell what an earlier run moved. "+
 				"Apply accepts the card's balance and stops; the apply after it moves the money.", balance, e.Hidden)
 		}
@@ -431,7 +431,7 @@ func stopped(card model, operation string, halted *transfer.StoppedError, record
 	case reconcile.Unreadable:
 		reason = "it may already be done"
 		text = fmt.Sprintf("Nothing was sent. %s, and %s. An interrupted run may already have made this transfer. %s", balance, halted.Unread, repeat)
-		if halted.Unread == reconcile.LostRecord {
+		if halted.Unread == reconcile.DamagedRecord {
 			reason = "its money_record is lost"
 			text = fmt.Sprintf("Nothing was sent. %s, and %s. An interrupted run may already have made this transfer.%s %s",
 				balance, halted.Unread, loadedWith(card), repeat)

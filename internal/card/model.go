@@ -102,7 +102,8 @@ func (m *model) setRecord(r reconcile.Record) {
 	m.MoneyRecord = types.StringValue(r.Text(m.ID.ValueString()))
 }
 
-func (m *model) add(made reconcile.Movement) {
+// setLoadedAfter sets what was loaded for the purpose of a movement once that is made.
+func (m *model) setLoadedAfter(made reconcile.Movement) {
 	total := usdtype.Of(made.Before + made.Delta)
 	if made.Purpose == reconcile.ForTopUp {
 		m.ToppedUp = total

@@ -169,7 +169,7 @@ func (r *cardResource) settle(ctx context.Context, m *model, diags *diag.Diagnos
 		return
 	}
 	if transfer.How == api.AlreadySo {
-		m.add(pending.Movement())
+		m.setLoadedAfter(pending.Movement())
 	}
 	m.setRecord(transfer.Record)
 	m.setState(transfer.CardStatus, transfer.CardBalance)

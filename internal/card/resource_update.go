@@ -123,7 +123,7 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 	}
 	change := moneyOf(ctx, u.before, u.plan)
 	record := u.before.record()
-	if change.Amount.From == change.Amount.To {
+	if change.AmountBefore == change.AmountAfter {
 		u.now.Amount = u.plan.Amount
 	}
 	movements := change.Movements()
@@ -134,43 +134,43 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for _, m := range movements {
 		operation := operationOf(u.before.name(), m.Delta)
-		moved, err := u.mover.Move(ctx, u.id(), m, &record)
-		record = moved.Record
+		result, err := u.mover.Move(ctx, u.id(), m, &record) // which leaves the record as it is
+		record = result.Record
 		u.now.setRecord(record)
 		if err != nil {
-			diags.Append(u.notMoved(operation, moved.CardStatus, err))
+			diags.Append(u.explainNotMoved(operation, result.CardStatus, err))
 			return diags
 		}
 		if m.Delta < 0 {
 			u.withdrew = true
 		}
-		u.now.setState(moved.CardStatus, moved.CardBalance)
-		u.now.add(m)
-		diags.Append(u.moved(operation, m, moved)...)
+		u.now.setState(result.CardStatus, result.CardBalance)
+		u.now.setLoadedAfter(m)
+		diags.Append(u.warnAfterMove(operation, m, result)...)
 	}
 	return diags
 }
 
+// moneyOf returns what an update changes of the card's money. An amount that is not known, before or
+// after, does not change.
 func moneyOf(ctx context.Context, before, after model) reconcile.Change {
 	c := reconcile.Change{
-		Amount:   stepOf(before.Amount, after.Amount),
-		ToppedUp: stepOf(usdtype.Of(before.ToppedUp.Amount()), after.ToppedUp),
-		Was:      before.topUpRange(ctx),
-		Range:    after.topUpRange(ctx),
-		Freezes:  after.Frozen.ValueBool(),
+		RangeBefore: before.topUpRange(ctx),
+		RangeAfter:  after.topUpRange(ctx),
+		Freezes:     after.Frozen.ValueBool(),
 	}
-	if c.Range != nil {
-		c.Range.Limit = after.MaxTopUpPerMonth.Pointer()
+	if before.Amount.IsKnown() && after.Amount.IsKnown() {
+		c.AmountBefore = before.Amount.Amount()
+		c.AmountAfter = after.Amount.Amount()
+	}
+	if after.ToppedUp.IsKnown() {
+		c.ToppedUpBefore = before.ToppedUp.Amount()
+		c.ToppedUpAfter = after.ToppedUp.Amount()
+	}
+	if c.RangeAfter != nil {
+		c.RangeAfter.Limit = after.MaxTopUpPerMonth.Pointer()
 	}
 	return c
-}
-
-// stepOf returns no step if one of the amounts is not known.
-func stepOf(before, after usdtype.Value) reconcile.Step {
-	if !before.IsKnown() || !after.IsKnown() {
-		return reconcile.Step{}
-	}
-	return reconcile.Step{From: before.Amount(), To: after.Amount()}
 }
 
 // topUpRange returns the range of top_up, nil without top_up.
@@ -193,7 +193,7 @@ func (u *update) abandonPending(ctx context.Context, record reconcile.Record) di
 	return nil
 }
 
-func (u *update) moved(operation string, m reconcile.Movement, moved transfer.Transfer) diag.Diagnostics {
+func (u *update) warnAfterMove(operation string, m reconcile.Movement, moved transfer.Transfer) diag.Diagnostics {
 	diags := session.LostResponseWarning(operation, moved.How.LostResponse())
 	name := u.before.name()
 	again := fmt.Sprintf("If you want to move the same amount again, change amount by another %s USD and apply.", m.Delta.Abs())
@@ -222,12 +222,12 @@ func (u *update) moved(operation string, m reconcile.Movement, moved transfer.Tr
 	return diags
 }
 
-func (u *update) notMoved(operation string, status api.CardStatus, err error) diag.Diagnostic {
-	_, isPending := errors.AsType[*transfer.PendingError](err)
+func (u *update) explainNotMoved(operation string, status api.CardStatus, err error) diag.Diagnostic {
+	earlier := u.before.record().Pending
+	_, blocked := errors.AsType[*transfer.PendingError](err)
 	_, undecided := errors.AsType[*transport.UndecidedError](err)
-	pending := u.before.record().Pending
-	if isPending || undecided && pending != nil && pending.Answered {
-		return stoppedForPending(u.before, operation, *pending)
+	if blocked || undecided && earlier != nil && earlier.Answered {
+		return stoppedForPending(u.before, operation, *earlier)
 	}
 	if unusable, ok := errors.AsType[*transfer.StatusError](err); ok {
 		u.now.setState(unusable.Status, unusable.Balance)

@@ -59,26 +59,24 @@ func (m Movement) Found(e Explanation, reason Reason) usd.Amount {
 
 // Change is what an update changes of a card's money, by state and plan.
 type Change struct {
-	Amount, ToppedUp Step
-	Was, Range       *Range // top_up before and after the update; nil without it
-	Freezes          bool   // the card is frozen after the update
+	// What was loaded, and what is to be loaded. Both are the same if nothing moves.
+	AmountBefore, AmountAfter     usd.Amount
+	ToppedUpBefore, ToppedUpAfter usd.Amount
+
+	RangeBefore, RangeAfter *Range // of top_up; nil without it
+	Freezes                 bool   // the card is frozen after the update
 }
-
-// Step is what was loaded, and what is to be loaded. Both are the same if nothing moves.
-type Step struct{ From, To usd.Amount }
-
-func (s Step) delta() usd.Amount { return s.To - s.From }
 
 // Movements returns what a change moves: amount, then the top-up.
 func (c Change) Movements() []Movement {
 	var all []Movement
-	topUp := c.ToppedUp.delta()
-	delta := c.Amount.delta()
+	delta := c.AmountAfter - c.AmountBefore
+	topUp := c.ToppedUpAfter - c.ToppedUpBefore
 	if delta != 0 {
-		all = append(all, Movement{Purpose: ForAmount, Delta: delta, Before: c.Amount.From, Range: c.rangeFor(delta), TopUp: topUp})
+		all = append(all, Movement{Purpose: ForAmount, Delta: delta, Before: c.AmountBefore, Range: c.rangeFor(delta), TopUp: topUp})
 	}
 	if topUp != 0 {
-		all = append(all, Movement{Purpose: ForTopUp, Delta: topUp, Before: c.ToppedUp.From, Range: c.Range})
+		all = append(all, Movement{Purpose: ForTopUp, Delta: topUp, Before: c.ToppedUpBefore, Range: c.RangeAfter})
 	}
 	return all
 }
@@ -89,13 +87,13 @@ func (c Change) rangeFor(delta usd.Amount) *Range {
 		if c.Freezes { // a frozen card is not topped up
 			return nil
 		}
-		return c.Range
+		return c.RangeAfter
 	}
 	// A run that was cut off may have topped up by the range before.
-	if c.Was != nil && (c.Range == nil || c.Range.Below < c.Was.Below) {
-		return c.Was
+	if c.RangeBefore != nil && (c.RangeAfter == nil || c.RangeAfter.Below < c.RangeBefore.Below) {
+		return c.RangeBefore
 	}
-	return c.Range
+	return c.RangeAfter
 }
 
 // Preview decides about the movements by one reading of the card, up to the first that is not

@@ -6,9 +6,9 @@ type Moment int
 // The moments. From WhilePending on, the record has the movement pending.
 const (
 	BeforeSending Moment = iota + 1
-	WhilePending         // an earlier run sent it, and its outcome is not known
-	AnswerLost           // this run sent it, and its outcome is not known
-	Answered             // the service says that it was made, or that it has seen its key before
+	WhilePending         // an earlier run sent it and never learned the outcome, and this run is to send it again
+	AnswerLost           // it was sent and its response was lost, and only the outcome is asked for
+	Answered             // the service says that it was made, or refuses its key, which it has seen before
 )
 
 // Question is all that a row of the table looks at.
@@ -83,7 +83,7 @@ func Ask(r Record, m Movement, card Snapshot, keysHonoured bool) Decision {
 
 	switch d.Verdict {
 	case Send:
-		d.Record = r.sent(m, r.fresh(card), card.At, d.Since.Gain())
+		d.Record = r.sent(m, r.anchorAt(card), card.At, d.Since.Gain())
 	case SendKey:
 		d.Record = r.sent(m, r.Anchor, card.At, 0)
 	case Stop:
@@ -112,7 +112,7 @@ func Resolve(r Record, card Snapshot) Decision {
 // verdict Send means that it was not made.
 func (d Decision) AfterLost(card Snapshot) Decision {
 	if d.Verdict == Send { // what other calls have moved is in the new anchor
-		card.Own = 0
+		card.MovedByOtherCalls = 0
 	}
 	return decideLost(d.Record, d.Movement, card)
 }
@@ -131,11 +131,11 @@ func decideLost(r Record, m Movement, card Snapshot) Decision {
 func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 	m := d.Movement
 	before := d.Before
-	fresh := before.fresh(d.Card)
+	anchor := before.anchorAt(d.Card)
 	sinceSent := card
-	sinceSent.Own = 0 // what other calls have moved is in the reading before it was sent
+	sinceSent.MovedByOtherCalls = 0 // what other calls have moved is in the reading before it was sent
 	longer := Explain(before.Anchor, card, m.Delta)
-	next := Decision{Movement: m, Card: card, Since: Explain(fresh, sinceSent, m.Delta), Before: d.Record, Record: d.Record}
+	next := Decision{Movement: m, Card: card, Since: Explain(anchor, sinceSent, m.Delta), Before: d.Record, Record: d.Record}
 	next.Verdict, next.Reason = Decide(Question{
 		Moment: Answered, Movement: m, Record: d.Record, Waited: card.Waited,
 		KeySeenBefore: keySeenBefore, Since: next.Since, Longer: longer,
@@ -152,16 +152,17 @@ func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 			next.Record = before.madeBefore(m, card, longer)
 		case OtherAmount:
 			excess := max(0, next.Since.Left-m.Delta)
-			next.Record = before.made(m, before.fresh(card), card.At, excess+d.Since.Gain())
+			next.Record = before.made(m, before.anchorAt(card), card.At, excess+d.Since.Gain())
 		default:
-			next.Record = before.made(m, fresh.plus(m.Delta), card.At, d.Since.Gain())
+			next.Record = before.made(m, anchor.plus(m.Delta), card.At, d.Since.Gain())
 		}
 	}
 	return next
 }
 
-// Decide is the only place that decides whether money is sent. It is the table in CONTRIBUTING: the
-// first row that fits.
+// Decide decides whether a movement is sent, by the table in CONTRIBUTING: the first row that fits.
+// Only where keys are honoured, package transport repeats a request whose response is lost under the
+// same key without a decision.
 func Decide(q Question) (Verdict, Reason) {
 	switch q.Moment {
 	case BeforeSending:

@@ -21,12 +21,16 @@ const (
 
 // Explanation is what a snapshot says about a movement since an anchor.
 type Explanation struct {
-	Balance  usd.Amount
-	Month    Month      // of the snapshot
-	With     Rank       // if the movement was made
-	Without  Rank       // if it was not
-	Left     usd.Amount // what Without does not explain; above zero if it came to the card
-	Came     usd.Amount // the most that may have come besides what the events say
+	Balance usd.Amount
+	Month   Month // of the snapshot
+	With    Rank  // if the movement was made
+	Without Rank  // if it was not
+	// Left is what the events do not explain without the movement: the least by any interpretation,
+	// above zero if it came to the card and below if it is gone. For a fund it is Came if money came
+	// by every interpretation.
+	Left usd.Amount
+	// Came is the most that may have come by any interpretation without the movement; never below zero.
+	Came     usd.Amount
 	Refunded usd.Amount // the most that may have been refunded since the anchor
 	// Hidden says what could not be read and may have gone in the movement's
 	// direction; Ignored, in the other.
@@ -40,13 +44,13 @@ type Explanation struct {
 	// Recent says that the service still keeps keys that were used since the anchor.
 	Recent bool
 	// Echoed says that the movement's response shows the balance of the snapshot.
-	Echoed bool
-	Delta  usd.Amount // of the movement
-	Own    usd.Amount // that other calls of this process have moved since the anchor
+	Echoed            bool
+	Delta             usd.Amount // of the movement
+	MovedByOtherCalls usd.Amount // see Snapshot
 }
 
-// LostRecord is the text of Hidden if there is no anchor.
-const LostRecord = "its money_record is lost or damaged"
+// DamagedRecord is the text of Hidden if there is no anchor.
+const DamagedRecord = "its money_record is lost or damaged"
 
 // shows reports whether the card shows a movement that the service says was made.
 func (e Explanation) shows() bool {
@@ -98,14 +102,14 @@ const (
 // above zero for a fund and below for a withdrawal.
 func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	e := Explanation{
-		Balance: s.Balance,
-		Month:   MonthOf(s.At),
-		Delta:   delta,
-		Own:     s.Own,
-		Echoed:  s.Answered != nil && *s.Answered == s.Balance,
+		Balance:           s.Balance,
+		Month:             MonthOf(s.At),
+		Delta:             delta,
+		MovedByOtherCalls: s.MovedByOtherCalls,
+		Echoed:            s.AnsweredBalance != nil && *s.AnsweredBalance == s.Balance,
 	}
 	if a == nil {
-		e.Hidden = LostRecord
+		e.Hidden = DamagedRecord
 		return e
 	}
 
@@ -121,11 +125,11 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	age := s.At.Sub(a.At)
 	e.Recent = -atTolerance <= age && age < keysTrusted
 
-	c := comparison{shown: s.Balance, anchor: a.Balance + s.Own, changes: interpret(unpaired(events))}
+	c := comparison{shown: s.Balance, anchor: a.Balance + s.MovedByOtherCalls, changes: interpret(unpaired(events))}
 	e.With = c.rank(delta)
 	e.Without = c.rank(0)
 	e.Left, e.Came = c.left(delta)
-	e.Stale = age < StaleFor && c.rank(-a.Last) > e.Without || c.rank(-s.Own) > e.Without
+	e.Stale = age < StaleFor && c.rank(-a.Last) > e.Without || c.rank(-s.MovedByOtherCalls) > e.Without
 	undone := a.Last > 0 && !a.New && c.rank(-a.Last) >= AsSettled
 
 	if e.Without <= HoldReleased { // any settlement may have ended any authorization

@@ -29,7 +29,7 @@ func TestAnsweredButNotShown(t *testing.T) {
 	a.later(time.Minute)
 	s := a.snapshot()
 	answered := 60 * dollar
-	s.Answered = &answered
+	s.AnsweredBalance = &answered
 	record := reconcile.Record{Anchor: anchor}
 	sent := reconcile.Ask(record, reconcile.Movement{Delta: -40 * dollar}, waited(s), false)
 	if d := sent.AfterAnswer(waited(s), false); d.Verdict != reconcile.Undecided {
@@ -37,14 +37,14 @@ func TestAnsweredButNotShown(t *testing.T) {
 	}
 	a.authorize(25 * dollar)
 	s = a.snapshot()
-	s.Answered = &answered
+	s.AnsweredBalance = &answered
 	check(t, "a withdrawal, or a purchase", reconcile.Explain(anchor, s, -25*dollar), told{with: settled, without: holds})
 	a.give(25 * dollar)
 	a.events = a.events[:1]
 	a.give(-80 * dollar)
 	a.give(40 * dollar) // the hold is released
 	s = a.snapshot()
-	s.Answered = &answered
+	s.AnsweredBalance = &answered
 	check(t, "a withdrawal, and a hold released", reconcile.Explain(anchor, s, -80*dollar), told{with: released, left: -40 * dollar, echoed: true})
 }
 
@@ -278,7 +278,7 @@ func TestOwnMovements(t *testing.T) {
 		anchor := a.snapshot().Anchor()
 		a.give(given * dollar)
 		s := a.snapshot()
-		s.Own = 60 * dollar
+		s.MovedByOtherCalls = 60 * dollar
 		check(t, fmt.Sprint(given, " more"), reconcile.Explain(anchor, s, 50*dollar),
 			told{with: want[0], without: want[1], left: (given - 60) * dollar, stale: given == 0})
 	}

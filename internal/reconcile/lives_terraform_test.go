@@ -138,13 +138,13 @@ func (l *life) giveUp(mover *transfer.Mover, record reconcile.Record) (reconcile
 
 func (l *life) plan(balance usd.Amount, record reconcile.Record) reconcile.Change {
 	delta := l.config.amount - l.state.amount
-	c := reconcile.Change{ToppedUp: reconcile.Step{From: l.state.toppedUp, To: l.state.toppedUp}}
+	c := reconcile.Change{ToppedUpBefore: l.state.toppedUp, ToppedUpAfter: l.state.toppedUp}
 	if l.config.to > 0 {
-		c.Range = &reconcile.Range{Below: l.config.below, To: l.config.to}
+		c.RangeAfter = &reconcile.Range{Below: l.config.below, To: l.config.to}
 		if l.config.limit > 0 {
-			c.Range.Limit = &l.config.limit
+			c.RangeAfter.Limit = &l.config.limit
 		}
-		c.Was = c.Range
+		c.RangeBefore = c.RangeAfter
 	}
 	after := balance + delta
 	if delta < 0 && (after < 0 || l.config.below > 0 && after < l.config.below) {
@@ -155,9 +155,10 @@ func (l *life) plan(balance usd.Amount, record reconcile.Record) reconcile.Chang
 		}
 		return c
 	}
-	c.Amount = reconcile.Step{From: l.state.amount, To: l.config.amount}
-	if c.Range != nil {
-		c.ToppedUp.To += c.Range.Due(after, record.TopUps, reconcile.MonthOf(l.card.now))
+	c.AmountBefore = l.state.amount
+	c.AmountAfter = l.config.amount
+	if c.RangeAfter != nil {
+		c.ToppedUpAfter += c.RangeAfter.Due(after, record.TopUps, reconcile.MonthOf(l.card.now))
 	}
 	return c
 }

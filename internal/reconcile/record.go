@@ -27,9 +27,9 @@ func (s Seed) after(done string) Seed {
 	return Seed(sum[:len(s)])
 }
 
-// Record is all that is remembered of a card's money. The zero Record is a lost one: no money
-// moves by it until a stop has taken an anchor. Only decisions and the methods of Record make one
-// record from another.
+// Record is all that is remembered of a card's money. The zero Record stands for one that
+// is lost or damaged: no money moves by it until a stop has taken an anchor. Only decisions and the
+// methods of Record make one record from another.
 type Record struct {
 	Anchor *Anchor
 	Seed   Seed
@@ -167,15 +167,15 @@ func (r Record) stopped(m Movement, s Snapshot, e Explanation) Record {
 // topped up.
 func (r Record) taken(s Snapshot, gain usd.Amount) Record {
 	return Record{
-		Anchor: r.fresh(s),
+		Anchor: r.anchorAt(s),
 		Seed:   r.Seed.after(s.reading()),
 		TopUps: r.TopUps.add(MonthOf(s.At), gain),
 	}
 }
 
-// fresh returns a snapshot as an anchor. If a stop has said that the card's events cannot be read,
-// and they still cannot, the anchor says so.
-func (r Record) fresh(s Snapshot) *Anchor {
+// anchorAt returns a snapshot as the next anchor. If a stop has said that the card's events cannot
+// be read, and they still cannot, the anchor says so.
+func (r Record) anchorAt(s Snapshot) *Anchor {
 	a := s.Anchor()
 	a.Unclear = r.Anchor != nil && r.Anchor.Unclear && s.Unclear != ""
 	return a
@@ -190,7 +190,7 @@ func (r Record) madeBefore(m Movement, now Snapshot, e Explanation) Record {
 	if !e.shows() {
 		topUp = min(m.TopUp, beside)
 	}
-	anchor := r.fresh(now)
+	anchor := r.anchorAt(now)
 	anchor.Balance -= topUp
 	return r.made(m, anchor, now.At, beside-topUp)
 }
@@ -198,7 +198,7 @@ func (r Record) madeBefore(m Movement, now Snapshot, e Explanation) Record {
 // madeSince returns the record of a pending movement that was made since the anchor.
 func (r Record) madeSince(m Movement, e Explanation, at time.Time) Record {
 	anchor := r.Anchor.plus(m.Delta)
-	anchor.Balance += e.Own
+	anchor.Balance += e.MovedByOtherCalls
 	return r.made(m, anchor, at, 0)
 }
 

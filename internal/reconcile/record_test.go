@@ -58,8 +58,8 @@ func TestRecordText(t *testing.T) {
 	}
 }
 
-// What is damaged, cut off, of another card or of another version is a lost record.
-func TestLostRecord(t *testing.T) {
+// What is damaged, cut off, of another card or of another version is a damaged record.
+func TestDamagedRecord(t *testing.T) {
 	t.Parallel()
 	lost := func(what, card, text string) {
 		if got := reconcile.ParseRecord(card, text); !reflect.DeepEqual(got, reconcile.Record{}) {
@@ -134,7 +134,7 @@ func TestTransitions(t *testing.T) {
 	quietNext, shown, made := next, next, s
 	quietNext.Balance, shown.Balance, made.Balance = 100*dollar, 140*dollar, 140*dollar
 	beside := shown // what an action has moved as well
-	beside.Balance, beside.Own = 165*dollar, 25*dollar
+	beside.Balance, beside.MovedByOtherCalls = 165*dollar, 25*dollar
 	gone := quiet
 	gone.Balance = 90 * dollar
 	sent := by(was, topUp, quiet)
@@ -144,7 +144,7 @@ func TestTransitions(t *testing.T) {
 	more, less := shown, shown
 	more.Balance, less.Balance = 145*dollar, 135*dollar
 	for _, card := range []*reconcile.Snapshot{&more, &less} {
-		card.Answered = &card.Balance
+		card.AnsweredBalance = &card.Balance
 	}
 	for name, test := range map[string]struct {
 		got           reconcile.Record

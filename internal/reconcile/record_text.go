@@ -97,7 +97,7 @@ func checksum(card string, body []byte) []byte {
 	return sum[:checksumSize]
 }
 
-// ParseRecord reads the text of a card's record. It returns the zero Record, which is a lost one,
+// ParseRecord reads the text of a card's record. It returns the zero Record, which stands for a damaged one,
 // for a text that is damaged, of another version, or of another card.
 func ParseRecord(card, text string) Record {
 	if text == "" {

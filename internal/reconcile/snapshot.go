@@ -46,10 +46,11 @@ type Snapshot struct {
 	Unclear string  // why Events cannot be relied on; empty if they can
 	Status  string  // as the service shows it; no decision depends on it
 	Waited  bool    // the card was read again for a while, and showed no more
-	// Own is what other calls of this process have moved on the card since the anchor.
-	Own usd.Amount
-	// Answered is the balance in the response to the movement; nil without one.
-	Answered *usd.Amount
+	// MovedByOtherCalls is what other calls of this process, such as actions, have moved on the card
+	// since the anchor.
+	MovedByOtherCalls usd.Amount
+	// AnsweredBalance is the balance in the response to the movement; nil without one.
+	AnsweredBalance *usd.Amount
 }
 
 // Anchor returns the snapshot as later ones are compared with it.

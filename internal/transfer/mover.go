@@ -126,7 +126,7 @@ func (m *Mover) Resolve(ctx context.Context, cardID string, record reconcile.Rec
 // bought since the refresh looks like money that no transaction explains. With the error of such
 // a reading the decisions are those by the state.
 func (m *Mover) Preview(ctx context.Context, card string, record reconcile.Record, change reconcile.Change, balance usd.Amount) ([]reconcile.Decision, error) {
-	s := reconcile.Snapshot{Balance: balance, Own: m.movedWithoutRecord(card)}
+	s := reconcile.Snapshot{Balance: balance, MovedByOtherCalls: m.movedWithoutRecord(card)}
 	if record.Anchor != nil {
 		reader{m.client}.readEvents(ctx, card, record.Anchor, &s)
 	}
@@ -146,7 +146,7 @@ func (m *Mover) Preview(ctx context.Context, card string, record reconcile.Recor
 		if err != nil {
 			return decisions, err
 		}
-		fresh.Own = m.movedWithoutRecord(card)
+		fresh.MovedByOtherCalls = m.movedWithoutRecord(card)
 		decisions = change.Preview(record, fresh, m.client.KeysHonoured())
 	}
 	return decisions, nil
@@ -246,7 +246,7 @@ func (t *run) look(
 			before = card.Balance
 		}
 		if t.record != nil {
-			card.Own = t.movedWithoutRecord(t.cardID)
+			card.MovedByOtherCalls = t.movedWithoutRecord(t.cardID)
 		}
 		card.Waited = waited >= patience
 		seen := decide(card)
@@ -343,15 +343,15 @@ func (e *PendingError) Error() string {
 // whether it is due, and that nothing was sent this time. For NotShown the service has
 // answered: nothing is sent again, unless it refused the key. Amounts are in USD.
 type StoppedError struct {
-	CardID   string
-	Movement reconcile.Movement
-	Reason   reconcile.Reason
-	Balance  usd.Amount // now
-	Found    usd.Amount // what no transaction explains
-	TopUp    bool       // it may have been made with a top-up
-	Unread   string     // what could not be read; for Unreadable
-	Answered *usd.Amount
-	Refusal  *transport.Error // of the key; nil for none
+	CardID          string
+	Movement        reconcile.Movement
+	Reason          reconcile.Reason
+	Balance         usd.Amount       // now
+	Found           usd.Amount       // what no transaction explains
+	TopUp           bool             // it may have been made with a top-up
+	Unread          string           // what could not be read; for Unreadable
+	AnsweredBalance *usd.Amount      // of the card, in the response; nil without one
+	Refusal         *transport.Error // of the key; nil for none
 }
 
 // Error names the movement and the balance.

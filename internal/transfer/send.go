@@ -97,7 +97,7 @@ func (t *run) confirm(move *api.Move, sent reconcile.Decision, answered *usd.Amo
 	t.result.How = api.AnsweredBy(move.Mutation)
 	t.result.WalletBalance = move.WalletBalance
 	decide := func(card reconcile.Snapshot) reconcile.Decision {
-		card.Answered = answered
+		card.AnsweredBalance = answered
 		return sent.AfterAnswer(card, refusal != nil)
 	}
 	card := sent.Card
@@ -119,7 +119,7 @@ func (t *run) confirm(move *api.Move, sent reconcile.Decision, answered *usd.Amo
 	t.remember(seen.Record)
 	if seen.Verdict != reconcile.Made {
 		stopped := t.stopped(seen)
-		stopped.Answered = answered
+		stopped.AnsweredBalance = answered
 		stopped.Refusal = refusal
 		return stopped
 	}
