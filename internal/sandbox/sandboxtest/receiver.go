@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Receiver is an endpoint for webhooks: https, under an authority of its own.
+// Receiver is an https endpoint for webhooks, with its own certificate authority.
 type Receiver struct {
 	URL string
 
@@ -29,20 +29,20 @@ type Receiver struct {
 	events  []Event
 }
 
-// Event is a request that reached a Receiver whole.
+// Event is a request that a Receiver has received completely.
 type Event struct {
 	Path   string
 	Header http.Header
 	Body   []byte
 }
 
-// NewReceiver starts a receiver, which answers 200 unless told otherwise.
+// NewReceiver starts a receiver. If respond is nil, it responds with 200.
 func NewReceiver(t testing.TB, respond http.HandlerFunc) *Receiver {
 	t.Helper()
 	r := &Receiver{t: t}
 	r.Respond(respond)
 	r.server = httptest.NewUnstartedServer(http.HandlerFunc(r.serve))
-	r.server.Config.ErrorLog = log.New(io.Discard, "", 0) // of connections that were cut off
+	r.server.Config.ErrorLog = log.New(io.Discard, "", 0) // it would report dropped connections
 	r.server.StartTLS()
 	r.URL = r.server.URL
 	t.Cleanup(r.server.Close)
@@ -56,13 +56,13 @@ func (r *Receiver) serve(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 	r.mu.Lock()
-	r.events = append(r.events, Event{request.URL.Path, request.Header, body})
+	r.events = append(r.events, Event{Path: request.URL.Path, Header: request.Header, Body: body})
 	respond := r.respond
 	r.mu.Unlock()
 	respond(w, request)
 }
 
-// Respond changes how the receiver answers from now on; nil is 200.
+// Respond changes the response to future requests. If respond is nil, it is 200.
 func (r *Receiver) Respond(respond http.HandlerFunc) {
 	if respond == nil {
 		respond = func(http.ResponseWriter, *http.Request) {}
@@ -72,26 +72,26 @@ func (r *Receiver) Respond(respond http.HandlerFunc) {
 	r.respond = respond
 }
 
-// Events returns what has arrived so far, refused or not.
+// Events returns the events that have arrived so far, whatever the response was.
 func (r *Receiver) Events() []Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.events)
 }
 
-// Wait returns when so many events have arrived.
+// Wait waits until n events have arrived, and returns all events.
 func (r *Receiver) Wait(n int) []Event {
 	r.t.Helper()
 	Eventually(r.t, func() bool { return len(r.Events()) >= n })
 	return r.Events()
 }
 
-// CA is the certificate that signed the receiver's, as PEM.
+// CA returns the certificate of the receiver's authority as PEM.
 func (r *Receiver) CA() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
 }
 
-// CAFile is a file with CA, as --webhook-ca takes it.
+// CAFile returns the path of a file with CA, for --webhook-ca.
 func (r *Receiver) CAFile() string {
 	r.t.Helper()
 	path := filepath.Join(r.t.TempDir(), "ca.pem")
@@ -99,31 +99,32 @@ func (r *Receiver) CAFile() string {
 	return path
 }
 
-// Trusted is an option: a sandbox that trusts the receiver.
+// Trusted is an option of a sandbox that trusts the receiver.
 func (r *Receiver) Trusted(o *Options) { o.WebhookCA = r.CA() }
 
-// ID is the event's, as the header has it.
+// ID returns the event's id from the header.
 func (e Event) ID() string { return e.Header.Get("X-Webhook-Id") }
 
-// Payload is the decoded body, nil where it is not a JSON object.
+// Payload returns the decoded body, or nil if it is not a JSON object.
 func (e Event) Payload() map[string]any { return object(e.Body) }
 
-// SignedWith tells whether the signature is that of the body.
+// SignedWith reports whether the body has been signed with the secret.
 func (e Event) SignedWith(secret string) bool {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(e.Body)
 	return e.Header.Get("X-Webhook-Signature") == "sha256="+hex.EncodeToString(mac.Sum(nil))
 }
 
-// Eventually waits until something holds, and fails the test when it never does.
-func Eventually(t testing.TB, holds func() bool) {
+// Eventually waits until a condition is true. It fails the test if that takes too long.
+func Eventually(t testing.TB, condition func() bool) {
 	t.Helper()
-	deadline, tick := time.After(time.Minute), time.NewTicker(5*time.Millisecond)
+	deadline := time.After(time.Minute)
+	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for !holds() {
+	for !condition() {
 		select {
 		case <-deadline:
-			t.Fatal("it never came about")
+			t.Fatal("the condition did not become true")
 		case <-tick.C:
 		}
 	}

@@ -16,12 +16,12 @@ import (
 	"sync"
 )
 
-// The handlers of this file stand between a client and a sandbox and show what the sandbox
-// says in another way: a replica that lags, cards that are not shown yet, lists in other pages
-// or another order. They keep nothing of cards and money; that is the sandbox's.
+// The handlers in this file change the responses of a sandbox: they simulate a stale replica,
+// cards that do not appear yet, or lists with other pages or another order. All data about cards
+// and money stays in the sandbox.
 
-// Rewrite returns a handler that changes what another one responds. A response that is cut off
-// stays cut off.
+// Rewrite returns a handler that changes the responses of another one. A truncated response
+// stays truncated.
 func Rewrite(next http.Handler, change func(*http.Request, *httptest.ResponseRecorder)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		response := httptest.NewRecorder()
@@ -49,12 +49,12 @@ func Rewrite(next http.Handler, change func(*http.Request, *httptest.ResponseRec
 	})
 }
 
-// Lag returns a handler that shows a path as it was, for as long as that is said.
-func Lag(next http.Handler, path string, shown []byte, lags func() bool) http.Handler {
+// Lag returns a handler that responds to reads of a path with an old body while stale returns true.
+func Lag(next http.Handler, path string, old []byte, stale func() bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, path) && lags() {
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, path) && stale() {
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write(shown)
+			_, _ = w.Write(old)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -62,7 +62,7 @@ func Lag(next http.Handler, path string, shown []byte, lags func() bool) http.Ha
 }
 
 // EditCards returns a handler that changes each card of a response, and hides those for which
-// edit returns false: they are in no list, and a request for one ends with 404.
+// edit returns false: no list contains them, and a request for one returns 404.
 func EditCards(next http.Handler, edit func(card map[string]any) bool) http.Handler {
 	edited := Rewrite(next, func(_ *http.Request, response *httptest.ResponseRecorder) {
 		card := object(response.Body.Bytes())
@@ -94,9 +94,12 @@ func EditCards(next http.Handler, edit func(card map[string]any) bool) http.Hand
 	})
 }
 
-// EditList returns a handler that changes the whole list at a path, of which no total is shown.
+// EditList returns a handler that changes the whole list at a path. The responses have no total.
 func EditList(next http.Handler, path string, edit func(all []map[string]any) []map[string]any) http.Handler {
-	list := List[map[string]any]{NoTotal: true, Entries: func(r *http.Request) []map[string]any { return edit(allPages(next, r)) }}
+	list := List[map[string]any]{
+		NoTotal: true,
+		Entries: func(r *http.Request) []map[string]any { return edit(allPages(next, r)) },
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, path) {
 			list.ServeHTTP(w, r)
@@ -122,8 +125,8 @@ func OldestFirst(next http.Handler) http.Handler {
 	})
 }
 
-// Query returns a handler that sets a parameter of the requests to a path, and takes it away
-// where the value is empty.
+// Query returns a handler that sets a query parameter of the requests to a path. If the value is
+// empty, it removes the parameter.
 func Query(next http.Handler, path, name, value string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, path) {
@@ -143,12 +146,12 @@ func Query(next http.Handler, path, name, value string) http.Handler {
 type List[T any] struct {
 	Entries func(*http.Request) []T // of all pages
 
-	PerPage int      // entries of a page, in place of what is asked for
+	PerPage int      // entries per page, instead of the requested number
 	NoTotal bool     // the response has neither per_page nor total
-	Total   string   // JSON in place of the number of entries; PAGE is that of the page
-	OnePage bool     // page 1 is shown, whichever is asked for
+	Total   string   // JSON to return as total; PAGE stands for the number of entries on the page
+	OnePage bool     // the response is page 1, whichever is requested
 	Short   []string // pages that lack their first three entries
-	Refused string   // a page that is answered with 404
+	Refused string   // a page for which the response is 404
 }
 
 func (l *List[T]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -158,14 +161,15 @@ func (l *List[T]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	entries := l.Entries(r)
-	asked, _ := strconv.Atoi(r.URL.Query().Get("per_page"))
-	size := cmp.Or(l.PerPage, asked, 25)
+	requested, _ := strconv.Atoi(r.URL.Query().Get("per_page"))
+	size := cmp.Or(l.PerPage, requested, 25)
 	number, _ := strconv.Atoi(page)
 	if l.OnePage {
 		number = 1
 	}
-	begin := min((max(number, 1)-1)*size, len(entries))
-	shown := entries[begin:min(begin+size, len(entries))]
+	start := min((max(number, 1)-1)*size, len(entries))
+	end := min(start+size, len(entries))
+	shown := entries[start:end]
 	if slices.Contains(l.Short, page) {
 		shown = shown[3:]
 	}
@@ -182,7 +186,7 @@ func (l *List[T]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "}")
 }
 
-// allPages returns the entries of the list that a request asks for, of all its pages.
+// allPages returns the entries on all pages of the list that is requested.
 func allPages(next http.Handler, r *http.Request) []map[string]any {
 	var all []map[string]any
 	query := r.URL.Query()
@@ -201,7 +205,7 @@ func allPages(next http.Handler, r *http.Request) []map[string]any {
 	}
 }
 
-// ask makes a request with the key of another one.
+// ask makes a GET request with the API key of another request, and returns the response.
 func ask(next http.Handler, r *http.Request, path, query string) map[string]any {
 	other := r.Clone(r.Context())
 	other.Method = http.MethodGet
@@ -220,15 +224,15 @@ func notFound(w http.ResponseWriter) {
 	_, _ = io.WriteString(w, `{"error":"not_found","message":"no such card"}`)
 }
 
-// Names calls the cards of a sandbox card_1, card_2 and so on by their order of issue, and two
-// BINs bin_1 and bin_2, so that tables of tests can name them.
+// Names gives the cards of a sandbox the names card_1, card_2 and so on in their order of issue,
+// and two BINs the names bin_1 and bin_2, so that test tables can refer to them.
 type Names struct {
 	sandbox *Client
 	toBIN   *strings.Replacer
 	fromBIN *strings.Replacer
 
 	mu  sync.Mutex
-	ids []string // of the cards, in their order of issue
+	ids []string // ids of the cards, in their order of issue
 }
 
 // NewNames returns the names of a sandbox's cards.
@@ -245,7 +249,7 @@ var (
 	cardName = regexp.MustCompile(`card_\d{1,6}\b`)
 )
 
-// IDs returns a text with ids in place of names.
+// IDs replaces the names in a text with ids.
 func (n *Names) IDs(text string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -261,7 +265,7 @@ func (n *Names) IDs(text string) string {
 	})
 }
 
-// Names returns a text with names in place of ids.
+// Names replaces the ids in a text with names.
 func (n *Names) Names(text string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -269,14 +273,15 @@ func (n *Names) Names(text string) string {
 		if !slices.Contains(n.ids, id) {
 			n.learn()
 		}
-		if i := slices.Index(n.ids, id); i >= 0 {
-			return fmt.Sprintf("card_%d", i+1)
+		i := slices.Index(n.ids, id)
+		if i < 0 {
+			return id
 		}
-		return id
+		return fmt.Sprintf("card_%d", i+1)
 	})
 }
 
-// learn reads the ids of the cards that have come since.
+// learn reads the ids of the cards that were issued since the last call.
 func (n *Names) learn() {
 	var added []string
 	for page := 1; ; page++ {
@@ -298,7 +303,7 @@ func (n *Names) learn() {
 	}
 }
 
-// Handler returns a handler that takes names and shows names.
+// Handler returns a handler that accepts names in requests and returns names in responses.
 func (n *Names) Handler(next http.Handler) http.Handler {
 	renamed := Rewrite(next, func(_ *http.Request, response *httptest.ResponseRecorder) {
 		response.Body = bytes.NewBufferString(n.Names(response.Body.String()))
@@ -310,8 +315,10 @@ func (n *Names) Handler(next http.Handler) http.Handler {
 		}
 		text := n.IDs(string(body))
 		r = r.Clone(r.Context())
-		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
-		r.URL.Path, r.URL.RawQuery = n.IDs(r.URL.Path), n.IDs(r.URL.RawQuery)
+		r.Body = io.NopCloser(strings.NewReader(text))
+		r.ContentLength = int64(len(text))
+		r.URL.Path = n.IDs(r.URL.Path)
+		r.URL.RawQuery = n.IDs(r.URL.RawQuery)
 		renamed.ServeHTTP(w, r)
 	})
 }
