@@ -16,9 +16,9 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
 )
 
-// Protocol speaks to a configured provider in this process as Terraform does,
-// for what the CLI under test may be too old to ask. It is safe for concurrent
-// use. Calls that Terraform precedes with a validation are validated first.
+// Protocol calls a configured provider in this process like Terraform does, for requests that
+// the CLI under test may be too old to make. It is safe for concurrent use. Like Terraform, it
+// validates a configuration before it uses it.
 type Protocol struct {
 	t       testing.TB
 	ctx     context.Context
@@ -33,8 +33,8 @@ type protocolServer interface {
 	io.Closer
 }
 
-// Protocol configures a provider for this service; more adds to its provider
-// block, such as rate_limits.
+// Protocol configures a provider for this service. The provider block also gets the attributes
+// in more, such as rate_limits.
 func (s *Service) Protocol(more Object) *Protocol {
 	s.T.Helper()
 	config := Object{"base_url": s.URL, "api_key": s.Key}
@@ -42,7 +42,7 @@ func (s *Service) Protocol(more Object) *Protocol {
 	return Configure(s.T, config)
 }
 
-// Configure configures a provider with this provider block, which it must not refuse.
+// Configure configures a provider with a provider block, which must be valid.
 func Configure(t testing.TB, config Object, options ...provider.Option) *Protocol {
 	t.Helper()
 	server := provider.NewServer("test", append([]provider.Option{provider.WithClock(new(Clock))}, options...)...)()
@@ -58,14 +58,14 @@ func Configure(t testing.TB, config Object, options ...provider.Option) *Protoco
 	return p
 }
 
-// With speaks to the same provider in another context.
+// With returns a Protocol for the same provider with another context.
 func (p *Protocol) With(ctx context.Context) *Protocol {
 	own := *p
 	own.ctx = ctx
 	return &own
 }
 
-// call makes a call, which must not fail by itself.
+// call makes a call. It panics on an error of the protocol itself.
 func call[Request, Response any](p *Protocol, to func(context.Context, *Request) (*Response, error), request Request) *Response {
 	return must(to(p.ctx, &request))
 }
@@ -83,7 +83,7 @@ func (p *Protocol) ReadDataSource(name string, config Object) (Object, Diagnosti
 }
 
 // InvokeAction plans and invokes an action and returns its progress messages.
-// Resolved holds the values of attributes that the plan did not know.
+// Resolved contains the values of attributes that were unknown in the plan.
 func (p *Protocol) InvokeAction(name string, config, resolved Object) (progress []string, diagnostics Diagnostics) {
 	schema := p.schemas.ActionSchemas[name].Schema
 	diagnostics = call(p, p.server.ValidateActionConfig, tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: encode(schema, config)}).Diagnostics
@@ -118,8 +118,7 @@ type Listed struct {
 	Resource    Object // nil unless it was asked for
 }
 
-// List returns what a list resource finds. Limit is what Terraform asks for at
-// most; a provider that streams more fails the test.
+// List returns the results of a list resource. The test fails if there are more than limit.
 func (p *Protocol) List(name string, config Object, limit int64, whole bool) (found []Listed, diagnostics Diagnostics) {
 	p.t.Helper()
 	block := encode(p.schemas.ListResourceSchemas[name], config)
@@ -202,7 +201,7 @@ func (p *Protocol) Refresh(known Card) (Card, Diagnostics) {
 	return Card{decode(schema.ValueType(), read.NewState), read.Private, read.NewIdentity}, read.Diagnostics
 }
 
-// must is for what the kit does itself, and for calls, which say by diagnostics what fails.
+// must panics on an error. Failures of the provider are diagnostics, not errors.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -210,7 +209,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// Diagnostics are what a call said to the user.
+// Diagnostics are the diagnostics of a call.
 type Diagnostics []*tfprotov6.Diagnostic
 
 // Errors is the text of all errors, "" when there is none.
@@ -264,7 +263,7 @@ func (d Diagnostics) text(severity tfprotov6.DiagnosticSeverity) string {
 // Object. To send, one that is absent is null, and a number may be an int or a numeric string.
 type Object = map[string]any
 
-// Number is an exact decimal with no zeros behind its last one: 50.10 is "50.1".
+// Number is an exact decimal without trailing zeros: 50.10 is "50.1".
 type Number string
 
 // Unknown stands for an attribute that is known only after apply.
@@ -272,7 +271,7 @@ const Unknown = unknown("(known after apply)")
 
 type unknown string
 
-// encode makes a wire value, null of an Object that is nil.
+// encode returns a wire value, which is null if the Object is nil.
 func encode(schema *tfprotov6.Schema, object Object) *tfprotov6.DynamicValue {
 	known := maps.Clone(object)
 	maps.DeleteFunc(known, func(_ string, one any) bool { return one == Unknown })

@@ -23,8 +23,9 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Scripts runs the scripts of a folder, each with a sandbox of its own. CONTRIBUTING.md tells what they have beside
-// testscript's own commands. A setting is NAME=VALUE, an environment variable of all of them, and its value a condition.
+// Scripts runs the scripts of a folder, each with its own sandbox. CONTRIBUTING.md lists the commands that they can
+// use besides those of testscript. A setting NAME=VALUE is an environment variable of all scripts, and its value is
+// also a condition.
 func Scripts(t *testing.T, folder string, settings ...string) {
 	t.Helper()
 	if os.Getenv("TF_ACC") == "" || CLI() == "" {
@@ -54,11 +55,12 @@ func Scripts(t *testing.T, folder string, settings ...string) {
 			s, _ := ts.Value(scriptKey{}).(*script)
 			s.ts = ts
 			err := command.do(s, args)
-			switch {
-			case err != nil && (!neg || errors.As(err, new(usageError))):
-				ts.Fatalf("%v", err)
-			case err == nil && neg:
+			if err == nil && neg {
 				ts.Fatalf("it should have failed")
+			}
+			misused := errors.As(err, new(usageError))
+			if err != nil && (!neg || misused) {
+				ts.Fatalf("%v", err)
 			}
 		}
 	}
@@ -90,24 +92,24 @@ type usageError struct{ error }
 
 func usage(format string, values ...any) error { return usageError{fmt.Errorf(format, values...)} }
 
-// script is a running one, a service, and what lies between.
+// script is a running script with its service and the network between the provider and the service.
 type script struct {
 	t       T
 	ts      *testscript.TestScript
 	service *Service
-	clock   *Clock // of the service, and of providers in this process
+	clock   *Clock // of the service and of providers in this process
 	net     *network
-	folder  string // of what is not the script's
-	built   bool   // so is the provider of this command
+	folder  string // for files that do not belong to the script
+	built   bool   // the current command uses the built provider
 
-	authorizations []authorization // that are open, the oldest first
-	settlement     string          // the last
+	authorizations []authorization // the open ones, oldest first
+	settlement     string          // id of the last settlement
 }
 
 func startScript(env *testscript.Env) error {
 	t, ok := env.T().(T)
 	if !ok {
-		return errors.New("the test is no *testing.T")
+		return errors.New("the test is not a *testing.T")
 	}
 	main, err := os.ReadFile(filepath.Join(env.WorkDir, "main.tf"))
 	if err == nil && strings.Contains(string(main), "terraform_data") && !Has("1.4.0", "1.6.0") {
@@ -158,7 +160,7 @@ func (s *script) runBuilt(args []string) error {
 	return s.terraform(args)
 }
 
-// terraform runs the CLI.
+// terraform runs the CLI. If there is a strike, it plans first, so that the strike can only hit the apply.
 func (s *script) terraform(args []string) error {
 	s.net.begin()
 	command, flags := args[0], args[1:]
@@ -178,9 +180,10 @@ func (s *script) terraform(args []string) error {
 	return s.run(true, []string{"apply", plan})
 }
 
-// run runs the CLI once. A strike comes when something is applied.
+// run runs the CLI once. Only an apply can have a strike.
 func (s *script) run(applies bool, args []string) error {
-	strike, due := "", (<-chan struct{})(nil)
+	var strike string
+	var due <-chan struct{}
 	if applies {
 		strike, due = s.net.strike()
 	}
@@ -199,17 +202,19 @@ func (s *script) run(applies bool, args []string) error {
 	if strike == "" {
 		return s.execute(args)
 	}
-	ended, struck := make(chan struct{}), make(chan error, 1)
+	ended := make(chan struct{})
+	struck := make(chan error, 1)
 	go func() { struck <- s.strikes(strike, due, ended) }()
 	err := s.execute(args)
 	close(ended)
-	if failed := <-struck; failed != nil {
-		return usageError{failed}
+	strikeErr := <-struck
+	if strikeErr != nil {
+		return usageError{strikeErr}
 	}
 	return err
 }
 
-// execute lets testscript run the CLI, and takes its line breaks away.
+// execute runs the CLI through testscript and removes the line breaks inside its diagnostics.
 func (s *script) execute(args []string) error {
 	err := s.ts.Exec(CLI(), args...)
 	_, _ = fmt.Fprint(s.ts.Stdout(), unbroken(s.ts.ReadFile("stdout")))
@@ -217,18 +222,19 @@ func (s *script) execute(args []string) error {
 	return err
 }
 
-// build makes the CLI run the built program, which notes its process and the CLI's.
+// build makes the CLI run the built provider through a shell script, which writes the process ids of the CLI and the
+// provider to a file.
 func (s *script) build() {
 	const lines = "echo $PPID $$ > '%s'\n[ -z \"$PROVIDER_LOG\" ] || exec 2>>\"$PROVIDER_LOG\"\nexec \"$PROVIDER\" \"$@\""
 	work := &Workspace{Dir: s.folder, t: s.t}
 	work.Wrapped(fmt.Sprintf(lines, filepath.Join(s.folder, "processes")))
 }
 
-// strikes does to the CLI and the provider what they were to meet, once it is due.
-func (s *script) strikes(how string, due, ended <-chan struct{}) error {
+// strikes kills or interrupts the CLI or the provider once that is due.
+func (s *script) strikes(strike string, due, ended <-chan struct{}) error {
 	select {
 	case <-ended:
-		return errors.New("the command ended before the call that was to end it")
+		return errors.New("the command ended before the call that should have ended it")
 	case <-due:
 	}
 	noted, err := os.ReadFile(filepath.Join(s.folder, "processes"))
@@ -239,7 +245,7 @@ func (s *script) strikes(how string, due, ended <-chan struct{}) error {
 	if _, err := fmt.Sscan(string(noted), &cli, &provider); err != nil {
 		return err
 	}
-	switch how {
+	switch strike {
 	case "kill":
 		return errors.Join(signal(cli, syscall.SIGKILL), signal(provider, syscall.SIGKILL))
 	case "kill-provider":
@@ -247,8 +253,8 @@ func (s *script) strikes(how string, due, ended <-chan struct{}) error {
 	case "interrupt":
 		return signal(cli, syscall.SIGINT)
 	}
-	for { // as somebody does who does not wait
-		_ = signal(cli, syscall.SIGINT) // it may have ended just now
+	for { // like an impatient user
+		_ = signal(cli, syscall.SIGINT) // the CLI may have ended just now
 		select {
 		case <-time.After(200 * time.Millisecond):
 		case <-ended:
@@ -265,8 +271,8 @@ func signal(id int, signal os.Signal) error {
 	return process.Signal(signal)
 }
 
-// unbroken is what the CLI prints without the line breaks of its diagnostics, which
-// it fills up to the width of a terminal.
+// unbroken returns output of the CLI without the line breaks that it inserts into diagnostics
+// to fit the width of a terminal.
 func unbroken(output string) string {
 	const width = 77
 	var whole strings.Builder
@@ -286,7 +292,7 @@ func unbroken(output string) string {
 	return whole.String()
 }
 
-// ongoing matches what the CLI says of a resource on its way.
+// ongoing matches the CLI's progress messages about a resource.
 var ongoing = regexp.MustCompile(`: [\w ]+(\.\.\.|after \S+)( \[id=.*\])?$`)
 
 func (s *script) wallet(args []string) error {
@@ -294,14 +300,16 @@ func (s *script) wallet(args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if now := s.service.Wallet(); now != want {
-		return fmt.Errorf("the wallet holds %s USD", now)
+	balance := s.service.Wallet()
+	if balance != want {
+		return fmt.Errorf("the wallet's balance is %s USD", balance)
 	}
 	return nil
 }
 
 func (s *script) cards(args []string) error {
-	if live := s.service.LiveCards(); strconv.Itoa(len(live)) != args[0] {
+	live := s.service.LiveCards()
+	if strconv.Itoa(len(live)) != args[0] {
 		return fmt.Errorf("the live cards are %v", live)
 	}
 	return nil
@@ -314,11 +322,12 @@ func (s *script) card(args []string) error {
 	}
 	for _, wanted := range args[1:] {
 		field, want, _ := strings.Cut(wanted, "=")
-		is := fmt.Sprint(card[field])
-		var a, b usd.Amount // as which 40 is 40.00, and a service may say 40.000000000000004
-		notMoney := cmp.Or(json.Unmarshal([]byte(want), &a), json.Unmarshal([]byte(is), &b))
-		if is != want && (notMoney != nil || a != b) {
-			return fmt.Errorf("%s of the card is %s", field, is)
+		got := fmt.Sprint(card[field])
+		// As amounts, 40 equals 40.00 and also 40.000000000000004, which a service may return.
+		var wantAmount, gotAmount usd.Amount
+		notMoney := cmp.Or(json.Unmarshal([]byte(want), &wantAmount), json.Unmarshal([]byte(got), &gotAmount))
+		if got != want && (notMoney != nil || gotAmount != wantAmount) {
+			return fmt.Errorf("%s of the card is %s", field, got)
 		}
 	}
 	return nil
@@ -335,7 +344,7 @@ func (s *script) id(card string) (string, error) {
 	return fmt.Sprint(fields["id"]), err
 }
 
-// called returns the card of a label, a live one if there is one, or of a number.
+// called returns the card with a label or number. A live card takes precedence over terminated ones.
 func (s *script) called(name string) (map[string]any, error) {
 	all := s.all()
 	if number, err := strconv.Atoi(name); err == nil {
@@ -346,17 +355,18 @@ func (s *script) called(name string) (map[string]any, error) {
 	}
 	all = slices.DeleteFunc(all, func(card map[string]any) bool { return card["label"] != name })
 	live := slices.DeleteFunc(slices.Clone(all), func(card map[string]any) bool { return card["status"] == "terminated" })
-	switch {
-	case len(live) == 1:
+	if len(live) == 1 {
 		return live[0], nil
-	case len(live) == 0 && len(all) > 0:
+	}
+	if len(live) == 0 && len(all) > 0 {
 		return all[0], nil
 	}
-	return nil, usage("%d live cards are called %q", len(live), name)
+	return nil, usage("%d live cards have the label %q", len(live), name)
 }
 
-// all are the cards of the account, the newest first.
-func (s *script) all() (all []map[string]any) {
+// all returns the cards of the account, newest first.
+func (s *script) all() []map[string]any {
+	var all []map[string]any
 	for number := 1; ; number++ {
 		page := s.service.Get(fmt.Sprintf("/cards?per_page=100&page=%d", number)).Must().Data()
 		if len(page) == 0 {

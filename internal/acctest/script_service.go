@@ -19,22 +19,22 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// verb is something that happens at the service, or on the way there.
+// verb is an event at the service or in the network.
 type verb struct {
 	usage       string
 	least, most int // arguments, without flags
 	do          func(s *script, o options, args []string) error
 }
 
-// authorization is a purchase that is held on a card.
+// authorization is a purchase that is authorized and not settled yet.
 type authorization struct{ card, id string }
 
 // options are the flags of verbs.
 type options struct {
-	times int    // how many calls meet it; 0: all
-	fee   string // that the service takes besides
-	of    string // whose purchase
-	retry string // Retry-After of an answer
+	times int    // number of calls that are affected; 0: all
+	fee   string // fee of the service
+	of    string // card of the purchase
+	retry string // Retry-After of a response
 }
 
 const many = 99
@@ -107,7 +107,7 @@ func (s *script) issue(_ options, args []string) error {
 		fmt.Sprintf(`{"bin_id":%q,"label":%q,"amount":%s}`, sandboxtest.BIN, args[1], args[2])))
 }
 
-// byHand moves money, freezes, unfreezes or terminates, as somebody does beside Terraform.
+// byHand moves money, freezes, unfreezes or terminates a card outside of Terraform.
 func byHand(s *script, _ options, args []string) error {
 	id, err := s.id(args[1])
 	if err != nil {
@@ -123,7 +123,7 @@ func byHand(s *script, _ options, args []string) error {
 	return failure(s.service.Send(s.t.Context(), http.MethodPost, "/cards/"+id+"/"+args[0], body))
 }
 
-// failure is the service's refusal.
+// failure returns an error if a request failed.
 func failure(r sandboxtest.Response) error {
 	if r.Err != nil || r.Status/100 != 2 {
 		return fmt.Errorf("answered %d: %s %w", r.Status, r.Raw, r.Err)
@@ -198,7 +198,7 @@ func (s *script) account(_ options, args []string) error {
 	return nil
 }
 
-// network is what lies between the provider and the service of a script.
+// network forwards requests between the provider and the service of a script, and injects faults.
 type network struct {
 	script *script
 	world  sync.Mutex // held while a verb happens during a call
@@ -216,7 +216,7 @@ type network struct {
 	reads int                             // or so often
 }
 
-// rule is what becomes of calls.
+// rule changes the outcome of calls.
 type rule struct {
 	method, path string
 	left         int  // how many calls meet it; negative: all
@@ -248,7 +248,7 @@ func (r *rule) is(call *http.Request) bool {
 	return matched && r.method == call.Method && call.URL.Query().Get(name) == value
 }
 
-// meets is a verb by which calls meet a rule.
+// meets returns a verb that adds a rule for calls.
 func meets(served bool, then func(*network, http.ResponseWriter, *http.Request, *rule, sandboxtest.Response)) func(*script, options, []string) error {
 	return func(s *script, o options, args []string) error {
 		return s.net.add(&rule{method: args[1], path: args[2], left: cmp.Or(o.times, -1), served: served, args: args[3:], retry: o.retry, then: then})
@@ -259,14 +259,19 @@ func (s *script) during(o options, args []string) error {
 	return s.net.add(&rule{method: args[1], path: args[2], left: cmp.Or(o.times, -1), during: args[3:]})
 }
 
-// strikes is a verb by which the run meets something. But for an interrupt, the call
-// is never answered.
+// strikes is a verb that kills or interrupts the run at a call. Except for an interrupt, the call
+// never gets a response.
 func strikes(s *script, o options, args []string) error {
 	one := &rule{left: o.times, awaits: o.times, strike: args[0], due: make(chan struct{}), then: stall}
 	if args[0] == "interrupt" {
-		one.method, one.path, one.served, one.then = args[1], args[2], true, pass
+		one.method = args[1]
+		one.path = args[2]
+		one.served = true
+		one.then = pass
 	} else {
-		one.method, one.path, one.served = args[2], args[3], args[1] == "after"
+		one.method = args[2]
+		one.path = args[3]
+		one.served = args[1] == "after"
 		if !one.served && args[1] != "before" {
 			return usage("before or after, not %q", args[1])
 		}
@@ -274,22 +279,23 @@ func strikes(s *script, o options, args []string) error {
 	return s.net.add(one)
 }
 
-// begin forgets the calls of the command before.
+// begin forgets the calls of the previous command.
 func (n *network) begin() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.calls, n.applying = nil, false
+	n.calls = nil
+	n.applying = false
 }
 
-// hasStrike reports whether the next command that applies is to meet a strike.
+// hasStrike reports whether there is a strike for the next apply.
 func (n *network) hasStrike() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.ContainsFunc(n.rules, func(one *rule) bool { return one.strike != "" && one.left > 0 })
 }
 
-// strike is what the command that applies is to meet, and when.
-func (n *network) strike() (how string, due <-chan struct{}) {
+// strike returns the strike for the current apply, and a channel that is closed when it is due.
+func (n *network) strike() (string, <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.applying = true
@@ -301,13 +307,14 @@ func (n *network) strike() (how string, due <-chan struct{}) {
 	return "", nil
 }
 
-// made counts the calls of the last command, and their keys.
+// made returns the number of matching calls of the last command, and the number of their idempotency keys.
 func (n *network) made(method, path string) (calls, keys int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	of, different := rule{method: method, path: path}, map[string]bool{}
+	wanted := rule{method: method, path: path}
+	different := map[string]bool{}
 	for _, call := range n.calls {
-		if of.is(call) {
+		if wanted.is(call) {
 			calls++
 			different[call.Header.Get(sandboxtest.IdempotencyKey)] = true
 		}
@@ -359,7 +366,7 @@ func (n *network) handle(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// forward lets the service have a call, also when its caller has gone.
+// forward sends a call to the service, even if its caller has given up.
 func (n *network) forward(call *http.Request) sandboxtest.Response {
 	service := n.script.service
 	address := service.Root() + call.URL.RequestURI()
@@ -388,11 +395,12 @@ func hold(n *network, _ http.ResponseWriter, r *http.Request, _ *rule, _ sandbox
 	panic(http.ErrAbortHandler)
 }
 
-// strikes lets the run meet what it is to after the last of these calls.
+// strikes counts a call of a strike. The strike is due after the last one.
 func (n *network) strikes(met *rule) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if met.awaits--; met.awaits == 0 {
+	met.awaits--
+	if met.awaits == 0 {
 		close(met.due)
 	}
 }
@@ -433,10 +441,10 @@ func show(n *network, w http.ResponseWriter, _ *http.Request, met *rule, respons
 	respond(w, response, response.Status, string(body))
 }
 
-// clock is a response of the service, whose time others' answers bear too.
+// clock returns a response of the service, whose Date injected responses have, too.
 func (n *network) clock() sandboxtest.Response { return n.script.service.Get("/_sandbox/clock") }
 
-// respond answers at the time of a response of the service.
+// respond sends a response with the time and Retry-After of a response of the service.
 func respond(w http.ResponseWriter, of sandboxtest.Response, status int, body string) {
 	for _, name := range []string{"Date", "Retry-After"} {
 		if value := of.Header.Get(name); value != "" {
@@ -450,7 +458,7 @@ func respond(w http.ResponseWriter, of sandboxtest.Response, status int, body st
 	_, _ = io.WriteString(w, body)
 }
 
-// lag is a verb: a replica answers reads for a while.
+// lag is a verb: for a while, reads return stale data.
 func (s *script) lag(_ options, args []string) error {
 	reads, notANumber := strconv.Atoi(args[1])
 	d, err := time.ParseDuration(args[1])
@@ -460,17 +468,20 @@ func (s *script) lag(_ options, args []string) error {
 	n := s.net
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.reads, n.until, n.older, n.noted = reads, s.clock.Now().Add(d), n.noted, nil
+	n.reads = reads
+	n.until = s.clock.Now().Add(d)
+	n.older = n.noted
+	n.noted = nil
 	if n.older == nil {
 		n.older = n.now()
 	}
 	if len(n.older) == 0 {
-		return usage("nothing was read yet that could lag")
+		return usage("lag needs an earlier read")
 	}
 	return nil
 }
 
-// note is a verb: the next lag is from now on.
+// note is a verb: the next lag returns the data of this moment.
 func (s *script) note(options, []string) error {
 	s.net.mu.Lock()
 	defer s.net.mu.Unlock()
@@ -478,7 +489,7 @@ func (s *script) note(options, []string) error {
 	return nil
 }
 
-// now is what was read before, as it is read now.
+// now repeats all earlier reads and returns their responses.
 func (n *network) now() map[string]sandboxtest.Response {
 	all := map[string]sandboxtest.Response{}
 	for address, read := range n.read {
@@ -487,7 +498,7 @@ func (n *network) now() map[string]sandboxtest.Response {
 	return all
 }
 
-// lags answers what a replica does, if one answers.
+// lags sends a stale response to a read if one is due, and reports whether it did.
 func (n *network) lags(w http.ResponseWriter, read *http.Request) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -524,6 +535,9 @@ func (s *script) release(options, []string) error {
 func (s *script) clear(options, []string) error {
 	s.net.mu.Lock()
 	defer s.net.mu.Unlock()
-	s.net.rules, s.net.older, s.net.reads, s.net.until = nil, nil, 0, time.Time{}
+	s.net.rules = nil
+	s.net.older = nil
+	s.net.reads = 0
+	s.net.until = time.Time{}
 	return nil
 }
