@@ -4,8 +4,9 @@
 //
 // Every call keeps to the service's documented limits by itself. Reads are
 // repeated when their response is lost. A mutation carries one idempotency key in
-// all of its attempts; when its response is lost, the client looks at what the
-// service shows, and sends again only what is not made. Movements of money are begun
+// all of its attempts. When its response is lost and keys are honoured, the client sends it
+// again under the same key. Otherwise it reads what the service shows, and sends again only
+// what was not made. Movements of money are begun
 // here; package transfer makes them.
 //
 // One attempt is below, in transport; here are the endpoints.

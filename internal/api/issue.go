@@ -131,7 +131,7 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 		if fate == transport.NotDone {
 			return nil, failure
 		}
-		err := m.Settle()
+		err := m.WaitForCommit()
 		if err != nil {
 			return nil, m.Undecided(fmt.Errorf("%w; verifying did not decide it: %w", failure, err))
 		}

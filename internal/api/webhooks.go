@@ -73,7 +73,7 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 			return Registration{Webhook: webhook, How: AnsweredBy(m)}, nil
 		case fate == transport.NotDone:
 			return Registration{}, err
-		case !m.Again() || m.Settle() != nil:
+		case !m.Again() || m.WaitForCommit() != nil:
 			return Registration{}, m.Undecided(err)
 		}
 	}

@@ -118,7 +118,7 @@ func configAttributes() map[string]schema.Attribute {
 			Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(0, 20)},
 			MarkdownDescription: "Maximum number of retries after a broken connection or a server error, 0 to 20. Default: 4. " +
 				"Before the provider retries a request that moves money or changes a card, it checks that the request did " +
-				"not take effect. " +
+				"not take effect. With `idempotency_keys = \"" + keysHonoured + "\"`, it retries with the same key and does not check first. " +
 				"Waiting for a rate limit does not count as a retry.",
 		},
 		"idempotency_keys": text("How the service treats idempotency keys: `"+keysHonoured+"` if it processes "+

@@ -26,19 +26,19 @@ type Mover struct {
 
 	client *api.Client
 
-	mu    sync.Mutex
-	moved map[string]usd.Amount // by card, without a record; until a record takes it in
+	mu         sync.Mutex
+	unrecorded map[string]usd.Amount // what was moved without a record, by card; until a record takes it in
 }
 
 // New returns the mover of a client.
 func New(client *api.Client) *Mover {
-	return &Mover{Cards: reader{client}, client: client, moved: map[string]usd.Amount{}}
+	return &Mover{Cards: reader{client}, client: client, unrecorded: map[string]usd.Amount{}}
 }
 
 func (m *Mover) movedWithoutRecord(card string) usd.Amount {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.moved[card]
+	return m.unrecorded[card]
 }
 
 // Transfer is what became of a movement. Amounts are in USD.
@@ -55,11 +55,16 @@ type Transfer struct {
 
 // Move moves money between the wallet and a card, once. It first reads whether the
 // movement was made before. The record is what is remembered of the card's money; nil for a
-// movement that stands by itself, of which nothing tells whether it was made before.
+// movement that stands by itself, of which nothing tells whether it was made before. Move does not
+// change it: the record to keep is in the result.
 //
-// The error is an *UndecidedError when it cannot be told whether the money has moved, and a
-// *StoppedError when nothing was moved for what the card shows, or when it does not show what
-// the service says.
+// These errors have a type of their own; others say that the card could not be locked or read:
+//   - *PendingError: nothing was sent, because another movement is pending in the record
+//   - *StatusError: a top-up was not sent, because of the card's status
+//   - *StoppedError: nothing was moved because of what the card shows, or the card does not show
+//     what the service says
+//   - *transport.UndecidedError: it is not known whether the money has moved
+//   - *transport.Error, *transport.RequestError and *transport.OutageError: it was not made
 func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Movement, record *reconcile.Record) (Transfer, error) {
 	t := &run{Mover: m, cardID: cardID, movement: movement, record: record}
 	if record != nil {
@@ -95,10 +100,12 @@ func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Move
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if record == nil && err == nil {
-		m.moved[cardID] += movement.Delta + t.result.Excess
+		m.unrecorded[cardID] += movement.Delta + t.result.Excess
 	}
-	if record != nil && t.result.Record.Anchor != record.Anchor { // the record has taken it in
-		delete(m.moved, cardID)
+	// A decision that takes a new reading of the card makes a new anchor, whose balance includes what was
+	// moved without a record; a record that keeps its anchor keeps the pointer.
+	if record != nil && t.result.Record.Anchor != record.Anchor {
+		delete(m.unrecorded, cardID)
 	}
 	return t.result, err
 }
@@ -181,13 +188,13 @@ func (t *run) ask(ctx context.Context) (reconcile.Decision, error) {
 		return reconcile.Ask(reconcile.ReadRecord(card), t.movement, card, honoured), err
 	}
 	record := *t.record
-	patience := transport.CommitWait
+	patience := transport.CommitWait // what someone else has just moved may be listed late
 	if record.Pending != nil {
 		patience = shortLook
 		if !record.Repeats(t.movement) {
-			return reconcile.Decision{}, &PendingError{CardID: t.cardID, Movement: t.movement, Pending: *record.Pending}
+			return reconcile.Decision{}, &PendingError{CardID: t.cardID, Movement: t.movement, PendingDelta: record.Pending.Delta}
 		}
-		err := t.waitForCommit(ctx, *record.Pending)
+		err := t.waitForCommit(ctx, record.Pending.SentAt)
 		if err != nil {
 			return reconcile.Decision{}, err
 		}
@@ -206,7 +213,7 @@ func (t *run) resolve(ctx context.Context) (reconcile.Decision, error) {
 		return reconcile.Decision{}, err
 	}
 	defer unlock()
-	err = t.waitForCommit(ctx, *record.Pending)
+	err = t.waitForCommit(ctx, record.Pending.SentAt)
 	if err != nil {
 		return reconcile.Decision{}, err
 	}
@@ -216,8 +223,8 @@ func (t *run) resolve(ctx context.Context) (reconcile.Decision, error) {
 }
 
 // waitForCommit gives a request that was sent a moment ago, perhaps by another process, its time.
-func (t *run) waitForCommit(ctx context.Context, p reconcile.Pending) error {
-	left := transport.CommitWait - t.client.ServiceTime().Sub(p.SentAt)
+func (t *run) waitForCommit(ctx context.Context, sentAt time.Time) error {
+	left := transport.CommitWait - t.client.ServiceTime().Sub(sentAt)
 	if left <= 0 {
 		return nil
 	}
@@ -235,15 +242,15 @@ func (t *run) look(
 ) (reconcile.Decision, error) {
 	clock := t.client.Clock()
 	end := clock.Now().Add(transport.LongestTrying)
-	var before usd.Amount
+	var last usd.Amount // of the reading before; the first one starts the wait in any case
 	for waited := time.Duration(0); ; waited += transport.LookAgainAfter {
 		card, err := t.Cards.ReadSnapshot(ctx, t.cardID, since)
 		if err != nil {
 			return reconcile.Decision{}, err
 		}
-		if card.Balance != before && clock.Now().Before(end) {
+		if card.Balance != last && clock.Now().Before(end) {
 			waited = 0
-			before = card.Balance
+			last = card.Balance
 		}
 		if t.record != nil {
 			card.MovedByOtherCalls = t.movedWithoutRecord(t.cardID)
@@ -330,13 +337,14 @@ func (e *StatusError) Error() string {
 type PendingError struct {
 	CardID   string
 	Movement reconcile.Movement
-	Pending  reconcile.Pending
+	// PendingDelta is the amount of the other movement; see reconcile.Movement.
+	PendingDelta usd.Amount
 }
 
 // Error names both movements.
 func (e *PendingError) Error() string {
 	return fmt.Sprintf("%s: nothing was sent, because it is not known yet whether an earlier run could %s",
-		api.MoveOperation(e.CardID, e.Movement.Delta), api.MoveOperation(e.CardID, e.Pending.Delta))
+		api.MoveOperation(e.CardID, e.Movement.Delta), api.MoveOperation(e.CardID, e.PendingDelta))
 }
 
 // StoppedError says that it cannot be told whether a movement was made before, or

@@ -12,55 +12,55 @@ import (
 )
 
 // send makes a movement on a card that was read just before, as it was decided.
-func (t *run) send(ctx context.Context, sent reconcile.Decision) error {
-	t.result.Ignored = sent.Since.Ignored
-	if sent.Since.Without == reconcile.Unexplained {
-		t.result.LeftOver = sent.Since.Left
+func (t *run) send(ctx context.Context, decision reconcile.Decision) error {
+	t.result.Ignored = decision.Since.Ignored
+	if decision.Since.Without == reconcile.Unexplained {
+		t.result.LeftOver = decision.Since.Left
 	}
-	move, end, err := t.client.BeginMove(ctx, t.cardID, t.movement.Delta, sent.Record.Key(t.cardID, sent.Movement))
+	move, end, err := t.client.BeginMove(ctx, t.cardID, t.movement.Delta, decision.Record.Key(t.cardID, decision.Movement))
 	if err != nil {
 		return err
 	}
 	defer end()
-	move.SentBefore = sent.Verdict == reconcile.SendKey || sent.Before.Pending != nil
+	move.SentBefore = decision.Verdict == reconcile.SendKey || decision.Before.Pending != nil
 	for {
 		fate, failure := move.Try()
 		refusal, refused := errors.AsType[*transport.Error](failure)
 		switch {
 		case fate == transport.Done:
-			return t.confirm(move, sent, &move.CardBalance, nil)
+			return t.confirm(move, decision, &move.CardBalance, nil)
 		case fate == transport.NotDone:
-			return t.refused(sent, failure)
+			return t.refused(decision, failure)
 		case refused && refusal.SpeaksOfKey():
-			return t.confirm(move, sent, nil, refusal)
+			return t.confirm(move, decision, nil, refusal)
 		case move.Answered(): // in a way that cannot be read
-			return t.confirm(move, sent, nil, nil)
+			return t.confirm(move, decision, nil, nil)
 		}
-		seen, err := t.lookAfterLoss(move, sent)
+		seen, err := t.lookAfterLoss(move, decision)
 		if err != nil {
-			return t.lost(sent, move.Undecided(fmt.Errorf("%w; verifying did not decide it: %w", failure, err)))
+			return t.lost(decision, move.Undecided(fmt.Errorf("%w; verifying did not decide it: %w", failure, err)))
 		}
 		if seen.Verdict == reconcile.Made {
-			return t.found(move, sent, seen)
+			return t.found(move, decision, seen)
 		}
 		if !move.Again() {
 			err = move.GaveUp()
 			if _, undecided := errors.AsType[*transport.UndecidedError](err); undecided {
-				return t.lost(sent, err)
+				return t.lost(decision, err)
 			}
-			return t.refused(sent, err)
+			return t.refused(decision, err)
 		}
 	}
 }
 
 // lookAfterLoss reads what became of a request whose response was lost, once it has had its
 // time: it was made, or it was not, or the error says why that cannot be told.
-func (t *run) lookAfterLoss(move *api.Move, sent reconcile.Decision) (reconcile.Decision, error) {
-	err := move.Settle()
+func (t *run) lookAfterLoss(move *api.Move, decision reconcile.Decision) (reconcile.Decision, error) {
+	err := move.WaitForCommit()
 	if err != nil {
 		return reconcile.Decision{}, err
 	}
-	seen, err := t.look(move.Context(), sent.Record.Anchor, shortLook, sent.AfterLost)
+	seen, err := t.look(move.Context(), decision.Record.Anchor, shortLook, decision.AfterLost)
 	if err != nil {
 		return seen, err
 	}
@@ -71,10 +71,10 @@ func (t *run) lookAfterLoss(move *api.Move, sent reconcile.Decision) (reconcile.
 }
 
 // found ends a movement whose response was lost, and which the card shows.
-func (t *run) found(move *api.Move, sent reconcile.Decision, seen reconcile.Decision) error {
+func (t *run) found(move *api.Move, decision reconcile.Decision, seen reconcile.Decision) error {
 	t.result.How = api.Found
 	t.readWallet(move.Context())
-	if sent.Verdict == reconcile.SendKey { // what came was this movement
+	if decision.Verdict == reconcile.SendKey { // what came was this movement
 		t.result.LeftOver = 0
 	}
 	t.show(seen.Card)
@@ -92,27 +92,28 @@ func (t *run) readWallet(ctx context.Context) {
 }
 
 // confirm reads the card after the service answered that the movement was made, perhaps with
-// the card's balance, or refused its key: that is one answer, and the card has to show it.
-func (t *run) confirm(move *api.Move, sent reconcile.Decision, answered *usd.Amount, refusal *transport.Error) error {
+// the card's balance, or refused its key: either way the card has to show it.
+func (t *run) confirm(move *api.Move, decision reconcile.Decision, answered *usd.Amount, refusal *transport.Error) error {
 	t.result.How = api.AnsweredBy(move.Mutation)
 	t.result.WalletBalance = move.WalletBalance
 	decide := func(card reconcile.Snapshot) reconcile.Decision {
 		card.AnsweredBalance = answered
-		return sent.AfterAnswer(card, refusal != nil)
+		return decision.AfterAnswer(card, refusal != nil)
 	}
-	card := sent.Card
+	// At first only the balance is read again: the events are those from before the movement.
+	card := decision.Card
 	card.Waited = false
 	err := t.Cards.ReadBalance(move.Context(), t.cardID, &card)
 	seen := decide(card)
-	if err == nil && seen.Verdict == reconcile.LookAgain { // what has come since is not in it
-		seen, err = t.look(move.Context(), sent.Before.Anchor, transport.CommitWait, decide)
+	if err == nil && seen.Verdict == reconcile.LookAgain { // then the events are read again too
+		seen, err = t.look(move.Context(), decision.Before.Anchor, transport.CommitWait, decide)
 	}
 	if err != nil {
 		err = move.Undecided(fmt.Errorf("the service answered, but the card could not be read after it: %w", err))
 		if refusal != nil {
-			return t.lost(sent, err)
+			return t.lost(decision, err)
 		}
-		t.remember(sent.Record.Unread(t.client.ServiceTime()))
+		t.remember(decision.Record.Unread(t.client.ServiceTime()))
 		return err
 	}
 	t.show(seen.Card)
@@ -137,16 +138,16 @@ func (t *run) confirm(move *api.Move, sent reconcile.Decision, answered *usd.Amo
 }
 
 // lost ends a movement of which it is not known whether it was made: it stays pending.
-func (t *run) lost(sent reconcile.Decision, err error) error {
+func (t *run) lost(decision reconcile.Decision, err error) error {
 	undecided, ok := errors.AsType[*transport.UndecidedError](err)
 	if ok {
-		t.remember(sent.Record.Lost(undecided.SentAt))
+		t.remember(decision.Record.Lost(undecided.SentAt))
 	}
 	return err
 }
 
 // refused ends a movement that was certainly not made.
-func (t *run) refused(sent reconcile.Decision, failure error) error {
+func (t *run) refused(decision reconcile.Decision, failure error) error {
 	refusal, ok := errors.AsType[*transport.Error](failure)
 	if t.record == nil || !ok {
 		return failure
@@ -154,7 +155,7 @@ func (t *run) refused(sent reconcile.Decision, failure error) error {
 	if refusal.AfterLostResponse {
 		t.result.Record = t.record.NotMade()
 	} else if refusal.IsFinal() {
-		t.result.Record = t.record.Refused(sent.Card)
+		t.result.Record = t.record.Refused(decision.Card)
 	}
 	return failure
 }

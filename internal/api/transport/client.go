@@ -131,7 +131,7 @@ const (
 // newTransport returns what carries the requests to a base, through the proxy that an
 // environment has for it. The error is a *ConfigError. net/http repeats a request by
 // itself, before anyone could verify whether the first one took effect: over HTTP/2
-// any, and over HTTP/1.1 one with an idempotency key. It is kept from both.
+// any, and over HTTP/1.1 one with an idempotency key. So HTTP/2 is off, and oneTry hides the key.
 func newTransport(base string, environment *httpproxy.Config) (oneTry, error) {
 	if name := wrongProxy(base, *environment); name != "" {
 		return oneTry{}, &ConfigError{Field: name, Rule: "be the address of a proxy, as in http://proxy.example.com:3128", Secret: true}

@@ -35,7 +35,7 @@ func fateOf(status int, code string) (fate Fate, final bool) {
 		return NotDone, true
 	case has("in_flight", "in_progress", "in_use", "processing", "concurrent"):
 		return Unknown, false
-	case has("idempot", "duplicate", "already", "reused", "processed"): // the key, or the request, was seen before
+	case has("idempot", "duplicate", "already", "reused", "processed"): // seen before: made or not, and sending it again tells no more
 		return Unknown, true
 	case status == http.StatusConflict:
 		return Unknown, false

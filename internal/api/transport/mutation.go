@@ -57,15 +57,20 @@ func (c *Client) Begin(ctx context.Context, call *Call, key string) (m *Mutation
 // run was interrupted.
 func (m *Mutation) Context() context.Context { return m.grace }
 
-// Try makes an attempt. It repeats by itself what was certainly not done, because nothing
-// was sent or a rate limit was used up, and where keys are honoured what got no answer. Once
-// an attempt was lost, every failure leaves it open whether the change was made.
+// Try makes an attempt, and repeats it by itself if it was certainly not done, because nothing was
+// sent or a rate limit was used up. If keys are honoured, it also repeats, under the same key and
+// without reading anything first, an attempt whose outcome is unknown. Once an attempt had an unknown
+// outcome, no later failure proves that the change was not made: the fate is Unknown.
 func (m *Mutation) Try() (Fate, error) {
 	if m.last != nil && !m.last.isRateLimited() {
 		m.retries++
 	}
 	for again := true; again; {
-		failure := m.attempt()
+		m.Attempts++
+		m.SentAt = m.client.ServiceTime()
+		failure := m.client.do(m.caller, attempt{
+			Call: m.call, key: m.key, number: m.Attempts, sending: m.grace, deadline: m.deadline,
+		})
 		if failure == nil {
 			m.answered = true
 			return Done, nil
@@ -84,16 +89,8 @@ func (m *Mutation) Try() (Fate, error) {
 	return NotDone, m.client.breaker.end(m.caller, m.call, m.answers, m.last, m.last.err)
 }
 
-func (m *Mutation) attempt() *failure {
-	m.Attempts++
-	m.SentAt = m.client.ServiceTime()
-	return m.client.do(m.caller, attempt{
-		Call: m.call, key: m.key, number: m.Attempts, sending: m.grace, deadline: m.deadline,
-	})
-}
-
-// repeats reports whether the attempt that just failed is made once more without a look at
-// what it has done, and waits for as long as that takes.
+// repeats reports whether Try makes another attempt without reading first what the failed one has
+// done. If so, it has waited until that attempt may be made.
 func (m *Mutation) repeats() bool {
 	f := m.last
 	if f.final || m.answered {
@@ -144,8 +141,8 @@ func (m *Mutation) pausedTooLong() bool {
 // read. Nothing is sent after that.
 func (m *Mutation) Answered() bool { return m.answered }
 
-// Settle waits until a request whose response was lost has taken effect, or never will.
-func (m *Mutation) Settle() error {
+// WaitForCommit waits until a request whose response was lost has taken effect, or never will.
+func (m *Mutation) WaitForCommit() error {
 	if m.last.isRateLimited() { // the pause waits too
 		return nil
 	}
@@ -153,7 +150,7 @@ func (m *Mutation) Settle() error {
 }
 
 // Again reports whether another attempt is allowed once a look has shown that the change is
-// not made. Where keys are honoured, Try has repeated the request as often as makes sense.
+// not made. It is not if keys are honoured, since Try has then repeated the request itself.
 func (m *Mutation) Again() bool {
 	if m.client.config.KeysHonoured || m.answered || m.last.final || m.last.permanent || m.caller.Err() != nil {
 		return false

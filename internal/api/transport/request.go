@@ -82,7 +82,7 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 			refused.RetryAt = c.limits.PausedUntil(a.Budget)
 		}
 	}
-	if f.isAnswer() {
+	if f.isAnswer() { // also for nil, a success
 		c.breaker.answered()
 	}
 	if f != nil && f.final && IsNotFound(f.err) && sent.Before(a.NewUntil) {
