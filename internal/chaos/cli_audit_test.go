@@ -13,7 +13,8 @@ import (
 // finish applies without faults. Where a plan was changed, it may stop once for what
 // the killed run has moved: what the user sees then is taken as it is. A top-up of as
 // much as was spent at once stays undecided where keys are not honoured, since a hold
-// may have been released; it is given up.
+// may have been released; it is given up. So is a movement that the service accepted and
+// never made, as the provider advises.
 func (c *commandLine) finish() {
 	c.t.Helper()
 	for tries := 0; ; tries++ {
@@ -36,6 +37,10 @@ func (c *commandLine) finish() {
 			case err != nil && card.topUp && namesPending(output.String()) && strings.Contains(output.String(), i.ID):
 				c.ended["top-ups given up"]++
 				isChanged, card.givenUp = true, true
+			case err != nil && !card.topUp && namesPending(output.String()) && c.proxy.isAcceptedOnly(i.ID):
+				c.ended["transfers given up"]++
+				isChanged = true
+				card.amount = int(i.loaded())
 			}
 			if err == nil || !card.changed {
 				continue
