@@ -18,17 +18,17 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/labels"
 )
 
-// ErrLabelUndecided says that a card was not issued since another one with its label may exist.
-var ErrLabelUndecided = errors.New("nothing was issued, because an earlier call of this run may have issued a card with the same label, and it is not known whether it did")
+// ErrLabelUndecided reports that a card was not issued, because an earlier request may have issued one with its label.
+var ErrLabelUndecided = errors.New("nothing was issued: an earlier request of this run may have issued a card with this label, and its outcome is unknown")
 
-// issueTracker knows what this process has issued and what was there before, so
-// that a card whose response was lost can be told from every other.
+// issueTracker remembers what this process has issued and which cards existed before, to identify
+// the card of an issuance whose response was lost.
 type issueTracker struct {
 	locks lockTable // of labels, and of the BINs whose baseline is read
 
 	mu        sync.Mutex
 	baselines map[string]*baseline // by BIN
-	undecided map[string]bool      // labels of which a card may have been issued that is not known
+	undecided map[string]bool      // labels (labelOnBIN) of issuances with an unknown outcome
 	requested map[string]bool      // labels of all issuances, folded
 }
 
@@ -60,7 +60,7 @@ func (t *issueTracker) isUndecided(label string) bool {
 type baseline struct {
 	ids    map[string]bool
 	labels map[string]bool // folded
-	full   bool            // there are more cards than these
+	full   bool            // the BIN has more cards than these
 }
 
 func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*baseline, error) {
@@ -80,7 +80,11 @@ func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*
 		return nil, err
 	}
 	known = &baseline{ids: map[string]bool{}, labels: map[string]bool{}}
-	known.full = page.Total == nil && len(page.Data) > 0 || page.Total != nil && *page.Total > len(page.Data)
+	if page.Total == nil {
+		known.full = len(page.Data) > 0 // the service does not say, so there may be more
+	} else {
+		known.full = *page.Total > len(page.Data)
+	}
 	for _, card := range page.Data {
 		known.ids[card.ID] = true
 		known.labels[foldLabel(card.Label.Raw())] = true
@@ -91,49 +95,60 @@ func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*
 	return known, nil
 }
 
-// issueSearch finds the card of one issuance whose response was lost. One issuance
-// of a label on a BIN follows the other, so that no new card is that of another one.
+// issueSearch finds the card of one issuance whose response was lost. This process issues cards
+// with one label on one BIN one after the other, so two searches never find the same new card.
 type issueSearch struct {
 	client   *Client
 	request  IssueCardRequest
 	baseline *baseline
-	began    time.Time // the service's time before the first attempt; zero where it does not tell it
+	began    time.Time // the service's time before the first attempt; zero if it is not known
 
-	candidates []CardSummary // of the last look
+	candidates []CardSummary // that the last call of claim found
 }
 
-// labelOnBIN is the same for all cards that may look the same in a list: not each card
-// holds its load.
+// labelOnBIN identifies the BIN and the label of a request. Its load is not part of it, because a
+// card's balance may differ from its load.
 func (q IssueCardRequest) labelOnBIN() string {
 	return fmt.Sprintf("card %q %q", q.BinID, labels.Canonical(q.Label))
 }
 
-// accept claims the card of a response to this issuance, or says why it is another.
-// A service that shows no label does not say whose card it is.
+// accept claims the card of a response to this issuance. The error says why the card is not the
+// requested one.
 func (s *issueSearch) accept(card CardSummary) error {
-	reason := errors.New("was issued for another request")
-	switch {
-	case s.baseline.ids[card.ID]:
-		reason = errors.New("was issued before")
-	case !s.request.isOnBIN(card.CardListItem):
-		reason = fmt.Errorf("is on BIN %q", card.BinID)
-	case card.Label.Raw() != "" && !s.request.isLabelled(card.CardListItem) && !s.isRewritten(card):
-		reason = fmt.Errorf("has the label %q", card.Label)
-	case s.client.recent.claim(card.CardListItem, s.client.clock.Now()):
-		return nil
+	if s.baseline.ids[card.ID] {
+		return fmt.Errorf("the response is about card %s, which was issued before", card.ID)
 	}
-	return fmt.Errorf("the response is about card %s, which %w", card.ID, reason)
+	if !s.request.isOnBIN(card.CardListItem) {
+		return fmt.Errorf("the response is about card %s, which is on BIN %q", card.ID, card.BinID)
+	}
+	if !s.hasAcceptableLabel(card) {
+		return fmt.Errorf("the response is about card %s, which has the label %q", card.ID, card.Label)
+	}
+	claimed := s.client.recent.claim(card.CardListItem, s.client.clock.Now())
+	if !claimed {
+		return fmt.Errorf("the response is about card %s, which was issued for another request", card.ID)
+	}
+	return nil
 }
 
-// isRewritten reports whether the card of this request's own response has its label as a service
-// may rewrite one: normalized, in other letters, escaped for HTML, or cut. Load and BIN have to be
-// as they were asked for, and the card has to be new.
+// hasAcceptableLabel reports whether the label of a response's card does not contradict the request.
+// Some services show no label.
+func (s *issueSearch) hasAcceptableLabel(card CardSummary) bool {
+	if card.Label.Raw() == "" {
+		return true
+	}
+	return s.request.isLabelled(card.CardListItem) || s.isRewritten(card)
+}
+
+// isRewritten reports whether the card of this request's own response has the requested label as a
+// service may rewrite it: normalized, in another case, escaped for HTML, or cut. The load and the BIN
+// must be the requested ones, and the card must be new.
 func (s *issueSearch) isRewritten(card CardSummary) bool {
 	const shortest = 20 // characters of a label that was cut
 	if !strings.EqualFold(card.BinID, s.request.BinID) || card.Balance != s.request.Amount {
 		return false
 	}
-	createdAt, _ := card.CreatedAt.Time() // zero where it cannot be read
+	createdAt, _ := card.CreatedAt.Time() // zero if it cannot be read
 	if !createdAt.IsZero() && s.began.Sub(createdAt) > sameMoment {
 		return false
 	}
@@ -144,7 +159,7 @@ func (s *issueSearch) isRewritten(card CardSummary) bool {
 		return true
 	}
 	length := utf8.RuneCountInString(shown)
-	if strings.HasSuffix(label, " ") { // it was cut behind a space, which folding takes off
+	if strings.HasSuffix(label, " ") { // it was cut after a space, which folding removes
 		length++
 	}
 	if length < shortest || !strings.HasPrefix(asked, shown) {
@@ -153,22 +168,21 @@ func (s *issueSearch) isRewritten(card CardSummary) bool {
 	return !s.baseline.labels[shown] && !s.client.issues.isRequested(shown)
 }
 
-// foldLabel is the same for labels that differ in normalization, letter case and spaces alone.
+// foldLabel returns the same text for labels that differ only in normalization, case and spaces.
 func foldLabel(label string) string {
 	return labels.Canonical(cases.Fold().String(norm.NFKC.String(label)))
 }
 
-// find claims the card for this issuance when it is certain, and returns nil where there is
-// none. The error says why it cannot be told. Lists and loads may be late, so that a card which
-// is not there is looked for again.
+// find claims the card of this issuance, or returns nil if there is none. The error says why the card
+// cannot be identified. Lists and balances may be late, so it looks several times.
 func (s *issueSearch) find(ctx context.Context) (*CardListItem, error) {
 	for waited := transport.CommitWait; ; waited += transport.LookAgainAfter {
-		last := waited >= shownWithin
-		cards, err := s.unclaimed(ctx, last)
+		lastTime := waited >= shownWithin
+		cards, err := s.unclaimed(ctx, lastTime)
 		if err != nil {
 			return nil, err
 		}
-		if last || slices.ContainsFunc(cards, s.request.hasLoad) {
+		if lastTime || slices.ContainsFunc(cards, s.request.hasLoad) {
 			return s.claim(ctx, cards)
 		}
 		err = s.client.clock.Wait(ctx, transport.LookAgainAfter)
@@ -178,7 +192,7 @@ func (s *issueSearch) find(ctx context.Context) (*CardListItem, error) {
 	}
 }
 
-// claim takes the one of some cards that is certain to be this issuance's.
+// claim claims the one of the cards that is this issuance's, or returns nil if there is none.
 func (s *issueSearch) claim(ctx context.Context, cards []CardListItem) (*CardListItem, error) {
 	candidates, err := s.readCreated(ctx, s.request.bestMatches(cards))
 	s.candidates = candidates
@@ -201,14 +215,18 @@ func (s *issueSearch) findGenerated(ctx context.Context) *CardListItem {
 		return nil
 	}
 	cards = s.request.bestMatches(cards)
-	if len(cards) != 1 || !s.client.recent.claim(cards[0], s.client.clock.Now()) {
+	if len(cards) != 1 {
+		return nil
+	}
+	claimed := s.client.recent.claim(cards[0], s.client.clock.Now())
+	if !claimed {
 		return nil
 	}
 	return &cards[0]
 }
 
-// readCreated adds when each card was created, which lists do not show, where the
-// label alone does not tell.
+// readCreated adds the time at which each card was created, which lists do not show, unless the label
+// alone identifies the card.
 func (s *issueSearch) readCreated(ctx context.Context, cards []CardListItem) ([]CardSummary, error) {
 	all := make([]CardSummary, len(cards))
 	for i, card := range cards {
@@ -227,36 +245,40 @@ func (s *issueSearch) readCreated(ctx context.Context, cards []CardListItem) ([]
 	return all, nil
 }
 
-// unclaimed lists the new cards that look like this issuance's and that no other
-// call has claimed, newest first. It ends where the cards from before begin, unless the
-// whole list is wanted, which may not be newest first.
+// unclaimed lists the new cards that look like this issuance's and that no other call has claimed,
+// newest first. It stops at the cards of the baseline, unless the whole list is wanted: a service may
+// list cards in another order.
 func (s *issueSearch) unclaimed(ctx context.Context, whole bool) ([]CardListItem, error) {
-	const enough = 10 // cards from before; one might not do, if cards of one second have no fixed order
-	var cards, behind []CardListItem
+	const enough = 10 // cards of the baseline; one is too few if cards of the same second have no fixed order
+	var cards, afterBaseline []CardListItem
 	old := 0
 	for card, err := range s.client.ListedCards(ctx, CardFilter{BinID: s.request.BinID}) {
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case s.baseline.ids[card.ID]:
+		if s.baseline.ids[card.ID] {
 			old++
-		case !s.request.isLike(card) || s.client.recent.of(card.ID).issued != nil:
-		case old < enough:
-			cards = append(cards, card)
-		default:
-			behind = append(behind, card)
+			if old >= enough && !whole {
+				break
+			}
+			continue
 		}
-		if !whole && old >= enough {
-			break
+		alreadyIssued := s.client.recent.of(card.ID).issued != nil
+		if alreadyIssued || !s.request.isLike(card) {
+			continue
+		}
+		if old < enough {
+			cards = append(cards, card)
+		} else {
+			afterBaseline = append(afterBaseline, card)
 		}
 	}
-	for _, card := range slices.Concat(cards, behind) {
-		if !transport.IsID(card.ID) { // nothing can be asked about it
+	for _, card := range slices.Concat(cards, afterBaseline) {
+		if !transport.IsID(card.ID) { // no request about it is possible
 			return nil, transport.NoID("id", card.ID)
 		}
 	}
-	for _, card := range behind {
+	for _, card := range afterBaseline {
 		isNew, err := s.isNew(ctx, card)
 		if err != nil {
 			return nil, err
@@ -266,23 +288,29 @@ func (s *issueSearch) unclaimed(ctx context.Context, whole bool) ([]CardListItem
 		}
 	}
 	if s.baseline.full && old == 0 && !s.request.GeneratedLabel && len(cards) > 0 {
-		return cards, errors.New("the cards that were there before are no longer listed, so new ones cannot be told from old ones")
+		return cards, errors.New("the earlier cards are no longer listed, so new cards cannot be distinguished from them")
 	}
 	return cards, nil
 }
 
-// isNew reports whether a card behind those from before may be of this issuance.
+// isNew reports whether a card that is listed after those of the baseline may be of this issuance.
 func (s *issueSearch) isNew(ctx context.Context, card CardListItem) (bool, error) {
-	if s.request.GeneratedLabel || s.began.IsZero() {
-		return s.request.GeneratedLabel, nil
+	if s.request.GeneratedLabel {
+		return true, nil
+	}
+	if s.began.IsZero() {
+		return false, nil
 	}
 	summary, err := s.client.GetCard(ctx, card.ID)
-	created, _ := summary.CreatedAt.Time() // zero where it cannot be read
-	return s.began.Sub(created) <= sameMoment, err
+	if err != nil {
+		return false, err
+	}
+	createdAt, _ := summary.CreatedAt.Time() // zero if it cannot be read, which is not new
+	return s.began.Sub(createdAt) <= sameMoment, nil
 }
 
-// duplicates are the cards that an issuance which was sent several times has left besides
-// its own, as they are listed a moment later.
+// duplicates lists other new cards that look like the issued one, a moment later. An issuance that was
+// sent more than once may have left them.
 func (s *issueSearch) duplicates(ctx context.Context, attempts int) []CardListItem {
 	if attempts < 2 {
 		return nil
@@ -306,35 +334,38 @@ func (s *issueSearch) candidatesFound() []transport.Candidate {
 	return found
 }
 
-// isLike reports whether a card of a list may be the one asked for: the service may have
-// changed a label's letters or cut it, rounded a limit, or taken a fee from the load.
+// isLike reports whether a listed card may be the requested one: the service may have changed the
+// label's case or cut it, rounded a limit, or taken a fee from the load.
 func (q IssueCardRequest) isLike(card CardListItem) bool {
 	return q.isLabelled(card) && q.isOnBIN(card)
 }
 
 func (q IssueCardRequest) isLabelled(card CardListItem) bool {
-	const cut = 12 // characters of a generated label that are random, like the eight that are left
-	shown, asked := strings.ToLower(labels.Canonical(card.Label.Raw())), strings.ToLower(labels.Canonical(q.Label))
-	isCut := q.GeneratedLabel && len(shown) >= len(asked)-cut && strings.HasPrefix(asked, shown)
-	return shown == asked || isCut
+	const longestCut = 12 // of the 20 random characters of a generated label; the other 8 still identify it
+	shown := strings.ToLower(labels.Canonical(card.Label.Raw()))
+	requested := strings.ToLower(labels.Canonical(q.Label))
+	if shown == requested {
+		return true
+	}
+	return q.GeneratedLabel && len(shown) >= len(requested)-longestCut && strings.HasPrefix(requested, shown)
 }
 
 func (q IssueCardRequest) isOnBIN(card CardListItem) bool {
 	return card.BinID == "" || strings.EqualFold(card.BinID, q.BinID)
 }
 
-// bestMatches are the cards with the load, the label and the limit that were asked for
-// or, where there is none, all of them.
+// bestMatches returns the cards with the requested load, label and limit. It ignores each of the three
+// that no card has.
 func (q IssueCardRequest) bestMatches(cards []CardListItem) []CardListItem {
-	for _, isExact := range []func(CardListItem) bool{q.hasLoad, q.hasLabel, q.hasLimit} {
-		if slices.ContainsFunc(cards, isExact) {
-			cards = slices.DeleteFunc(slices.Clone(cards), func(card CardListItem) bool { return !isExact(card) })
+	for _, matches := range []func(CardListItem) bool{q.hasLoad, q.hasLabel, q.hasLimit} {
+		if slices.ContainsFunc(cards, matches) {
+			cards = slices.DeleteFunc(slices.Clone(cards), func(card CardListItem) bool { return !matches(card) })
 		}
 	}
 	return cards
 }
 
-// hasLoad reports whether a card tells by its balance that it may be the one asked for.
+// hasLoad reports whether the balance of a card matches the request. A generated label needs no such proof.
 func (q IssueCardRequest) hasLoad(card CardListItem) bool {
 	return q.GeneratedLabel || card.Balance == q.Amount
 }
@@ -347,12 +378,12 @@ func (q IssueCardRequest) hasLimit(card CardListItem) bool {
 	return q.SpendingLimit == nil || card.SpendingLimit == *q.SpendingLimit
 }
 
-// sameMoment is how long before it was asked for a card may seem to be created.
+// sameMoment is how long before its request a card may seem to have been created.
 const sameMoment = 10 * time.Second
 
-// identify returns an error unless the new cards that are like the one asked for are that
-// one alone. It was asked for at a time that is zero when it is not known.
-func (q IssueCardRequest) identify(alike []CardSummary, askedAt time.Time) error {
+// identify returns an error unless exactly one new card matches the request. requestedAt is zero if the
+// service's time is not known.
+func (q IssueCardRequest) identify(alike []CardSummary, requestedAt time.Time) error {
 	if len(alike) != 1 {
 		return fmt.Errorf("%d new cards look like it", len(alike))
 	}
@@ -360,11 +391,11 @@ func (q IssueCardRequest) identify(alike []CardSummary, askedAt time.Time) error
 	if q.GeneratedLabel {
 		return nil
 	}
-	createdAt, _ := card.CreatedAt.Time() // zero where it cannot be read
-	early := askedAt.Sub(createdAt)
+	createdAt, _ := card.CreatedAt.Time() // zero if it cannot be read
+	early := requestedAt.Sub(createdAt)
 	switch {
-	case early > sameMoment && !createdAt.IsZero():
-		return fmt.Errorf("card %s looks like it, but was issued %s before it was asked for, by the service's clock", card.ID, early.Round(time.Second))
+	case !createdAt.IsZero() && early > sameMoment:
+		return fmt.Errorf("card %s looks like it, but was issued %s before the request, by the service's clock", card.ID, early.Round(time.Second))
 	case !q.hasLoad(card.CardListItem):
 		return fmt.Errorf("card %s looks like it, but holds %s instead of %s USD", card.ID, card.Balance, q.Amount)
 	case !q.hasLabel(card.CardListItem):

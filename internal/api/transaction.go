@@ -11,14 +11,13 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// TransactionType says what happened. Values that this client does not know are
-// carried through.
+// TransactionType says what happened. Values that this client does not know are kept.
 type TransactionType string
 
 // UnmarshalJSON reads a type in any case.
 func (t *TransactionType) UnmarshalJSON(data []byte) error {
-	its, err := transport.ReadWord(data)
-	*t = TransactionType(its)
+	word, err := transport.ReadWord(data)
+	*t = TransactionType(word)
 	return err
 }
 
@@ -67,21 +66,27 @@ type TransactionFilter struct {
 	To     time.Time
 }
 
-// selects applies type and period to what a service has selected by them, which may be
-// more. What has no time that can be read, or a type that is not known and so may be the
-// service's own word for the one that was asked for, counts as selected.
+// selects applies the type and the period again, because a service may return more than was requested.
+// It selects a transaction whose time cannot be read. It also selects one of an unknown type, which may
+// be the service's own word for the requested one.
 func (f TransactionFilter) selects(t Transaction) bool {
 	if f.Type != "" && t.Type != f.Type && t.Type.IsKnown() {
 		return false
 	}
 	at, err := t.CreatedAt.Time()
-	return err != nil || !at.Before(f.From) && (f.To.IsZero() || !at.After(f.To))
+	if err != nil {
+		return true
+	}
+	if at.Before(f.From) {
+		return false
+	}
+	return f.To.IsZero() || !at.After(f.To)
 }
 
 // dollar is the currency of amounts without one (API §1).
 const dollar = "USD"
 
-// transactionMoney is what sums depend on.
+// transactionMoney has the fields that sums depend on.
 type transactionMoney struct {
 	ID       string          `json:"id"`
 	CardID   string          `json:"card_id"`
@@ -91,48 +96,68 @@ type transactionMoney struct {
 	Fee      usd.Decimal     `json:"fee"`
 }
 
+// transactionContext has the fields that may be unreadable without an effect on sums.
 type transactionContext struct {
 	Merchant  Merchant            `json:"merchant"`
 	CreatedAt transport.Timestamp `json:"created_at"`
 }
 
-// decodeTransaction reads one of a page, which hides the others only where it has no id.
+type transactionFields struct {
+	transactionMoney
+	transactionContext
+}
+
+// decodeTransaction decodes one transaction of a page. If it cannot be read, but has an id, the result
+// says so in Problem, so that the page's other transactions are not lost.
 func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
-	var f struct {
-		transactionMoney
-		transactionContext
-	}
+	var fields transactionFields
 	required := []string{"id", "type", "amount"}
-	err := transport.DecodeObject(data, &f, required...)
-	if err != nil {
-		var its struct {
+	problem := transport.DecodeObject(data, &fields, required...)
+	if problem != nil {
+		var known struct {
 			ID   string          `json:"id"`
 			Type json.RawMessage `json:"type"`
 		}
-		if err := transport.DecodeEntry(i, data, &its, "id"); err != nil {
+		err := transport.DecodeEntry(i, data, &known, "id")
+		if err != nil {
 			return Transaction{}, err
 		}
-		err = transport.DecodeObject(data, &f.transactionMoney, required...)
-		f.ID, f.Type = its.ID, transport.Readable[TransactionType](its.Type)
-		_ = json.Unmarshal(data, &f.transactionContext) // as far as it goes
+		problem = transport.DecodeObject(data, &fields.transactionMoney, required...)
+		fields.ID = known.ID
+		fields.Type = transport.Readable[TransactionType](known.Type)
+		_ = json.Unmarshal(data, &fields.transactionContext) // keeps the fields that can be read
 	}
+	if problem == nil {
+		problem = fields.checkIDs()
+	}
+
 	t := Transaction{
-		ID: f.ID, CardID: f.CardID, Type: f.Type, Currency: cmp.Or(strings.ToUpper(f.Currency.String()), dollar),
-		Merchant: f.Merchant, CreatedAt: f.CreatedAt,
+		ID:        fields.ID,
+		CardID:    fields.CardID,
+		Type:      fields.Type,
+		Currency:  cmp.Or(strings.ToUpper(fields.Currency.String()), dollar),
+		Merchant:  fields.Merchant,
+		CreatedAt: fields.CreatedAt,
 	}
-	if err == nil && t.CardID != "" && !transport.IsID(t.CardID) {
-		err = transport.NoID("card_id", t.CardID)
-	}
-	if err == nil && !transport.IsID(t.ID) {
-		err = transport.NoID("id", t.ID)
-	}
-	if err != nil {
-		t.Problem = fmt.Sprintf("transaction %s cannot be read: %v", t.ID, err)
+	if problem != nil {
+		t.Problem = fmt.Sprintf("transaction %s cannot be read: %v", t.ID, problem)
 		return t, nil
 	}
-	t.Amount, t.Fee = f.Amount.Abs(), f.Fee.Abs()
+	t.Amount = fields.Amount.Abs()
+	t.Fee = fields.Fee.Abs()
 	if t.Currency == dollar {
-		t.Amount, t.Fee = t.Amount.WithoutNoise(), t.Fee.WithoutNoise()
+		t.Amount = t.Amount.WithoutNoise()
+		t.Fee = t.Fee.WithoutNoise()
 	}
 	return t, nil
+}
+
+func (m transactionMoney) checkIDs() error {
+	if m.CardID != "" && !transport.IsID(m.CardID) {
+		return transport.NoID("card_id", m.CardID)
+	}
+	if !transport.IsID(m.ID) {
+		return transport.NoID("id", m.ID)
+	}
+	return nil
 }

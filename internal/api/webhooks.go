@@ -15,7 +15,7 @@ import (
 type WebhookRequest struct {
 	URL    string           // https
 	Events []string         // names of API §6, or the single element "*"
-	Secret transport.Secret // signing secret; empty lets the service make one
+	Secret transport.Secret // signing secret; if it is empty, the service generates one
 }
 
 // Webhook is a registered endpoint.
@@ -28,13 +28,13 @@ type Webhook struct {
 // Registration is the result of a WebhookRequest.
 type Registration struct {
 	Webhook
-	// How is Answered or AnsweredLate. After a lost response, and unless the service honours
-	// idempotency keys, a second endpoint with another secret may exist, which the API cannot list.
+	// How is Answered or AnsweredLate. After a lost response, a second endpoint with another secret may
+	// exist, unless the service honours idempotency keys. The API cannot list it.
 	How How
 }
 
-// RegisterWebhook registers an endpoint. When a response is lost the request is
-// sent again under the same key, since nothing shows whether it took effect.
+// RegisterWebhook registers an endpoint. If the response is lost, it sends the request again with the
+// same idempotency key, because no other request shows whether it took effect.
 func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (Registration, error) {
 	operation := "register webhook " + hostOf(request.URL)
 	body, invalid := json.Marshal(struct {
@@ -42,59 +42,78 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 		Events []string `json:"events"`
 		Secret string   `json:"secret,omitempty"`
 	}{request.URL, request.Events, request.Secret.Reveal()})
-	var webhook Webhook
-	call := &transport.Call{
-		Kind: transport.MutationRegister, Operation: operation, Method: http.MethodPost, Path: "/webhooks", Body: body, Invalid: invalid,
-		Secret: true, Hidden: secretsOf(request),
-		Accept: func(body []byte) error {
-			webhook = Webhook{Secret: request.Secret} // where the response does not repeat it
-			err := transport.DecodeObject(body, &webhook, "id")
-			if err != nil {
-				return err
-			}
-			if !transport.IsID(webhook.ID) {
-				return transport.NoID("id", webhook.ID)
-			}
-			if webhook.Secret == "" {
-				return &transport.ShapeError{Field: "secret", Problem: "missing"}
-			}
-			return nil
-		},
-	}
-	m, end, err := c.Begin(ctx, call, "")
+	decoder := registrationDecoder{secret: request.Secret}
+	m, end, err := c.Begin(ctx, &transport.Call{
+		Kind:      transport.MutationRegister,
+		Operation: operation,
+		Method:    http.MethodPost,
+		Path:      "/webhooks",
+		Body:      body,
+		Invalid:   invalid,
+		Secret:    true,
+		Hidden:    secretsOf(request),
+		Accept:    decoder.accept,
+	}, "")
 	if err != nil {
 		return Registration{}, err
 	}
 	defer end()
 	for {
 		fate, err := m.Try()
-		switch {
-		case fate == transport.Done:
-			return Registration{Webhook: webhook, How: AnsweredBy(m)}, nil
-		case fate == transport.NotDone:
+		if fate == transport.Done {
+			return Registration{Webhook: decoder.webhook, How: AnsweredBy(m)}, nil
+		}
+		if fate == transport.NotDone {
 			return Registration{}, err
-		case !m.Again() || m.WaitForCommit() != nil:
+		}
+		if !m.Again() {
+			return Registration{}, m.Undecided(err)
+		}
+		waitErr := m.WaitForCommit()
+		if waitErr != nil {
 			return Registration{}, m.Undecided(err)
 		}
 	}
 }
 
-// secretsOf lists what nobody but the service may read of a request: the signing
-// secret, and the parts of the address where people put tokens.
+// registrationDecoder decodes the response to a WebhookRequest.
+type registrationDecoder struct {
+	secret  transport.Secret // of the request; the response may not repeat it
+	webhook Webhook
+}
+
+func (d *registrationDecoder) accept(body []byte) error {
+	d.webhook = Webhook{Secret: d.secret}
+	err := transport.DecodeObject(body, &d.webhook, "id")
+	if err != nil {
+		return err
+	}
+	if !transport.IsID(d.webhook.ID) {
+		return transport.NoID("id", d.webhook.ID)
+	}
+	if d.webhook.Secret == "" {
+		return &transport.ShapeError{Field: "secret", Problem: "missing"}
+	}
+	return nil
+}
+
+// secretsOf returns the texts of a request that no message may contain: the signing secret, and the
+// parts of the address where people put tokens.
 func secretsOf(request WebhookRequest) []string {
 	hidden := []string{request.Secret.Reveal(), request.URL}
-	if u, err := url.Parse(request.URL); err == nil {
+	u, err := url.Parse(request.URL)
+	if err == nil {
 		hidden = append(hidden, u.RequestURI(), u.Path, u.RawQuery, u.Fragment, u.User.String())
 		hidden = append(hidden, strings.Split(u.Path, "/")...)
 		for _, values := range u.Query() {
 			hidden = append(hidden, values...)
 		}
 	}
-	const shortest = 4 // less is no secret, and would tear words apart
+	const shortest = 4 // a shorter text is not a secret, and hiding it would garble messages
 	return slices.DeleteFunc(hidden, func(text string) bool { return len(text) < shortest })
 }
 
-// hostOf leaves out the parts of an address where people put tokens.
+// hostOf returns an address without the parts where people put tokens.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

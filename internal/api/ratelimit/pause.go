@@ -12,11 +12,11 @@ import (
 const (
 	firstPause   = time.Second
 	longestPause = time.Minute
-	// probeTime is how long the first request after a pause goes alone, so that
-	// not all callers run into the next rejection together.
+	// probeTime is how long the first request after a pause is sent alone, so that
+	// the next rejection does not hit all callers together.
 	probeTime = time.Second
-	// longestAsked is the longest wait that a service may mean: its limits are by the
-	// minute and by the hour.
+	// longestAsked is the longest wait that is plausible: the limits are per minute and
+	// per hour.
 	longestAsked = 24 * time.Hour
 )
 
@@ -24,25 +24,25 @@ const (
 type pause struct {
 	began      time.Time
 	until      time.Time
-	rejections int // pauses in a row
+	rejections int // in a row
 }
 
-// PausedError says that a call's own time ends before the pause does.
+// PausedError reports that the deadline of a call is before the end of the pause.
 type PausedError struct{ Until time.Time }
 
 func (e *PausedError) Error() string {
-	return fmt.Sprintf("the service has refused requests for their pace and asked to wait until %s, which is later than this operation may take", e.Until.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("the service enforces its rate limit until %s, which is after the deadline of this operation", e.Until.UTC().Format(time.RFC3339))
 }
 
-// Rejected notes a 429 to a request of b that was sent at sent, which asks to wait for
-// retryAfter, or does not say. One of a create or of details pauses only those: had it been
-// for the limits of all, the others would be rejected too. Requests that were in flight
-// together are rejected together, which is one rejection.
+// Rejected notes a 429 response to a request of b that was sent at sent. retryAfter is 0 if the response
+// does not say how long to wait. A rejected create pauses only creates, and likewise for details: if a
+// limit of all requests was exceeded, the other requests will be rejected too. Rejections of requests
+// that were in flight together count as one.
 func (l *Limiter) Rejected(b Budget, sent time.Time, retryAfter time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock.Now()
-	own := l.pauses[b][len(l.pauses[b])-1]
+	own := l.pauses[b][len(l.pauses[b])-1] // the last one is the budget's own
 	if sent.After(own.began) {
 		own.began = now
 		own.rejections++
@@ -51,12 +51,13 @@ func (l *Limiter) Rejected(b Budget, sent time.Time, retryAfter time.Duration) {
 	if wait <= 0 {
 		wait = Backoff(firstPause, longestPause, own.rejections)
 	}
-	if until := now.Add(wait); until.After(own.until) {
+	until := now.Add(wait)
+	if until.After(own.until) {
 		own.until = until
 	}
 }
 
-// Accepted notes that the service took a request of b that was sent at sent.
+// Accepted notes that the service accepted a request of b that was sent at sent.
 func (l *Limiter) Accepted(b Budget, sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,14 +68,15 @@ func (l *Limiter) Accepted(b Budget, sent time.Time) {
 	}
 }
 
-// PausedUntil is when the pause of b ends; a time that has passed when there is none.
+// PausedUntil returns when the pause of b ends. Without a pause, that time is in the past.
 func (l *Limiter) PausedUntil(b Budget) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.pausedUntil(b)
 }
 
-func (l *Limiter) pausedUntil(b Budget) (until time.Time) {
+func (l *Limiter) pausedUntil(b Budget) time.Time {
+	var until time.Time
 	for _, p := range l.pauses[b] {
 		if p.until.After(until) {
 			until = p.until
@@ -93,12 +95,12 @@ func Backoff(first, longest time.Duration, n int) time.Duration {
 	return d/2 + rand.N(d/2)
 }
 
-// RetryAfter reads a Retry-After header, in seconds or as a date. It returns 0, for the
-// caller's own backoff, if there is none, or one that makes no sense: it cannot be read, or
-// asks for more than a day.
+// RetryAfter parses a Retry-After header, in seconds or as a date. It returns 0 if there is none, if it
+// cannot be parsed, or if it is longer than a day. The caller then uses its own backoff.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
-	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err == nil {
 		if seconds < 0 || seconds > int64(longestAsked/time.Second) {
 			return 0
 		}
@@ -108,13 +110,14 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if err != nil {
 		return 0
 	}
-	if date, err := http.ParseTime(h.Get("Date")); err == nil {
-		now = date // the service's own clock
+	serviceTime, err := http.ParseTime(h.Get("Date"))
+	if err == nil {
+		now = serviceTime
 	}
 	wait := at.Sub(now)
 	if wait > longestAsked {
 		return 0
 	}
-	// Dates are cut to the second, so one second more has to pass.
+	// Dates have no fractions of a second, so wait one second more.
 	return max(0, wait+time.Second)
 }
