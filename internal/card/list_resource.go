@@ -29,7 +29,7 @@ var _ list.ListResourceWithConfigure = (*cardListResource)(nil)
 // NewListResource makes the list resource vcard_card.
 func NewListResource() list.ListResource { return &cardListResource{} }
 
-// What lists can select cards by.
+// Descriptions of the filters.
 const (
 	onlyBIN    = "Only cards on this BIN. Default: all BINs."
 	onlyLabel  = "Only cards with this label. Default: all labels."
@@ -64,8 +64,11 @@ type cardQuery struct {
 
 func (q cardQuery) selects(card api.CardListItem) bool {
 	label := labels.Canonical(card.Label.Raw())
-	return (q.Label.IsNull() || labels.Canonical(q.Label.ValueString()) == label) &&
-		strings.HasPrefix(label, strings.TrimLeft(q.LabelPrefix.ValueString(), " "))
+	if !q.Label.IsNull() && labels.Canonical(q.Label.ValueString()) != label {
+		return false
+	}
+	prefix := strings.TrimLeft(q.LabelPrefix.ValueString(), " ")
+	return strings.HasPrefix(label, prefix)
 }
 
 // List streams the cards. If a request fails, it ends with an error, so that no list is silently cut short.
@@ -88,7 +91,8 @@ func (l *cardListResource) pushCards(ctx context.Context, req list.ListRequest, 
 	var count int64
 	for card, err := range query.find(ctx, l.session.Client) {
 		if err != nil {
-			if l.pushBatch(ctx, req, batch, push) {
+			wantsMore := l.pushBatch(ctx, req, batch, push)
+			if wantsMore {
 				push(list.ListResult{Diagnostics: diag.Diagnostics{session.ErrorDiagnostic("list the cards", err)}})
 			}
 			return
@@ -117,13 +121,15 @@ func (l *cardListResource) pushCards(ctx context.Context, req list.ListRequest, 
 	}
 }
 
-// pushBatch reports whether more results are wanted.
+// pushBatch reads cards and pushes their results. It reports whether more results are wanted, which is
+// not so after an error.
 func (l *cardListResource) pushBatch(ctx context.Context, req list.ListRequest, batch []api.CardListItem, push func(list.ListResult) bool) bool {
 	for _, result := range l.readAll(ctx, req, batch) {
 		if result == nil {
 			continue
 		}
-		if !push(*result) || result.Diagnostics.HasError() {
+		wantsMore := push(*result)
+		if !wantsMore || result.Diagnostics.HasError() {
 			return false
 		}
 	}
@@ -132,35 +138,39 @@ func (l *cardListResource) pushBatch(ctx context.Context, req list.ListRequest, 
 
 // find returns the cards that a query selects, each once. Without a status, it leaves out terminated cards.
 func (q cardQuery) find(ctx context.Context, client *api.Client) iter.Seq2[api.CardListItem, error] {
-	cards := client.LiveCards(ctx, q.BinID.ValueString())
-	if status := q.Status.ValueString(); status != "" {
-		cards = client.Cards(ctx, api.CardFilter{Status: api.CardStatus(status), BinID: q.BinID.ValueString()})
+	bin := q.BinID.ValueString()
+	cards := client.LiveCards(ctx, bin)
+	status := api.CardStatus(q.Status.ValueString())
+	if status != "" {
+		cards = client.Cards(ctx, api.CardFilter{Status: status, BinID: bin})
 	}
 	return func(yield func(api.CardListItem, error) bool) {
 		for card, err := range cards {
-			if err != nil || q.selects(card) {
-				if !yield(card, err) {
-					return
-				}
+			if err == nil && !q.selects(card) {
+				continue
+			}
+			if !yield(card, err) {
+				return
 			}
 		}
 	}
 }
 
+// readAhead is how many cards are read at once.
 const readAhead = 8
 
 // readAll returns the results in the order of the cards. A card that has been terminated in the meantime is nil.
 func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, cards []api.CardListItem) []*list.ListResult {
 	results := make([]*list.ListResult, len(cards))
-	var readers sync.WaitGroup
+	var wg sync.WaitGroup
 	for i, card := range cards {
 		results[i] = &list.ListResult{}
-		readers.Go(func() {
+		wg.Go(func() {
 			defer session.CatchPanic(&results[i].Diagnostics)
 			results[i] = l.read(ctx, req, card)
 		})
 	}
-	readers.Wait()
+	wg.Wait()
 	return results
 }
 

@@ -61,13 +61,17 @@ type topUp struct {
 	To    usdtype.Value `tfsdk:"to"`
 }
 
-// readTopUp returns the rule, or nil if there is none. It reports whether the rule is known and valid.
+// readTopUp returns the rule of top_up, or nil if there is none. It reports false if the rule is unknown or invalid.
 func (m model) readTopUp(ctx context.Context) (*topUp, bool) {
 	if m.TopUp.IsNull() {
 		return nil, true
 	}
+	if m.TopUp.IsUnknown() {
+		return nil, false
+	}
 	rule := &topUp{}
-	if m.TopUp.IsUnknown() || m.TopUp.As(ctx, rule, basetypes.ObjectAsOptions{}).HasError() || !rule.Below.IsKnown() || !rule.To.IsKnown() {
+	diags := m.TopUp.As(ctx, rule, basetypes.ObjectAsOptions{})
+	if diags.HasError() || !rule.Below.IsKnown() || !rule.To.IsKnown() {
 		return nil, false
 	}
 	return rule, true
@@ -160,17 +164,17 @@ func newCardName(label types.String) string {
 func nameOf(c api.CardListItem) string { return describe(c.ID, c.Label.String(), c.Last4.String()) }
 
 func describe(id, label, last4 string) string {
-	var more []string
+	var details []string
 	if label != "" {
-		more = append(more, fmt.Sprintf("%q", label))
+		details = append(details, fmt.Sprintf("%q", label))
 	}
 	if last4 != "" {
-		more = append(more, "ending in "+last4)
+		details = append(details, "ending in "+last4)
 	}
-	if more == nil {
+	if len(details) == 0 {
 		return "card " + id
 	}
-	return fmt.Sprintf("card %s (%s)", id, strings.Join(more, ", "))
+	return fmt.Sprintf("card %s (%s)", id, strings.Join(details, ", "))
 }
 
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
@@ -213,7 +217,8 @@ func decode(ctx context.Context, raw tftypes.Value, into *model, diags *diag.Dia
 		return
 	}
 	var values map[string]tftypes.Value
-	if err := raw.As(&values); err != nil {
+	err := raw.As(&values)
+	if err != nil {
 		diags.AddError("Unreadable card", err.Error())
 		return
 	}
@@ -241,13 +246,13 @@ type modelAttribute struct {
 
 // modelAttributes are in the order of the fields.
 var modelAttributes = sync.OnceValue(func() []modelAttribute {
-	var declared resource.SchemaResponse
-	(&cardResource{}).Schema(context.Background(), resource.SchemaRequest{}, &declared)
+	var resp resource.SchemaResponse
+	(&cardResource{}).Schema(context.Background(), resource.SchemaRequest{}, &resp)
 	fields := reflect.TypeFor[model]()
 	attributes := make([]modelAttribute, fields.NumField())
 	for i := range attributes {
 		name := fields.Field(i).Tag.Get("tfsdk")
-		attributes[i] = modelAttribute{name, declared.Schema.Attributes[name].GetType()}
+		attributes[i] = modelAttribute{name: name, valueType: resp.Schema.Attributes[name].GetType()}
 	}
 	return attributes
 })
@@ -272,10 +277,10 @@ type privateState struct {
 	NextCost usd.Amount `json:"next_cost,omitzero"`
 }
 
-// noteFrozen notes whether a card that was not frozen has become frozen. It only serves a
-// warning: without the note, the plan still shows that it unfreezes the card.
-func (s *privateState) noteFrozen(before, now model) {
-	if !now.Frozen.ValueBool() {
+// noteFrozen sets FrozenOutside if the card became frozen between two states. It only serves a warning:
+// without it, the plan still shows that it unfreezes the card.
+func (s *privateState) noteFrozen(before, after model) {
+	if !after.Frozen.ValueBool() {
 		s.FrozenOutside = false
 	} else if !before.Frozen.ValueBool() {
 		s.FrozenOutside = true
@@ -305,7 +310,8 @@ func readPrivateState(ctx context.Context, from privateData, diags *diag.Diagnos
 	data, problems := from.GetKey(ctx, privateStateKey)
 	diags.Append(problems...)
 	var s privateState
-	if json.Unmarshal(data, &s) != nil {
+	err := json.Unmarshal(data, &s)
+	if err != nil {
 		return privateState{}
 	}
 	return s

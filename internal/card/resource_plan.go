@@ -18,6 +18,16 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
+// planner computes the plan of one card and collects its diagnostics.
+type planner struct {
+	resource            *cardResource
+	config, state, plan model
+	private             privateState
+	replacement         tfkit.Replacement
+	changes             []string // the changes that replace the card, each with both values
+	diags               *diag.Diagnostics
+}
+
 // ModifyPlan decides what a plan shows, and checks what can be checked before money moves. The planned
 // values depend only on the request, because apply plans again in another process.
 func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
@@ -46,21 +56,22 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		resp.RequiresReplace = append(resp.RequiresReplace, p.replacement.Paths...)
 	}
 	p.private.write(ctx, resp.Private, p.diags)
-	if !p.diags.HasError() && !reflect.DeepEqual(p.plan, proposed) { //nolint:govet // writing takes long, and what is taken for changed is only written once too often
+	if !p.diags.HasError() && !reflect.DeepEqual(p.plan, proposed) { //nolint:govet // Set is slow, and a false difference only costs one more call of it
 		p.diags.Append(resp.Plan.Set(ctx, p.plan)...)
 	}
 }
 
 func (p *planner) checkLoad(ctx context.Context) {
 	p.diags.Append(p.resource.session.LoadDiagnostic(path.Root("amount"), p.config.Amount.Amount())...)
-	if rule, _ := p.config.readTopUp(ctx); rule != nil {
+	rule, _ := p.config.readTopUp(ctx)
+	if rule != nil {
 		p.diags.Append(p.resource.session.LoadDiagnostic(path.Root("top_up").AtName("to"), rule.To.Amount())...)
 	}
 }
 
 func (p *planner) destroy(ctx context.Context) {
 	if p.isProtected() {
-		p.protected(p.state.name(), "destroyed", moveInstead)
+		p.refuseTermination(p.state.name(), "destroyed", moveInstead)
 		return
 	}
 	p.spend(ctx, session.PlannedSpend{Returned: p.state.Balance.Amount()})
@@ -71,7 +82,7 @@ func (p *planner) destroy(ctx context.Context) {
 func (p *planner) issue(ctx context.Context) {
 	replaced := p.private.Replaced
 	if replaced != nil && replaced.Protected {
-		p.protected(replaced.Name, "forced", doNotForce)
+		p.refuseTermination(replaced.Name, "forced", doNotForce)
 		return
 	}
 	p.plan.ToppedUp = usdtype.Of(0)
@@ -103,12 +114,13 @@ func (p *planner) checkIssue(ctx context.Context) {
 	}
 	if amount.IsNull() {
 		refuse("amount is required for a new card", "amount is the initial load of a new card in USD, at least %s. "+
-			"Only an imported card can do without; Terraform then does not manage its load.", api.MinimumLoad)
+			"Only an imported card can omit it; Terraform then does not manage its load.", api.MinimumLoad)
 	} else if amount.IsKnown() && amount.Amount() < api.MinimumLoad {
 		refuse("Initial load too small", "amount must be at least %s USD to issue a card, got %s. "+
 			"Once the card is issued, you may lower amount below that.", api.MinimumLoad, amount.Amount())
 	}
-	if rule, _ := p.plan.readTopUp(ctx); rule != nil && amount.IsKnown() && amount.Amount() < rule.Below.Amount() {
+	rule, _ := p.plan.readTopUp(ctx)
+	if rule != nil && amount.IsKnown() && amount.Amount() < rule.Below.Amount() {
 		refuse("amount is lower than top_up.below", "amount (%s USD) must be at least top_up.below (%s USD) to issue the card. "+
 			"Otherwise the next plan tops it up. Set amount to top_up.to (%s USD), for example.", amount.Amount(), rule.Below.Amount(), rule.To.Amount())
 	}
@@ -137,7 +149,8 @@ func (p *planner) checkBIN(ctx context.Context) {
 		})...)
 		return
 	}
-	if slices.ContainsFunc(bins, func(b api.Bin) bool { return b.ID == bin.ValueString() }) {
+	exists := slices.ContainsFunc(bins, func(b api.Bin) bool { return b.ID == bin.ValueString() })
+	if exists {
 		return
 	}
 	lines := make([]string, len(bins))
@@ -147,15 +160,6 @@ func (p *planner) checkBIN(ctx context.Context) {
 	slices.Sort(lines)
 	p.diags.AddAttributeError(path.Root("bin_id"), "Unknown BIN",
 		fmt.Sprintf("This account cannot issue cards on the BIN %q. Set bin_id to one of these:\n%s", bin.ValueString(), strings.Join(lines, "\n")))
-}
-
-type planner struct {
-	resource            *cardResource
-	config, state, plan model
-	private             privateState
-	replacement         tfkit.Replacement
-	changes             []string // what replaces the card, with both values
-	diags               *diag.Diagnostics
 }
 
 // warn adds a warning about one attribute. All cards share its title, so that Terraform folds them.
@@ -186,10 +190,8 @@ func (p *planner) checkLabel(ctx context.Context) {
 	if !s.IsPlanning() || label.IsUnknown() {
 		return
 	}
-	if !label.IsNull() && !s.FirstTime(session.TopicNewLabel, label.ValueString()) && s.FirstTime(session.TopicSharedLabel, label.ValueString()) {
-		p.warn("label", "Several new cards share a label",
-			"More than one new card of this plan has the label %q. If a response to one of their creations is lost, the label does not identify the card. "+
-				"Give each card a different label, or leave label out.", label.ValueString())
+	if !label.IsNull() {
+		p.warnSharedLabel(label.ValueString())
 	}
 	newest, err := s.NewestCards(ctx)
 	if err != nil {
@@ -220,24 +222,37 @@ func (p *planner) checkLabel(ctx context.Context) {
 	}
 }
 
+// warnSharedLabel warns once of a label that an earlier new card of this plan has.
+func (p *planner) warnSharedLabel(label string) {
+	s := p.resource.session
+	if s.FirstTime(session.TopicNewLabel, label) {
+		return
+	}
+	if s.FirstTime(session.TopicSharedLabel, label) {
+		p.warn("label", "Several new cards share a label",
+			"More than one new card of this plan has the label %q. If the response to one of them is lost, the label does not identify the card. "+
+				"Give each card a different label, or leave label out.", label)
+	}
+}
+
 // warnConfig warns of settings that the service accepts but that are probably mistakes. Validation
 // cannot warn of them, because it runs several times for each card.
 func (p *planner) warnConfig(ctx context.Context) {
-	c := p.config
-	at := c.AutoFreezeAt
 	isNew := p.state.ID.IsNull()
 	s := p.resource.session
-	applies := s.Known() && s.Client.HasWritten()
-	if applies || isNew && p.private.Replaced != nil {
-		return // the plan has warned already
+	applying := s.Known() && s.Client.HasWritten()
+	secondPlan := isNew && p.private.Replaced != nil
+	if applying || secondPlan {
+		return // the first plan has warned already
 	}
 
-	changed := isNew || !at.SameCents(p.state.AutoFreezeAt) || !c.TopUp.Equal(p.state.TopUp)
-	rule, _ := c.readTopUp(ctx)
-	if rule != nil && at.IsKnown() && at.Amount() >= rule.Below.Amount() && changed {
+	threshold := p.config.AutoFreezeAt
+	rule, _ := p.config.readTopUp(ctx)
+	changed := isNew || !threshold.SameCents(p.state.AutoFreezeAt) || !p.config.TopUp.Equal(p.state.TopUp)
+	if changed && rule != nil && threshold.IsKnown() && threshold.Amount() >= rule.Below.Amount() {
 		p.warn("auto_freeze_at", "Card freezes before it is topped up",
 			"auto_freeze_at (%s USD) is not lower than top_up.below (%s USD). The service freezes the card before a plan tops it up, and the card then stays frozen."+
-				"\n\nLower auto_freeze_at, or set frozen = false to unfreeze the card with each apply.", at.Amount(), rule.Below.Amount())
+				"\n\nLower auto_freeze_at, or set frozen = false to unfreeze the card with each apply.", threshold.Amount(), rule.Below.Amount())
 	}
 	if isNew || len(p.replacement.Paths) > 0 {
 		p.warnIssue()
@@ -246,13 +261,13 @@ func (p *planner) warnConfig(ctx context.Context) {
 
 // warnIssue warns of the settings that a card is issued with.
 func (p *planner) warnIssue() {
-	at := p.config.AutoFreezeAt
+	threshold := p.config.AutoFreezeAt
 	amount := p.config.Amount
 	limit := p.config.SpendingLimit
 	label := p.config.Label.ValueString()
-	if at.IsKnown() && amount.IsKnown() && at.Amount() >= amount.Amount() {
+	if threshold.IsKnown() && amount.IsKnown() && threshold.Amount() >= amount.Amount() {
 		p.warn("auto_freeze_at", "Card freezes at its first purchase",
-			"auto_freeze_at (%s USD) is not lower than amount (%s USD). The first purchase takes the balance below auto_freeze_at, and the service freezes the card. Lower auto_freeze_at, or raise amount.", at.Amount(), amount.Amount())
+			"auto_freeze_at (%s USD) is not lower than amount (%s USD). The first purchase takes the balance below auto_freeze_at, and the service freezes the card. Lower auto_freeze_at, or raise amount.", threshold.Amount(), amount.Amount())
 	}
 	if limit.IsKnown() && amount.IsKnown() && limit.Amount() < amount.Amount() {
 		p.warn("spending_limit", "spending_limit is lower than amount",

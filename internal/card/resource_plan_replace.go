@@ -59,7 +59,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 	keepAsItIs := fmt.Sprintf("A live card cannot change this: %s. To keep the card as it is, add ignore_changes = [%s] to its lifecycle block.",
 		changes, p.replacement.Attributes())
 	if p.isProtected() {
-		p.protected(card.name(), "replaced", keepAsItIs)
+		p.refuseTermination(card.name(), "replaced", keepAsItIs)
 		return
 	}
 	if p.plan.Amount.IsNull() { // as on an imported card
@@ -140,8 +140,8 @@ const (
 // mostProtected is how many protected cards one plan names. The first of these errors fails it.
 const mostProtected = 10
 
-// protected refuses to terminate a card, in full once for each reason.
-func (p *planner) protected(name, reason, keep string) {
+// refuseTermination adds the error for a protected card, in full once for each reason.
+func (p *planner) refuseTermination(name, reason, keep string) {
 	s := p.resource.session
 	count := s.CountProtected()
 	if count > mostProtected && s.IsPlanning() {
