@@ -70,7 +70,7 @@ func (a *cardAction) readCard(ctx context.Context, id string, operation func(car
 	}
 	if card.Status == api.StatusTerminated {
 		name := nameOf(card.CardListItem)
-		diags.AddError("Could not "+operation(name), capitalized(name)+" "+terminatedForGood)
+		diags.AddError("Could not "+operation(name), capitalized(name)+" "+terminatedForGood+" Use the id of a live card.")
 		return card, false
 	}
 	return card, true
@@ -290,7 +290,7 @@ func refusedAfterUpdate(operation string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Action refused after a failed update", "Could not "+operation+
 		", because the card's update in this run has not succeeded. Terraform runs actions even after a failed "+
 		"update. Nothing was sent. "+
-		"If the action had moved money, the next apply could not distinguish it from the update's."+
+		"If the action had moved money, the next apply could not tell whether the update or the action moved it."+
 		"\n\nApply again: once the update succeeds, the action runs after it. To move this money by itself, invoke "+
 		"the action with -invoke.")
 }

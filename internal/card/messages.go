@@ -142,8 +142,8 @@ func generatedLabelsExist(count int, prefix string) diag.Diagnostic {
 	}
 	return diag.NewWarningDiagnostic("Cards with generated labels already exist", fmt.Sprintf(
 		"%s generated with the prefix %q within the last week. They may be in this state, in another workspace, or left by an interrupted run."+
-			"\n\nIf a run was interrupted or the state was lost, do not apply. `vcard statement --no-unmanaged` lists the cards that are in no state with import blocks. "+
-			"To have each new card checked by itself, set label.", cards, prefix))
+			"\n\nIf a run was interrupted or the state was lost, do not apply. `vcard statement --no-unmanaged` lists the cards that no state contains, and writes import blocks for them. "+
+			"If you set label, the plan checks that label instead.", cards, prefix))
 }
 
 func labelsNotRead(err error) diag.Diagnostic {

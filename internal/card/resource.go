@@ -113,10 +113,10 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 	// A tainted card is replaced without a plan of its own, so the plan's check is not enough.
 	if card.DeletionProtection.ValueBool() {
 		diags.AddError("Deletion protection prevents terminating "+card.name(),
-			"The card was about to be terminated without a plan of its own, as in a replacement, but deletion_protection is true in its state. Nothing was terminated."+
+			"deletion_protection is true in the state of this card, but Terraform tried to terminate it, for example to replace it. Nothing was terminated."+
 				"\n\nIf this card is tainted, compare its balance with amount, then keep it with terraform untaint. "+
 				"To terminate it, set deletion_protection = false and apply that alone first."+
-				"\n\nWith create_before_destroy, the new card already exists, and the old one is a deposed object that no configuration reaches. "+
+				"\n\nWith create_before_destroy, the new card already exists, and the old one is a deposed object, which the configuration cannot change. "+
 				"Terminate it in the dashboard: the next plan removes it from the state.")
 		return diags
 	}

@@ -192,7 +192,7 @@ func (r *cardResource) ImportState(ctx context.Context, req resource.ImportState
 	}
 	if summary.Status == api.StatusTerminated {
 		resp.Diagnostics.AddError("Could not import card "+id,
-			nameOf(summary.CardListItem)+" is terminated, which is final, so Terraform cannot manage it. To issue a new card, write a resource without an import.")
+			capitalized(nameOf(summary.CardListItem))+" is terminated, which is final, so Terraform cannot manage it. To issue a new card, remove the import block and apply.")
 		return
 	}
 	state := importedModel(summary)

@@ -190,7 +190,7 @@ func configDiagnostic(err error) diag.Diagnostic {
 	default:
 		return diag.NewErrorDiagnostic("Invalid proxy address",
 			"The environment variable "+invalid.Field+", in upper or lower case, must "+invalid.Rule+". "+
-				"Otherwise the API key might be sent past the proxy. Correct the variable or unset it.")
+				"Otherwise requests with the API key might bypass the proxy. Correct the variable or unset it.")
 	}
 }
 
@@ -202,8 +202,9 @@ func (c config) checkSandbox(file string) diag.Diagnostic {
 	if !c.APIKey.IsNull() || !c.BaseURL.IsNull() {
 		if c.Sandbox.IsNull() {
 			return diag.NewErrorDiagnostic("Both sandbox and account are configured",
-				envSandbox+" is set together with "+envAPIKey+" or "+envBaseURL+". Unset one of them, or configure one of "+
-					"the two in the provider block.")
+				envSandbox+" is set together with "+envAPIKey+" or "+envBaseURL+". "+
+					"To use the account, unset "+envSandbox+". To use the sandbox, unset the other two. "+
+					"A provider block that configures either also takes precedence.")
 		}
 		return diag.NewAttributeErrorDiagnostic(path.Root("sandbox"), "Both sandbox and account are configured",
 			"sandbox conflicts with api_key and base_url: the embedded sandbox has its own key and address. Remove one of them.")

@@ -211,7 +211,7 @@ func onboardingAdvice(message string) string {
 	if deposit && !mail {
 		return readiness + " Next, make a first deposit. The dashboard shows the addresses; the API does not show them yet."
 	}
-	return readiness + " The first or second step is not done yet."
+	return readiness + " Complete the first two steps in the dashboard."
 }
 
 func adviceForResponse(refused *transport.Error) string {
@@ -231,7 +231,7 @@ func adviceForResponse(refused *transport.Error) string {
 	isMissing := status == http.StatusNotFound || status == http.StatusGone
 	switch {
 	case status == http.StatusUnauthorized:
-		return "Check api_key in the provider configuration or VCARD_API_KEY: keys begin with sk_live_, are created in the dashboard under API access, and work only with the service at base_url."
+		return "Check api_key in the provider configuration or VCARD_API_KEY. Keys begin with sk_live_, and work only with the service at base_url. You create them in the dashboard under API access."
 	case status == http.StatusForbidden:
 		return readiness
 	case refused.LacksFunds() && strings.HasSuffix(refused.Path, "/withdraw"):

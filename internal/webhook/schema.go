@@ -130,7 +130,7 @@ func checkEvents(set types.Set, diags *diag.Diagnostics) {
 		refuse("Unknown event", fmt.Sprintf(`events has %s. The events are %s; or use ["*"] alone for all events.`,
 			strings.Join(unknown, " and "), strings.Join(events(), ", ")))
 	} else if len(names) > 1 && slices.Contains(names, allEvents) {
-		refuse("All events and single events", `"*" stands for all events. Write ["*"] alone, or the events by name.`)
+		refuse("Wildcard must be the only event", `"*" already includes every event. Set events to ["*"], or list the events by name without "*".`)
 	}
 }
 

@@ -12,7 +12,7 @@ const (
 	titleNoEvents        = "No events"
 	titleNullEvent       = "Null event"
 	titleUnknownEvent    = "Unknown event"
-	titleAllAndSingle    = "All events and single events"
+	titleAllAndSingle    = "Wildcard must be the only event"
 	titleTwoSecrets      = "secret and secret_wo are both set"
 	titleSecretLines     = "Value has control characters"
 	titleWithoutVersion  = "secret_wo requires secret_wo_version"
