@@ -268,7 +268,7 @@ func TestPauseThatOutlastsTheOperationEndsIt(t *testing.T) {
 				!failed.RetryAt.Equal(until) {
 				t.Errorf("%s: error %v", call, err)
 			}
-			if err := try(ctx, client, "wallet"); err == nil || !strings.Contains(err.Error(), "asked to wait until "+until.Format(time.RFC3339)) {
+			if err := try(ctx, client, "wallet"); err == nil || !strings.Contains(err.Error(), "until "+until.Format(time.RFC3339)) {
 				t.Errorf("another call during the pause: %v", err)
 			}
 			if n := len(service.requests()); n != 1 || clock.total() != 0 {
