@@ -93,7 +93,7 @@ func TestFileSizeLimit(t *testing.T) {
 	for ; issued < 1000; issued++ {
 		a := p.Send(t.Context(), http.MethodPost, "/cards", `{"bin_id":"bin_ads_visa_us","amount":50,"label":"`+strings.Repeat("x", 64)+`"}`)
 		if a.Status != http.StatusCreated {
-			a.Refused(http.StatusBadRequest, "disk_full", "no file may be larger")
+			a.Refused(http.StatusBadRequest, "disk_full", "the maximum file size is reached")
 			break
 		}
 	}
