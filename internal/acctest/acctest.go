@@ -458,7 +458,9 @@ func serveProvider(ctx context.Context, t T, from net.Conn, options []provider.O
 	configs := make(chan *plugin.ReattachConfig, 1)
 	closed := make(chan struct{})
 	server := provider.NewServer("test", options...)()
+	served := make(chan struct{})
 	go func() {
+		defer close(served)
 		err := tf6server.Serve("vcard/vcard", func() tfprotov6.ProviderServer { return server },
 			tf6server.WithDebug(ctx, configs, closed),
 			tf6server.WithGoPluginLogger(hclog.NewNullLogger()),
@@ -467,10 +469,13 @@ func serveProvider(ctx context.Context, t T, from net.Conn, options []provider.O
 			t.Error(err)
 		}
 	}()
-	config := <-configs
-	connect(ctx, from, config.Addr)
-	cancel()
-	<-closed
+	select {
+	case config := <-configs:
+		connect(ctx, from, config.Addr)
+		cancel()
+		<-closed
+	case <-served: // it could not start
+	}
 	if closer, ok := server.(io.Closer); ok {
 		_ = closer.Close()
 	}

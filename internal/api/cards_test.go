@@ -404,3 +404,36 @@ func TestStaleStatusIsReadAgain(t *testing.T) {
 	changes("terminate")
 	reads(api.StatusTerminated, 6*time.Second)
 }
+
+// Another process has issued its cards before this one started, so a service that does not show them
+// some time after the start does not have them: however many they are, they share one wait.
+func TestCardsOfOthersAreAwaitedFromTheStart(t *testing.T) {
+	t.Parallel()
+	const within = 30 * time.Second
+	clock := newFakeClock()
+	service := steps(notFound)
+	client := newClient(t, service, on(clock))
+
+	_, err := client.AwaitCard(t.Context(), "card_1", within)
+	waited := clock.total()
+	if !transport.IsNotFound(err) || len(service.requests()) < 2 || waited < within-5*time.Second || waited > within+5*time.Second {
+		t.Errorf("the first card: %v after %s and %d requests", err, waited, len(service.requests()))
+	}
+
+	service.then(notFound)
+	_, err = client.AwaitCard(t.Context(), "card_2", within)
+	if !transport.IsNotFound(err) || len(service.requests()) != 1 || clock.total() != waited {
+		t.Errorf("the second card: %v after %s more and %d requests", err, clock.total()-waited, len(service.requests()))
+	}
+}
+
+// A card of another process that is shown only after a while is found.
+func TestCardOfAnotherProcessIsFoundLate(t *testing.T) {
+	t.Parallel()
+	service := steps(notFound, notFound, respond(200, cardBody))
+	client := newClient(t, service)
+	card, err := client.AwaitCard(t.Context(), "card_1", 30*time.Second)
+	if err != nil || card.ID != "card_1" {
+		t.Errorf("got %v, %v", card.ID, err)
+	}
+}

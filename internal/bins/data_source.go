@@ -49,8 +49,7 @@ func about() schema.Schema {
 					"id":       tfkit.Computed("BIN id, for `bin_id` of `vcard_card`."),
 					"network":  tfkit.Computed("Card network, in lower case."),
 					"category": tfkit.Computed("Category, such as `ads`."),
-					"three_ds": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether cards of this BIN take part " +
-						"in 3D Secure."},
+					"three_ds": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether cards of this BIN take part in 3D Secure."},
 					"wallets": schema.MapAttribute{
 						Computed: true, ElementType: types.BoolType,
 						MarkdownDescription: "Whether each mobile wallet accepts cards of this BIN, keyed by the service's name for the wallet.",
@@ -110,8 +109,7 @@ func describe(catalogue []api.Bin) string {
 		networks[b.Network.String()] = true
 		categories[b.Category.String()] = true
 	}
-	return fmt.Sprintf("The catalogue has %d BINs, with the networks %s and the categories "+
-		"%s.", len(catalogue), sortedNames(networks), sortedNames(categories))
+	return fmt.Sprintf("The catalogue has %d BINs, with the networks %s and the categories %s.", len(catalogue), sortedNames(networks), sortedNames(categories))
 }
 
 func sortedNames(names map[string]bool) string {

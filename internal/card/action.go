@@ -160,11 +160,9 @@ var (
 	_ action.ActionWithModifyPlan = (*transferAction)(nil)
 )
 
-const outsideThePlan = " Plans do not include the money that actions move: the plan's check of the wallet does " +
-	"not count it, " +
+const outsideThePlan = " Plans do not include the money that actions move: the plan's check of the wallet does not count it, " +
 	"and `amount` of the card's `vcard_card` resource does not change. The action moves the money each time it runs.\n\n" +
-	"Do not trigger it by an update of the same card's `amount`. If that update is interrupted, the next apply " +
-	"cannot distinguish " +
+	"Do not trigger it by an update of the same card's `amount`. If that update is interrupted, the next apply cannot distinguish " +
 	"the two transfers, and stops.\n\nTerraform runs `after_update` actions even if the update failed. " +
 	"The action then refuses to move money until an update of the card succeeds. " +
 	"It only knows about updates in the same run with the same provider configuration, not about those of an " +
@@ -183,8 +181,7 @@ func NewWithdrawAction() action.Action {
 	return &transferAction{withdraws: true, cardAction: cardAction{
 		typeName: "card_withdraw",
 		description: "Moves an amount, or the whole balance, from a card back to the wallet at once. " +
-			"If the balance drops below the card's `auto_freeze_at`, the service freezes the card, and the action " +
-			"warns." + outsideThePlan,
+			"If the balance drops below the card's `auto_freeze_at`, the service freezes the card, and the action warns." + outsideThePlan,
 	}}
 }
 
@@ -297,8 +294,7 @@ func refusedAfterUpdate(operation string) diag.Diagnostic {
 
 func describeTransfer(card string, moved transfer.Transfer) string {
 	if moved.How == api.Found {
-		return fmt.Sprintf("The response was lost, but %s shows that the money moved: it now holds %s "+
-			"USD.", card, moved.CardBalance)
+		return fmt.Sprintf("The response was lost, but %s shows that the money moved: it now holds %s USD.", card, moved.CardBalance)
 	}
 	if moved.WalletBalance == nil {
 		return fmt.Sprintf("%s now holds %s USD.", capitalized(card), moved.CardBalance)
@@ -331,8 +327,7 @@ func actionFailed(card api.CardSummary, operation string, err error) diag.Diagno
 	if isUndecided {
 		known = fmt.Sprintf("The card held %s USD before. %s.", card.Balance, capitalized(undecided.Err.Error()))
 	} else if isStopped {
-		known = fmt.Sprintf("The service confirmed the transfer, but %s holds %s USD, which does not show "+
-			"it.", nameOf(card.CardListItem), halted.Balance)
+		known = fmt.Sprintf("The service confirmed the transfer, but %s holds %s USD, which does not show it.", nameOf(card.CardListItem), halted.Balance)
 	} else {
 		return rejection(card.Status, operation, err)
 	}

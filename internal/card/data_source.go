@@ -36,8 +36,7 @@ func aboutCard() schema.Schema {
 	attributes["label"] = selector("Label of the card. Exactly one active or frozen card of the account must have it. "+
 		"Null if the card with the `id` has no label.", tfkit.NotEmpty())
 	attributes["created_at"] = schema.StringAttribute{
-		Computed: true, CustomType: timetypes.RFC3339Type{}, MarkdownDescription: "When the card was issued, as an " +
-			"RFC 3339 time.",
+		Computed: true, CustomType: timetypes.RFC3339Type{}, MarkdownDescription: "When the card was issued, as an RFC 3339 time.",
 	}
 	return schema.Schema{
 		MarkdownDescription: "Reads one card by its id, even a terminated one, or by its label, if exactly one active " +
@@ -83,8 +82,7 @@ func fillCard(ctx context.Context, s *session.Session, m *summaryModel, diags *d
 
 func checkSelector(wanted summaryModel, diags *diag.Diagnostics) {
 	if !wanted.ID.IsUnknown() && !wanted.Label.IsUnknown() && wanted.ID.IsNull() == wanted.Label.IsNull() {
-		diags.AddError("Set either id or label", "id reads a card in any status. label reads the one active or frozen "+
-			"card that has it.")
+		diags.AddError("Set either id or label", "id reads a card in any status. label reads the one active or frozen card that has it.")
 	}
 }
 

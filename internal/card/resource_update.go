@@ -75,7 +75,7 @@ func (u *update) begin() {
 func (u *update) id() string { return u.before.ID.ValueString() }
 
 func (u *update) unfreeze(ctx context.Context) diag.Diagnostics {
-	if !u.isPlanned(false) || !u.now.Frozen.ValueBool() {
+	if !u.plansActive() || !u.now.Frozen.ValueBool() {
 		return nil
 	}
 	var threshold *usd.Amount
@@ -91,9 +91,10 @@ func (u *update) unfreeze(ctx context.Context) diag.Diagnostics {
 	return session.LostResponseWarning("unfreeze "+u.before.name(), state.How.LostResponse())
 }
 
-func (u *update) isPlanned(frozen bool) bool {
-	return !u.plan.Frozen.IsUnknown() && u.plan.Frozen.ValueBool() == frozen
-}
+func (u *update) plansFrozen() bool { return u.plan.Frozen.ValueBool() }
+
+// plansActive reports false for an unknown value, which changes nothing.
+func (u *update) plansActive() bool { return !u.plan.Frozen.IsUnknown() && !u.plan.Frozen.ValueBool() }
 
 // undoAutoFreeze unfreezes a card that the service froze for the withdrawal.
 func (u *update) undoAutoFreeze(ctx context.Context) diag.Diagnostics {
@@ -104,7 +105,7 @@ func (u *update) undoAutoFreeze(ctx context.Context) diag.Diagnostics {
 }
 
 func (u *update) freeze(ctx context.Context) diag.Diagnostics {
-	if !u.isPlanned(true) || u.before.Frozen.ValueBool() || u.now.Frozen.ValueBool() {
+	if !u.plansFrozen() || u.before.Frozen.ValueBool() || u.now.Frozen.ValueBool() {
 		return nil
 	}
 	state, err := u.client.FreezeCard(ctx, u.id())
@@ -203,7 +204,7 @@ func (u *update) warnAfterMove(operation string, m reconcile.Movement, moved tra
 	switch {
 	case moved.How == api.AlreadySo:
 		diags.AddWarning("Already applied: "+operation,
-			fmt.Sprintf("%s holds %s USD, exactly its earlier balance with this transfer. An interrupted apply or an action may have made it, or someone in the dashboard. "+
+			fmt.Sprintf("%s already holds %s USD, the balance that this transfer leads to. An interrupted apply, an action, or someone in the dashboard may have made it. "+
 				"The transfer counts as made, and nothing was sent. %s",
 				capitalized(name), moved.CardBalance, again))
 	case moved.LeftOver != 0:

@@ -55,8 +55,7 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 	to := requiredAmount("Balance in USD, with at most two decimals, after a top-up; at least `below`.", tfkit.AtLeast(0))
 	resp.Schema = schema.Schema{
 		MarkdownDescription: fmt.Sprintf("Manages a virtual payment card. Creating it takes the load plus a fee of %s "+
-			"USD from the account's wallet. Destroying it terminates the card permanently and returns its balance to the "+
-			"wallet. ", api.IssuanceFee) +
+			"USD from the account's wallet. Destroying it terminates the card permanently and returns its balance to the wallet. ", api.IssuanceFee) +
 			"The card's number and code are never in the state; the ephemeral resource `vcard_card_details` reads them.",
 		Attributes: map[string]schema.Attribute{
 			// These attributes cannot change after the card is issued.
@@ -73,8 +72,7 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 				},
 				MarkdownDescription: fmt.Sprintf("Name of the card, 1 to %d characters. Use a different label for each "+
 					"card: if the response to a new card is lost, the provider finds the card by its label. ", maxLabelLength) +
-					"Default: the provider's `label_prefix`, the date and 20 random characters. If you remove it, the card " +
-					"keeps its label. " +
+					"Default: the provider's `label_prefix`, the date and 20 random characters. If you remove it, the card keeps its label. " +
 					"Messages show the label, even if the configuration marks it as sensitive." + replaces,
 			},
 			"spending_limit": limit,

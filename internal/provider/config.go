@@ -86,12 +86,10 @@ func configAttributes() map[string]schema.Attribute {
 		"api_key": schema.StringAttribute{
 			Optional: true, Sensitive: true,
 			MarkdownDescription: "API key of the account. You create it in the dashboard under API access; " +
-				"it starts with `sk_live_`. Anyone who has it can move the account's money, so prefer the environment " +
-				"variable `" + envAPIKey + "`.",
+				"it starts with `sk_live_`. Anyone who has it can move the account's money, so prefer the environment variable `" + envAPIKey + "`.",
 		},
 		"base_url": text("Address of the service with its version, such as `https://host/api/v1`. " +
-			"It must use https, except for this machine or with a sandbox's key. You can also set the environment " +
-			"variable `" + envBaseURL + "`."),
+			"It must use https, except for this machine or with a sandbox's key. You can also set the environment variable `" + envBaseURL + "`."),
 		"sandbox": schema.SingleNestedAttribute{
 			Optional: true,
 			MarkdownDescription: "Uses the embedded sandbox instead of an account: the whole service in a local file. " +
@@ -101,8 +99,7 @@ func configAttributes() map[string]schema.Attribute {
 					Required: true, Validators: []validator.String{tfkit.NotEmpty()},
 					MarkdownDescription: "SQLite file of the sandbox, such as `vcard-sandbox.db`. " +
 						"The provider creates the file if it does not exist, but not its folder. " +
-						"On Windows, write `C:/cards/sandbox.db`. Keep it next to the Terraform state, because both describe the " +
-						"same cards. " +
+						"On Windows, write `C:/cards/sandbox.db`. Keep it next to the Terraform state, because both describe the same cards. " +
 						"`:memory:` is not allowed.",
 				},
 				// A string, because Terraform reports an invalid number inside an object
@@ -121,21 +118,18 @@ func configAttributes() map[string]schema.Attribute {
 				"not take effect. With `idempotency_keys = \"" + keysHonoured + "\"`, it retries with the same key and does not check first. " +
 				"Waiting for a rate limit does not count as a retry.",
 		},
-		"idempotency_keys": text("How the service treats idempotency keys: `"+keysHonoured+"` if it processes "+
-			"requests with the same key only once, `"+keysUnknown+"` (the default) otherwise. "+
+		"idempotency_keys": text("How the service treats idempotency keys: `"+keysHonoured+"` if it processes requests with the same key only once, `"+keysUnknown+"` (the default) otherwise. "+
 			"With `"+keysHonoured+"`, the provider sends a request again if "+
 			"its response was lost. "+
 			"With `"+keysUnknown+"`, it waits, reads the card, and stops if it cannot tell whether money moved. "+
 			"Ask the service's support before you set it. The embedded sandbox honours keys.",
 			tfkit.OneOf(keysUnknown, keysHonoured)),
-		"label_prefix": text("Prefix of generated labels: 1 to 32 letters, digits, `.`, `_` and `-`, with a `-` at "+
-			"the end. Default: `"+labels.DefaultPrefix+"`. "+
+		"label_prefix": text("Prefix of generated labels: 1 to 32 letters, digits, `.`, `_` and `-`, with a `-` at the end. Default: `"+labels.DefaultPrefix+"`. "+
 			"The date and 20 random characters follow, as in `tf-20261123-k3…`. Give each workspace its own prefix, "+
 			"so that plans and `vcard statement --no-unmanaged` find the cards of a run that was killed. "+
 			"Write it as a literal, because the statement cannot read the values of variables.",
 			tfkit.Rule("Invalid label prefix", checkLabelPrefix)),
-		"wallet_check": text("What the provider does if a plan takes more than the wallet holds, or if it cannot read "+
-			"the wallet: "+
+		"wallet_check": text("What the provider does if a plan takes more than the wallet holds, or if it cannot read the wallet: "+
 			"`warn` (the default), `error` to refuse the plan, or `off`. "+
 			"With `error`, it still only warns if money from other cards could cover the plan. Actions are not counted. "+
 			"Unless it is `off`, apply does not terminate a card for its replacement while the wallet cannot pay for the new one.",

@@ -237,8 +237,7 @@ func checkSandboxPath(file string) diag.Diagnostic {
 
 // refusePath returns an error about the path of the sandbox. The problem completes "sandbox.path …".
 func refusePath(title, problem string) diag.Diagnostic {
-	return diag.NewAttributeErrorDiagnostic(path.Root("sandbox").AtName("path"), title, "sandbox.path "+
-		"or "+envSandbox+" "+problem)
+	return diag.NewAttributeErrorDiagnostic(path.Root("sandbox").AtName("path"), title, "sandbox.path or "+envSandbox+" "+problem)
 }
 
 // hasSandboxName reports whether a path has an extension that is not Terraform's. A path such as "true", a
@@ -253,8 +252,7 @@ func (c config) openSandbox(ctx context.Context, file string, balance types.Stri
 	if !balance.IsNull() {
 		amount, err := parseBalance(balance.ValueString())
 		if err != nil { // the value was unknown when it was validated
-			diags.AddAttributeError(path.Root("sandbox").AtName("initial_balance"), "Invalid "+
-				"amount", "sandbox.initial_balance "+err.Error()+".")
+			diags.AddAttributeError(path.Root("sandbox").AtName("initial_balance"), "Invalid amount", "sandbox.initial_balance "+err.Error()+".")
 			return nil
 		}
 		options.InitialBalance = amount

@@ -157,7 +157,7 @@ func (r Record) stopped(m Movement, s Snapshot, e Explanation) Record {
 	}
 	stopped := r.taken(s, gain)
 	stopped.Anchor.Unclear = s.Unclear != ""
-	if r.Anchor == nil { // nobody knows what top-ups have added
+	if r.Anchor == nil { // what top-ups have added is unknown
 		stopped.TopUps = TopUps{Month: MonthOf(s.At), Sum: Unknown}
 	}
 	return stopped

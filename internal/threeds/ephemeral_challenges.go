@@ -37,8 +37,7 @@ func (r *challengesResource) Schema(_ context.Context, _ ephemeral.SchemaRequest
 		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Reads pending 3D Secure challenges with their one-time codes, which are never written " +
-			"to a plan or state. " +
+		MarkdownDescription: "Reads pending 3D Secure challenges with their one-time codes, which are never written to a plan or state. " +
 			"Challenges expire within minutes, so one that a plan reads may be gone when it is applied. " +
 			"Requires Terraform 1.10 or OpenTofu 1.11.",
 		Attributes: map[string]schema.Attribute{
@@ -54,12 +53,11 @@ func (r *challengesResource) Schema(_ context.Context, _ ephemeral.SchemaRequest
 				Computed:            true,
 				MarkdownDescription: "The challenges that match the filters, in the service's order.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"id":       computed("Challenge id, of the form `3ds_…`."),
-					"card_id":  computed("Id of the card that pays."),
-					"merchant": computed("Name of the merchant that asks for the payment."),
-					"amount":   schema.NumberAttribute{Computed: true, MarkdownDescription: "Exact amount of the payment in USD."},
-					"otp": schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "One-time code " +
-						"that confirms the payment. Null if the service no longer shows it."},
+					"id":         computed("Challenge id, of the form `3ds_…`."),
+					"card_id":    computed("Id of the card that pays."),
+					"merchant":   computed("Name of the merchant that asks for the payment."),
+					"amount":     schema.NumberAttribute{Computed: true, MarkdownDescription: "Exact amount of the payment in USD."},
+					"otp":        schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "One-time code that confirms the payment. Null if the service no longer shows it."},
 					"status":     computed("Status of the challenge, such as `pending`."),
 					"expires_at": computed("When the challenge expires, as reported by the service: ISO 8601, UTC."),
 				}},

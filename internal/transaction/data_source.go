@@ -167,8 +167,7 @@ func about() schema.Schema {
 			"The sums cover all transactions that match the filters, even beyond `max_results`. " +
 			"Therefore all pages are read, 100 transactions per request.",
 		Attributes: map[string]schema.Attribute{
-			"card_id": tfkit.Filter("Only transactions of this card. Default: all cards, including terminated "+
-				"ones.", tfkit.CardID()),
+			"card_id": tfkit.Filter("Only transactions of this card. Default: all cards, including terminated ones.", tfkit.CardID()),
 			"type": tfkit.Filter("Only transactions of this type, one of "+allTypes+". Default: "+
 				"all types.", tfkit.OneOf(transactionTypes()...)),
 			"from": tfkit.Filter("Start of the period, inclusive: an RFC 3339 time with its zone, such as "+
@@ -180,8 +179,7 @@ func about() schema.Schema {
 			"max_results": schema.NumberAttribute{
 				Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(1, highestMaxResults)},
 				MarkdownDescription: fmt.Sprintf("Maximum number of listed transactions, 1 to %d. Default: %d. "+
-					"It limits `transactions` only; `summary` and `by_card` cover all transactions that match the "+
-					"filters.", highestMaxResults, defaultMaxResults),
+					"It limits `transactions` only; `summary` and `by_card` cover all transactions that match the filters.", highestMaxResults, defaultMaxResults),
 			},
 			"transactions": schema.ListNestedAttribute{
 				Computed: true,
@@ -252,8 +250,7 @@ func checkTime(text string) (title, problem string) {
 	for _, withoutZone := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05"} {
 		_, err := time.Parse(withoutZone, text)
 		if err == nil {
-			return "Time has no zone", fmt.Sprintf("must have a time zone, got %q. Add Z for UTC, or an offset such as "+
-				"+02:00.", text)
+			return "Time has no zone", fmt.Sprintf("must have a time zone, got %q. Add Z for UTC, or an offset such as +02:00.", text)
 		}
 	}
 	if timeForm.MatchString(text) {
@@ -284,8 +281,7 @@ func checkPeriod(m model, diags *diag.Diagnostics) {
 		return
 	}
 	diags.AddAttributeError(path.Root("from"), "from is later than to",
-		fmt.Sprintf("from must not be later than to, got from %q and to %q. Both are inclusive, and a date is the "+
-			"whole day in UTC.",
+		fmt.Sprintf("from must not be later than to, got from %q and to %q. Both are inclusive, and a date is the whole day in UTC.",
 			m.From.ValueString(), m.To.ValueString()))
 }
 

@@ -74,7 +74,7 @@ func (t *run) lookAfterLoss(move *api.Move, decision reconcile.Decision) (reconc
 func (t *run) found(move *api.Move, decision reconcile.Decision, seen reconcile.Decision) error {
 	t.result.How = api.Found
 	t.readWallet(move.Context())
-	if decision.Verdict == reconcile.SendKey { // what came was this movement
+	if decision.Verdict == reconcile.SendKey { // the money that arrived is this movement
 		t.result.LeftOver = 0
 	}
 	t.show(seen.Card)
@@ -128,7 +128,7 @@ func (t *run) confirm(move *api.Move, decision reconcile.Decision, answered *usd
 		t.readWallet(move.Context())
 	}
 	switch seen.Reason {
-	case reconcile.MadeBefore: // what came was this movement
+	case reconcile.MadeBefore: // the money that arrived is this movement
 		t.result.How = api.AlreadySo
 		t.result.LeftOver = 0
 	case reconcile.OtherAmount:

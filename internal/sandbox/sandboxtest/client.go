@@ -207,7 +207,8 @@ func Table(t testing.TB, path string, columns int) (rows [][]string) {
 		for i, cell := range cells {
 			cells[i] = Expand(strings.TrimSpace(cell))
 		}
-		if rows = append(rows, cells); len(cells) != columns {
+		rows = append(rows, cells)
+		if len(cells) != columns {
 			t.Fatalf("%s: %q has not %d cells", path, cells, columns)
 		}
 	}

@@ -427,8 +427,8 @@ func (db *DB) idleCheckpoint() {
 }
 
 // quietCheckpoint waits until no transaction of this process runs, writes the log into the file,
-// and reports whether the log is empty afterwards. SQLite restarts the log only when nobody reads
-// it, which does not happen by itself under steady load.
+// and reports whether the log is empty afterwards. SQLite restarts the log only when no transaction
+// reads it, which does not happen by itself under steady load.
 func (db *DB) quietCheckpoint() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), quietTimeout)
 	defer cancel()
