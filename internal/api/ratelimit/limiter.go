@@ -1,9 +1,8 @@
-// Package ratelimit keeps a client within the documented limits of the service,
-// and holds its callers back together after the service has answered 429.
+// Package ratelimit keeps a client within the documented limits of the service. After a 429 response, it
+// pauses all callers together.
 package ratelimit
 
 import (
-	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -17,8 +16,8 @@ const (
 	DocumentedDetailsPerMinute  = 30
 )
 
-// Limits are the numbers of requests that a client keeps to. Zero is the
-// documented number; a smaller one leaves room for others on the key.
+// Limits are the maximum numbers of requests that a client sends. Zero means the documented number. A
+// smaller number leaves room for other clients with the same API key.
 type Limits struct {
 	RequestsPerMinute int
 	RequestsPerHour   int
@@ -26,22 +25,22 @@ type Limits struct {
 	DetailsPerMinute  int
 }
 
-// Budget names the windows that a request counts in.
+// Budget selects the limits that apply to a request.
 type Budget int
 
-// Every request counts in the minute and in the hour; these two count in a
-// window of their own besides.
+// The limits per minute and per hour apply to every request. Creates and Details have an additional limit
+// of their own.
 const (
 	General Budget = iota
 	Creates
 	Details
 )
 
-// clockSlack is added to every window, for a service whose clock runs
-// differently or whose window ends on its own second.
+// clockSlack is added to every window, because the service's clock may run differently and its windows may
+// end on whole seconds.
 const clockSlack = time.Second
 
-// Limiter holds callers back so that no window is ever exceeded. It is safe for concurrent use.
+// Limiter makes callers wait so that they never exceed a limit. It is safe for concurrent use.
 type Limiter struct {
 	clock Clock
 
@@ -51,12 +50,12 @@ type Limiter struct {
 }
 
 // New returns a limiter with empty windows.
-func New(clock Clock, l Limits) *Limiter {
-	minute := &window{length: time.Minute, size: cmp.Or(max(0, l.RequestsPerMinute), DocumentedRequestsPerMinute)}
-	hour := &window{length: time.Hour, size: cmp.Or(max(0, l.RequestsPerHour), DocumentedRequestsPerHour)}
-	creates := &window{length: time.Minute, size: cmp.Or(max(0, l.CreatesPerMinute), DocumentedCreatesPerMinute)}
-	details := &window{length: time.Minute, size: cmp.Or(max(0, l.DetailsPerMinute), DocumentedDetailsPerMinute)}
-	everybody := &pause{}
+func New(clock Clock, limits Limits) *Limiter {
+	minute := newWindow(time.Minute, limits.RequestsPerMinute, DocumentedRequestsPerMinute)
+	hour := newWindow(time.Hour, limits.RequestsPerHour, DocumentedRequestsPerHour)
+	creates := newWindow(time.Minute, limits.CreatesPerMinute, DocumentedCreatesPerMinute)
+	details := newWindow(time.Minute, limits.DetailsPerMinute, DocumentedDetailsPerMinute)
+	shared := &pause{}
 	return &Limiter{
 		clock: clock,
 		windows: map[Budget][]*window{
@@ -65,24 +64,23 @@ func New(clock Clock, l Limits) *Limiter {
 			Details: {minute, hour, details},
 		},
 		pauses: map[Budget][]*pause{
-			General: {everybody},
-			Creates: {everybody, {}},
-			Details: {everybody, {}},
+			General: {shared},
+			Creates: {shared, {}},
+			Details: {shared, {}},
 		},
 	}
 }
 
-// Acquire waits until no pause of b is on and every window of b has room, and then
-// takes a slot of each at once, so that a caller who waits for one window blocks
-// no caller of another. Release gives the slots back. A pause that outlasts
-// deadline is not waited for: the error is a *PausedError.
+// Acquire waits until b is not paused and every window of b has room. It then takes a slot of all these
+// windows at once, so that a caller who waits for one window does not use up another. Release gives the
+// slots back. If the pause ends after deadline, Acquire returns a *PausedError without waiting.
 func (l *Limiter) Acquire(ctx context.Context, b Budget, deadline time.Time) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		wait, err := l.tryAcquire(b, deadline)
-		if wait == 0 {
+		if err != nil || wait == 0 {
 			return err
 		}
 		if err := l.clock.Wait(ctx, wait); err != nil {
@@ -91,6 +89,7 @@ func (l *Limiter) Acquire(ctx context.Context, b Budget, deadline time.Time) err
 	}
 }
 
+// tryAcquire takes the slots and returns 0, or returns how long to wait before the next try.
 func (l *Limiter) tryAcquire(b Budget, deadline time.Time) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,8 +118,8 @@ func (l *Limiter) tryAcquire(b Budget, deadline time.Time) (time.Duration, error
 	return 0, nil
 }
 
-// Release notes that the response to a request of b has come, or never will:
-// its slots come free a window later.
+// Release records that the response to a request of b has arrived or is no longer expected. Each slot of the
+// request becomes free when the length of its window has passed.
 func (l *Limiter) Release(b Budget) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,16 +130,24 @@ func (l *Limiter) Release(b Budget) {
 	}
 }
 
-// window counts requests by when their response came: the service counted each
-// at some moment before that, so it has forgotten it when the client does.
+// window counts each request until some time after its response. The service counted the request before it
+// responded, so its own window has passed by then.
 type window struct {
 	length    time.Duration
 	size      int
 	inFlight  int
-	responses []time.Time // oldest first
+	responses []time.Time // when they arrived, oldest first
 }
 
-// wait returns how long it takes at least until there is room.
+func newWindow(length time.Duration, configured, documented int) *window {
+	size := documented
+	if configured > 0 {
+		size = configured
+	}
+	return &window{length: length, size: size}
+}
+
+// wait returns the shortest time after which there may be room. It is 0 if there is room now.
 func (w *window) wait(now time.Time) time.Duration {
 	span := w.length + clockSlack
 	for len(w.responses) > 0 && now.Sub(w.responses[0]) >= span {
@@ -155,11 +162,11 @@ func (w *window) wait(now time.Time) time.Duration {
 	return w.responses[0].Add(span).Sub(now)
 }
 
-// Clock tells the time and waits. Tests inject one so that they need not wait.
+// Clock provides the time and waits. Tests inject a simulated one.
 type Clock interface {
 	// Now returns the present time.
 	Now() time.Time
-	// Wait returns nil after d, or the context's error as soon as it ends.
+	// Wait returns nil after d, or the context's error as soon as the context ends.
 	Wait(ctx context.Context, d time.Duration) error
 }
 

@@ -12,29 +12,28 @@ import (
 const (
 	firstPause   = time.Second
 	longestPause = time.Minute
-	// probeTime is how long the first request after a pause is sent alone, so that
-	// the next rejection does not hit all callers together.
+	// probeTime is the time between single requests after a pause, until the service accepts one. Otherwise
+	// the next rejection would hit all waiting callers.
 	probeTime = time.Second
-	// longestAsked is the longest wait that is plausible: the limits are per minute and
-	// per hour.
-	longestAsked = 24 * time.Hour
+	// longestRetryAfter is the longest plausible wait, because the limits are per minute and per hour.
+	longestRetryAfter = 24 * time.Hour
 )
 
-// pause holds back the callers of a budget after the service has answered 429.
+// pause makes the callers of a budget wait after a 429 response.
 type pause struct {
-	began      time.Time
+	rejectedAt time.Time // when the last rejection was counted
 	until      time.Time
 	rejections int // in a row
 }
 
-// PausedError reports that the deadline of a call is before the end of the pause.
+// PausedError reports that the pause ends after the deadline of the call.
 type PausedError struct{ Until time.Time }
 
 func (e *PausedError) Error() string {
 	return fmt.Sprintf("the service enforces its rate limit until %s, which is after the deadline of this operation", e.Until.UTC().Format(time.RFC3339))
 }
 
-// Rejected notes a 429 response to a request of b that was sent at sent. retryAfter is 0 if the response
+// Rejected records a 429 response to a request of b that was sent at sent. retryAfter is 0 if the response
 // does not say how long to wait. A rejected create pauses only creates, and likewise for details: if a
 // limit of all requests was exceeded, the other requests will be rejected too. Rejections of requests
 // that were in flight together count as one.
@@ -43,8 +42,8 @@ func (l *Limiter) Rejected(b Budget, sent time.Time, retryAfter time.Duration) {
 	defer l.mu.Unlock()
 	now := l.clock.Now()
 	own := l.pauses[b][len(l.pauses[b])-1] // the last one is the budget's own
-	if sent.After(own.began) {
-		own.began = now
+	if sent.After(own.rejectedAt) {
+		own.rejectedAt = now
 		own.rejections++
 	}
 	wait := retryAfter
@@ -57,12 +56,12 @@ func (l *Limiter) Rejected(b Budget, sent time.Time, retryAfter time.Duration) {
 	}
 }
 
-// Accepted notes that the service accepted a request of b that was sent at sent.
+// Accepted records that the service accepted a request of b that was sent at sent.
 func (l *Limiter) Accepted(b Budget, sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, p := range l.pauses[b] {
-		if sent.After(p.began) {
+		if sent.After(p.rejectedAt) {
 			*p = pause{}
 		}
 	}
@@ -85,8 +84,8 @@ func (l *Limiter) pausedUntil(b Budget) time.Time {
 	return until
 }
 
-// Backoff returns the nth delay, from 1: jittered between half and all of
-// first·2ⁿ⁻¹, and never over longest.
+// Backoff returns the delay before retry n, counted from 1. It is a random duration between half and all of
+// first·2ⁿ⁻¹, which is limited to longest.
 func Backoff(first, longest time.Duration, n int) time.Duration {
 	d := first
 	for range n - 1 {
@@ -101,7 +100,7 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	seconds, err := strconv.ParseInt(text, 10, 64)
 	if err == nil {
-		if seconds < 0 || seconds > int64(longestAsked/time.Second) {
+		if seconds < 0 || seconds > int64(longestRetryAfter/time.Second) {
 			return 0
 		}
 		return time.Duration(seconds) * time.Second
@@ -115,7 +114,7 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 		now = serviceTime
 	}
 	wait := at.Sub(now)
-	if wait > longestAsked {
+	if wait > longestRetryAfter {
 		return 0
 	}
 	// Dates have no fractions of a second, so wait one second more.
