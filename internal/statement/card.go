@@ -23,8 +23,8 @@ func Of(plan *Plan) (*Statement, error) {
 		return nil, errIncomplete
 	}
 	r := reader{
-		prior: plan.prior(),
-		seen:  map[object]bool{},
+		prior:   plan.prior(),
+		changed: map[object]bool{},
 		statement: &Statement{
 			FormatVersion: "1.0",
 			Unknown:       []Unknown{},
@@ -73,9 +73,9 @@ type reader struct {
 	// prior loses the cards that the plan creates, deletes or reports as unknown, so that no note
 	// repeats them.
 	prior     prior
-	seen      map[object]bool
+	changed   map[object]bool // the objects whose changes have been read
 	statement *Statement
-	err       error // the first amount that is invalid
+	err       error // of the first invalid amount
 }
 
 // amount returns nil for an amount that is null, unknown or invalid. It keeps the first error.
@@ -93,10 +93,10 @@ func (r *reader) readChange(change *change) error {
 		return err
 	}
 	this := object{change.Address, change.Deposed}
-	if r.seen[this] {
+	if r.changed[this] {
 		return errors.New("appears twice in the plan")
 	}
-	r.seen[this] = true
+	r.changed[this] = true
 	if change.Mode != tfjson.ManagedResourceMode {
 		return nil
 	}
@@ -190,12 +190,12 @@ func (r *reader) note(address, reason string) {
 	r.statement.Unknown = append(r.statement.Unknown, Unknown{Address: address, Reason: reason})
 }
 
-// missing notes a change that is left to another plan.
+// missing notes a change that the plan leaves out.
 func (r *reader) missing(address, reason string) {
 	r.statement.Unknown = append(r.statement.Unknown, Unknown{Address: address, Reason: reason, isMissing: true})
 }
 
-// unknown notes a value that the plan does not contain, and the actions that it may mean.
+// unknown notes a value that is known only during apply, and the actions that it may cause.
 func (r *reader) unknown(card *Card, name string, possible ...Action) {
 	r.note(card.Address, name+" is known only during apply")
 	card.Actions = append(card.Actions, possible...)
@@ -244,7 +244,7 @@ func (r *reader) update(card *Card, before values, imports bool) {
 	}
 }
 
-// updateLoad reads what a change of amount moves. The first amount of an imported card moves nothing.
+// updateLoad compares the amounts. The first amount of an imported card moves no money: the state starts with it.
 func (r *reader) updateLoad(card *Card, before values) {
 	from := r.amount(before, "amount")
 	to := r.amount(card.after, "amount")
@@ -367,7 +367,7 @@ func (r *reader) actionAmount(card *Card, action Action, config values) {
 
 // noteMissing notes why the plan may not contain all changes.
 func (r *reader) noteMissing(plan *Plan) {
-	noted := len(r.statement.Unknown)
+	before := len(r.statement.Unknown)
 	if plan.Errored {
 		r.missing("", "planning failed, so the plan is partial")
 	}
@@ -381,45 +381,46 @@ func (r *reader) noteMissing(plan *Plan) {
 	for _, deferred := range plan.DeferredInvocations {
 		r.missing(deferred.Invocation.Address, "is deferred to a later plan")
 	}
-	if plan.Complete != nil && !*plan.Complete && len(r.statement.Unknown) == noted {
+	if plan.Complete != nil && !*plan.Complete && len(r.statement.Unknown) == before {
 		r.missing("", "the plan is partial, as with -target")
 	}
 }
 
-// held compares a card's balance at the refresh with its record.
-type held struct {
+// cardMoney is a card's record, compared with its balance at the refresh.
+type cardMoney struct {
 	record reconcile.Record
-	// unexplained is what the card holds beyond its record. It is negative if money was spent.
+	// unexplained is the balance less the balance of the record, in USD. It is negative if money was spent.
 	unexplained usd.Amount
 }
 
-func (r *reader) held(card values) held {
+func (r *reader) cardMoney(card values) cardMoney {
 	id, _ := card.known["id"].(string)
 	text, _ := card.known["money_record"].(string)
-	h := held{record: reconcile.ParseRecord(id, text)}
+	money := cardMoney{record: reconcile.ParseRecord(id, text)}
 	balance := r.amount(card, "balance")
-	if balance != nil && h.record.Anchor != nil {
-		h.unexplained = *balance - h.record.Anchor.Balance
+	if balance != nil && money.record.Anchor != nil {
+		money.unexplained = *balance - money.record.Anchor.Balance
 	}
-	return h
+	return money
 }
 
-// noteStop notes why apply may not make the planned movements, judging by balance and record.
+// noteStop notes why apply may stop before the planned movements, judging by the card's balance and record.
 func (r *reader) noteStop(card *Card, before values) {
 	withdrawn := card.Sums.Withdrawals
 	if withdrawn == 0 && card.paid() == 0 && !card.mayTakeMore {
 		return
 	}
-	h := r.held(before)
+	onlyWithdraws := withdrawn > 0 && !card.mayTakeMore
+	money := r.cardMoney(before)
 	var reason string
 	switch {
-	case h.record.Anchor == nil:
+	case money.record.Anchor == nil:
 		reason = "has lost its money_record, so earlier movements are unknown: apply will stop once"
-	case h.record.Pending != nil:
-		reason = h.surprise() + ": apply may find that it was made, or stop"
-	case h.unexplained > 0 && (withdrawn == 0 || card.mayTakeMore):
-		reason = h.surprise() + ": apply may stop"
-	case withdrawn > 0 && h.unexplained == -withdrawn:
+	case money.record.Pending != nil:
+		reason = money.discrepancy() + ": apply may find that it was made, or stop"
+	case money.unexplained > 0 && !onlyWithdraws:
+		reason = money.discrepancy() + ": apply may stop"
+	case withdrawn > 0 && money.unexplained == -withdrawn:
 		reason = fmt.Sprintf("holds exactly %s USD less than Terraform knows of: apply may find that the withdrawal was made, or stop", withdrawn)
 	default:
 		return
@@ -428,13 +429,13 @@ func (r *reader) noteStop(card *Card, before values) {
 	delete(r.prior.cards, object{card.Address, card.Deposed})
 }
 
-// surprise describes what Terraform does not know of the card's money. It is empty if there is nothing.
-func (h held) surprise() string {
-	if h.record.Pending != nil {
-		return fmt.Sprintf("an earlier movement of %s USD is undecided", h.record.Pending.Delta.Signed())
+// discrepancy describes how the card's money may differ from its record, or returns "" if it does not.
+func (m cardMoney) discrepancy() string {
+	if m.record.Pending != nil {
+		return fmt.Sprintf("an earlier movement of %s USD is undecided", m.record.Pending.Delta.Signed())
 	}
-	if h.unexplained > 0 {
-		return fmt.Sprintf("holds %s USD more than Terraform knows of", h.unexplained)
+	if m.unexplained > 0 {
+		return fmt.Sprintf("holds %s USD more than Terraform knows of", m.unexplained)
 	}
 	return ""
 }
@@ -445,9 +446,9 @@ func (r *reader) noteUntouched() {
 		return cmp.Or(cmp.Compare(a.address, b.address), cmp.Compare(a.deposed, b.deposed))
 	}
 	for _, object := range slices.SortedFunc(maps.Keys(r.prior.cards), order) {
-		surprise := r.held(r.prior.cards[object].values()).surprise()
-		if surprise != "" {
-			r.statement.Notes = append(r.statement.Notes, Unknown{Address: object.address, Reason: surprise})
+		discrepancy := r.cardMoney(r.prior.cards[object].values()).discrepancy()
+		if discrepancy != "" {
+			r.statement.Notes = append(r.statement.Notes, Unknown{Address: object.address, Reason: discrepancy})
 		}
 	}
 }

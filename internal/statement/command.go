@@ -120,7 +120,7 @@ func (s *settings) flags() *pflag.FlagSet {
 	flags.StringVar(&s.format, "format", formatText, "`FORMAT` of the statement: text, markdown for a pull request, or json for policies")
 	flags.Func("max-net", "refuse a plan that may take more `USD` than this from the wallet", parseAmount(&s.rules.MaxNet))
 	flags.Func("max-card", "refuse a plan that may load more `USD` than this onto one card", parseAmount(&s.rules.MaxCard))
-	flags.Func("only", "refuse a plan that does anything except `ACTION`, or one of several, separated by commas", s.addActions)
+	flags.Func("only", "refuse a plan that does anything except `ACTION`; separate several with commas", s.addActions)
 	flags.BoolVar(&s.rules.NoUnknown, "no-unknown", false, "refuse a plan whose effect on the wallet is known only during apply")
 	flags.BoolVar(&s.rules.NoUnmanaged, "no-unmanaged", false,
 		"refuse a plan while a live card that is not in this state has the label of one of its cards,\n"+

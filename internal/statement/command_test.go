@@ -87,15 +87,15 @@ func TestInputIsNotAPlan(t *testing.T) {
 		},
 		"a flag of no kind":     {updates(held, with("frozen", `"true"`), ""), "vcard_card.a: frozen is not a boolean"},
 		"an id of no kind":      {updates(with("id", "1"), held, ""), "vcard_card.a: id is not a string"},
-		"a mark of no kind":     {updates(held, held, `"amount":"true"`), "vcard_card.a: the plan marks amount as neither known nor unknown"},
-		"marks of no kind":      {strings.Replace(fund, `"after_unknown":{}`, `"after_unknown":"true"`, 1), "vcard_card.a: the plan marks amount as neither known nor unknown"},
+		"a mark of no kind":     {updates(held, held, `"amount":"true"`), "vcard_card.a: the plan does not mark amount as either known or unknown"},
+		"marks of no kind":      {strings.Replace(fund, `"after_unknown":{}`, `"after_unknown":"true"`, 1), "vcard_card.a: the plan does not mark amount as either known or unknown"},
 		"an action on no text":  {invoke("vcard_card_fund", `"card_id":1`, ""), "module.m.action.vcard_card_fund.x: card_id is not a string"},
 		"a gift of no kind":     {invoke("vcard_card_fund", `"amount":"1"`, ""), "module.m.action.vcard_card_fund.x: amount is not a number"},
 		"a balance of no kind":  {planWith("", was(with("balance", `"1"`))), "balance is not a number"},
 		"text that is no UTF-8": {updates(held, with("label", "\"\xff\""), ""), "invalid UTF-8"},
 		"a list of nothing":     {planWith("", `,"x":[`+strings.Repeat("{},", 4_000_000)+"{}]"), "has more than 4000000 values"},
 		"a mark of no secret": {
-			strings.Replace(fund, `"after_unknown"`, `"after_sensitive":"x","after_unknown"`, 1), "vcard_card.a: the plan marks id as neither sensitive nor not",
+			strings.Replace(fund, `"after_unknown"`, `"after_sensitive":"x","after_unknown"`, 1), "vcard_card.a: the plan does not mark id as either sensitive or not sensitive",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -191,7 +191,8 @@ func (p *Plan) decode(r io.Reader) error {
 	return nil
 }
 
-// withoutValues describes an error and its place, without the values that its text quotes.
+// withoutValues describes an error and its location. It leaves out the values that the error's text quotes,
+// because they may be secrets.
 func withoutValues(err error) string {
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if ok {

@@ -10,8 +10,8 @@ import (
 
 // Rules are the limits that a plan must keep. The zero value allows everything.
 type Rules struct {
-	MaxNet      *usd.Amount // what the wallet may pay, in USD
-	MaxCard     *usd.Amount // what one card may get, in USD
+	MaxNet      *usd.Amount // the most that the wallet may pay, in USD
+	MaxCard     *usd.Amount // the most that one card may get, in USD
 	Only        []Action    // nil allows all
 	NoUnknown   bool
 	NoUnmanaged bool
@@ -65,24 +65,27 @@ func checkCards(s *Statement, limit usd.Amount) {
 	for _, card := range s.Cards {
 		sums[card.key] += card.paid()
 	}
-	toAny := sums[""]
+	toUnknownCards := sums[""]
 	for _, card := range s.Cards {
-		sum, firstOfCard := sums[card.key]
-		delete(sums, card.key)
+		sum, ok := sums[card.key]
+		delete(sums, card.key) // so that a card with several changes is reported once
 		if card.mayTakeMore {
 			s.refuse("--max-card %s: %s may get more, which is known only during apply", limit, card.Address)
 			continue
 		}
-		if !firstOfCard {
+		if !ok {
 			continue
 		}
-		switch {
-		case sum > limit && card.key == "":
-			s.refuse("--max-card %s: one card may get %s by actions on cards that are known only during apply", limit, sum)
-		case sum > limit:
+		if card.key == "" {
+			if sum > limit {
+				s.refuse("--max-card %s: one card may get %s by actions on cards that are known only during apply", limit, sum)
+			}
+			continue
+		}
+		if sum > limit {
 			s.refuse("--max-card %s: %s gets %s", limit, card.holder, sum)
-		case card.key != "" && sum > 0 && sum+toAny > limit:
-			s.refuse("--max-card %s: %s gets %s, and may get %s by actions on cards that are known only during apply", limit, card.holder, sum, toAny)
+		} else if sum > 0 && sum+toUnknownCards > limit {
+			s.refuse("--max-card %s: %s gets %s, and may get %s by actions on cards that are known only during apply", limit, card.holder, sum, toUnknownCards)
 		}
 	}
 }

@@ -38,10 +38,10 @@ type Statement struct {
 	// Balance is the wallet's balance, if the plan read it.
 	Balance *Balance  `json:"balance,omitempty"`
 	Unknown []Unknown `json:"unknown"`
-	// Notes are about cards that hold more than Terraform knows of, where apply does not stop because of it.
+	// Notes are about cards whose money differs from Terraform's record, and whose money the plan does not move.
 	Notes []Unknown `json:"notes"`
 	Cards []Card    `json:"cards"`
-	// Others are the addresses of all else that the plan changes or invokes.
+	// Others are the addresses of everything else that the plan changes or invokes.
 	Others     []string `json:"others"`
 	Violations []string `json:"violations,omitempty"`
 	// Remedy explains what to add to the configuration to satisfy --no-unmanaged.
@@ -78,14 +78,14 @@ type Card struct {
 	// Actions are all actions that may happen, if something is unknown.
 	Actions  []Action    `json:"actions"`
 	Wallet   usd.Amount  `json:"wallet"`             // equal to Sums.Net
-	Baseline *usd.Amount `json:"baseline,omitempty"` // an amount in USD with which the state starts, without moving money
+	Baseline *usd.Amount `json:"baseline,omitempty"` // the first amount in the state, in USD, if setting it moves no money
 	Sums     Sums        `json:"sums"`
 
 	key         string // the same for all changes of one card; "" if the card is not known yet
-	holder      string // the address of the card's resource, or the id of a card without one
-	after       values // the values before the change, if the card is terminated or forgotten
+	holder      string // the address of the card's resource, or the card's id if it has no resource
+	after       values // the values after the change, or before it if the card is terminated or forgotten
 	isNew       bool
-	mayTakeMore bool // whether it may take more from the wallet than Sums shows
+	mayTakeMore bool // whether the card may take more from the wallet than Sums shows
 }
 
 func (c Card) does(action Action) bool { return slices.Contains(c.Actions, action) }
@@ -98,7 +98,7 @@ type part struct {
 	sum    *usd.Amount
 	sign   usd.Amount // -1 if the wallet pays it
 	title  string     // in the table of sums
-	detail string     // among the details of a card, as a format of the amount
+	detail string     // among the details of a card; a format with one verb for the amount
 }
 
 // parts returns all sums but Net.
@@ -113,7 +113,7 @@ func (s *Sums) parts() []part {
 	}
 }
 
-// net adds up the other sums. It serves single cards, whose amounts cannot overflow.
+// net adds up the other sums. It is for single cards, whose sums cannot overflow.
 func (s *Sums) net() usd.Amount {
 	var net usd.Amount
 	for _, part := range s.parts() {

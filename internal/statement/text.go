@@ -13,7 +13,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// writeSums writes the sums that are not zero, the net, and what the wallet holds.
+// writeSums writes the sums that are not zero, the net, and the balance of the wallet. Each format has two
+// verbs: one for the title and one for the amount.
 func (s *Statement) writeSums(b *strings.Builder, sumFormat, balanceFormat string) {
 	for _, part := range s.Wallet.parts() {
 		if *part.sum != 0 {
@@ -188,8 +189,9 @@ func inline(text string) string {
 	return strings.ReplaceAll(display.Printable(text), "\n", string(unicode.ReplacementChar))
 }
 
-// widestVerbs is the widest column of verbs that all lines are padded to. Few cards have many verbs.
-const widestVerbs = 20
+// maxVerbsWidth limits the width of the column of verbs. A card with more verbs has a longer line, but does not
+// widen all others.
+const maxVerbsWidth = 20
 
 // WriteText writes the statement for a terminal.
 func (s *Statement) WriteText(w io.Writer) error {
@@ -202,7 +204,7 @@ func (s *Statement) WriteText(w io.Writer) error {
 	}
 	width := 0
 	for _, card := range s.Cards {
-		width = max(width, min(len(card.verbs()), widestVerbs))
+		width = max(width, min(len(card.verbs()), maxVerbsWidth))
 	}
 	for _, card := range s.Cards {
 		columns := []string{card.Address, card.name(), card.details()}
@@ -240,8 +242,8 @@ func inLines(unknowns []Unknown) []string {
 	return lines
 }
 
-// maxMarkdown is the length of a comment in bytes after which it only counts the rest of the cards.
-// GitHub accepts 65,536 characters.
+// maxMarkdown is the length in bytes after which a comment only counts the remaining cards. GitHub accepts
+// 65,536 characters.
 const maxMarkdown = 50_000
 
 // WriteMarkdown writes the statement for a comment on a pull request.
@@ -299,8 +301,8 @@ func writeBullets(b *strings.Builder, title string, items []string) {
 	}
 }
 
-// code shows text from elsewhere literally: no markup, no link, no mention of a person, no end of a
-// table's cell. It replaces every character that may start one of these by a character reference.
+// code returns Markdown that shows untrusted text literally. It replaces every character that may start markup,
+// a link, a mention of a person or the end of a table cell with a character reference.
 func code(text string) string {
 	var b strings.Builder
 	for _, r := range inline(text) {

@@ -27,7 +27,7 @@ data "vcard_cards" "all" {
 // account is what a plan contains of the cards of one provider configuration.
 type account struct {
 	listed     bool                      // whether the plan has read all live cards
-	live       map[string]values         // the live cards that are in no state, by id
+	live       map[string]values         // the live cards that are not in this state, by id
 	byLabel    map[string][]*plannedCard // by canonical label
 	unlabelled []*plannedCard            // new cards whose label is generated during apply
 }
@@ -35,7 +35,7 @@ type account struct {
 type plannedCard struct {
 	address string
 	values  values
-	isFree  bool // whether it is new, and no live card has been proposed for import in its place
+	isFree  bool // whether it is new, and no live card has been proposed for import instead of it
 }
 
 // checkUnmanaged finds live cards that are not in this state but should be, such as those that a
@@ -63,20 +63,19 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 		for _, id := range slices.Sorted(maps.Keys(account.live)) {
 			live := account.live[id]
 			label := live.text("label")
-			alike := account.byLabel[labels.Canonical(label)]
-			hasLabel := label != "" && len(alike) > 0
-			if !hasLabel && !isGeneratedWith(prefix, label) {
-				continue
-			}
-			if hasLabel {
-				s.refuse("--no-unmanaged: %s: live card %s has the same label, %q, and is not in this state", alike[0].address, id, alike[0].values.text("label"))
-			} else {
+			sameLabel := account.byLabel[labels.Canonical(label)]
+			if label != "" && len(sameLabel) > 0 {
+				s.refuse("--no-unmanaged: %s: live card %s has the same label, %q, and is not in this state",
+					sameLabel[0].address, id, sameLabel[0].values.text("label"))
+			} else if isGeneratedWith(prefix, label) {
 				s.refuse("--no-unmanaged: live card %s has the generated label %q and is not in this state", id, label)
 				if prefix == labels.DefaultPrefix {
 					defaultPrefix = true
 				}
+			} else {
+				continue
 			}
-			imports = append(imports, cardImport{address: account.addressFor(live, alike), id: id})
+			imports = append(imports, cardImport{address: account.addressFor(live, sameLabel), id: id})
 		}
 	}
 	if defaultPrefix {
@@ -96,10 +95,10 @@ func plannedAccounts(s *Statement, plan *Plan) map[string]*account {
 			continue
 		}
 		configured := plan.resource(c.Address)
-		mine := accounts[configured.ProviderConfigKey]
-		if mine == nil {
-			mine = &account{live: map[string]values{}, byLabel: map[string][]*plannedCard{}}
-			accounts[configured.ProviderConfigKey] = mine
+		owner := accounts[configured.ProviderConfigKey]
+		if owner == nil {
+			owner = &account{live: map[string]values{}, byLabel: map[string][]*plannedCard{}}
+			accounts[configured.ProviderConfigKey] = owner
 		}
 		card := &plannedCard{
 			address: c.Address,
@@ -109,7 +108,7 @@ func plannedAccounts(s *Statement, plan *Plan) map[string]*account {
 		label, ok := card.values.known["label"].(string)
 		if ok {
 			canonical := labels.Canonical(label)
-			mine.byLabel[canonical] = append(mine.byLabel[canonical], card)
+			owner.byLabel[canonical] = append(owner.byLabel[canonical], card)
 			continue
 		}
 		if !card.isFree {
@@ -118,7 +117,7 @@ func plannedAccounts(s *Statement, plan *Plan) map[string]*account {
 		if refersToObjects(configured.Expressions["label"]) {
 			s.refuse("--no-unmanaged: %s: its label is known only during apply", c.Address)
 		} else {
-			mine.unlabelled = append(mine.unlabelled, card)
+			owner.unlabelled = append(owner.unlabelled, card)
 		}
 	}
 	return accounts
@@ -138,16 +137,19 @@ func addLiveCards(accounts map[string]*account, plan *Plan, prior prior) {
 	}
 	for _, list := range prior.lists {
 		cards, ok := list.AttributeValues["cards"].([]any)
-		mine := accounts[plan.resource(list.Address).ProviderConfigKey]
-		if !ok || mine == nil || !isUnfiltered(list) || isReadLater(list, plan) {
+		if !ok || !isUnfiltered(list) || isReadLater(list, plan) {
 			continue
 		}
-		mine.listed = true
+		owner := accounts[plan.resource(list.Address).ProviderConfigKey]
+		if owner == nil { // the plan has no cards of this account
+			continue
+		}
+		owner.listed = true
 		for _, card := range cards {
 			v := valuesOf(card, nil, nil)
 			id := v.text("id")
 			if !managed[id] {
-				mine.live[id] = v
+				owner.live[id] = v
 			}
 		}
 	}
@@ -158,10 +160,10 @@ func isGeneratedWith(prefix, label string) bool {
 	return ok && actual == prefix
 }
 
-// addressFor takes the address of a new card that the live card may stand for: one of the same label,
-// or one without a label that has the same BIN and load.
-func (a *account) addressFor(live values, alike []*plannedCard) string {
-	for _, card := range alike {
+// addressFor returns the address of a new card that a live card can replace: one with the same label, or one
+// without a label that has the same BIN and load. It returns each address once, and otherwise a placeholder.
+func (a *account) addressFor(live values, sameLabel []*plannedCard) string {
+	for _, card := range sameLabel {
 		if card.isFree {
 			card.isFree = false
 			return card.address

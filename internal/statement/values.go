@@ -17,8 +17,7 @@ const hidden = "(sensitive)"
 // values are the attributes of a card before or after a change, or of an action.
 type values struct {
 	known map[string]any
-	// unknown and sensitive mark attributes: with true for all of them, or with an object that has
-	// true for some.
+	// unknown and sensitive mark attributes: true marks all of them, an object marks those that it has true for.
 	unknown, sensitive any
 }
 
@@ -66,7 +65,8 @@ func (v values) text(name string) string {
 
 func (v values) flag(name string) bool { return v.known[name] == true }
 
-// The checks below refuse what Terraform and OpenTofu never write. A statement about it would be a guess.
+// The checks below refuse plans that Terraform and OpenTofu never write, because a statement about one would be
+// a guess.
 
 var errIncomplete = errors.New("the address, type or mode is missing")
 
@@ -125,7 +125,7 @@ func (v values) check(needed ...string) error {
 			return fmt.Errorf("%s is not a string", name)
 		}
 		if !isMark(mark(v.sensitive, name)) {
-			return fmt.Errorf("the plan marks %s as neither sensitive nor not", name)
+			return fmt.Errorf("the plan does not mark %s as either sensitive or not sensitive", name)
 		}
 	}
 	_, ok := v.known["frozen"].(bool)
@@ -134,7 +134,7 @@ func (v values) check(needed ...string) error {
 	}
 	for _, name := range []string{"amount", "issuance_fee", "topped_up", "frozen", "top_up", "card_id"} {
 		if !isMark(mark(v.unknown, name)) {
-			return fmt.Errorf("the plan marks %s as neither known nor unknown", name)
+			return fmt.Errorf("the plan does not mark %s as either known or unknown", name)
 		}
 	}
 	return nil
