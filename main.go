@@ -24,7 +24,7 @@ const about = name + ` is the provider vcard/vcard, which terraform and tofu sta
 The command-line tool is vcard: run "vcard help".
 `
 
-// pluginCookie is in the environment of a provider that a CLI has started.
+// pluginCookie is an environment variable that a CLI sets when it starts a provider.
 const pluginCookie = "TF_PLUGIN_MAGIC_COOKIE"
 
 const (
@@ -60,7 +60,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintln(stdout, name, buildinfo.Version(version))
 		return exitOK
 	}
-	if flags.NArg() > 0 || !*debugging && os.Getenv(pluginCookie) == "" {
+	startedByCLI := os.Getenv(pluginCookie) != ""
+	if flags.NArg() > 0 || (!startedByCLI && !*debugging) {
 		_, _ = fmt.Fprint(stderr, about)
 		return exitUsage
 	}
