@@ -50,8 +50,9 @@ func ByKey(tx *store.Tx, key string) (Account, error) {
 	return a, err
 }
 
-// CountedBy identifies the key in the counters of the limits, which apply to each key by itself.
-func (a Account) CountedBy() int64 {
+// CounterID returns the id under which the calls with this key are counted, because limits apply to each key
+// separately. The ids of additional keys are negative, so that they differ from the ids of accounts.
+func (a Account) CounterID() int64 {
 	if a.KeyID != 0 {
 		return -a.KeyID
 	}

@@ -23,12 +23,12 @@ func DocumentedLimits() Limits {
 
 // Settings returns the limits as settings.
 func (l *Limits) Settings() []Setting {
-	const most = 1_000_000_000
+	const maximum = 1_000_000_000
 	return []Setting{
-		{Name: "requests_per_minute", Number: &l.RequestsPerMinute, Most: most},
-		{Name: "requests_per_hour", Number: &l.RequestsPerHour, Most: most},
-		{Name: "creates_per_minute", Number: &l.CreatesPerMinute, Most: most},
-		{Name: "details_per_minute", Number: &l.DetailsPerMinute, Most: most},
+		{Name: "requests_per_minute", Number: &l.RequestsPerMinute, Maximum: maximum},
+		{Name: "requests_per_hour", Number: &l.RequestsPerHour, Maximum: maximum},
+		{Name: "creates_per_minute", Number: &l.CreatesPerMinute, Maximum: maximum},
+		{Name: "details_per_minute", Number: &l.DetailsPerMinute, Maximum: maximum},
 	}
 }
 

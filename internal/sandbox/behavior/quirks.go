@@ -104,12 +104,13 @@ func (q Quirks) Write(tx *store.Tx) error { return tx.WriteSetting(quirksSetting
 
 // Setting is a limit or a quirk. Either Text or Number points to its value.
 type Setting struct {
-	Name        string // in JSON
-	About       string
-	Text        *string  // one of Words
-	Number      *int64   // from Least to Most, and one of Words if there are any
-	Words       []string // the default first, if it is a text
-	Least, Most int64
+	Name    string // in JSON
+	About   string
+	Text    *string  // one of Words
+	Number  *int64   // from Minimum to Maximum, and one of Words if there are any
+	Words   []string // the default first, if it is a text
+	Minimum int64
+	Maximum int64
 }
 
 // Value returns the value of the setting as a text.
@@ -125,8 +126,8 @@ func (q *Quirks) Settings() []Setting {
 	text := func(name string, value *string, about string, words ...string) Setting {
 		return Setting{Name: name, About: about, Text: value, Words: words}
 	}
-	number := func(name string, value *int64, about string, least, most int64, only ...string) Setting {
-		return Setting{Name: name, About: about, Number: value, Words: only, Least: least, Most: most}
+	number := func(name string, value *int64, about string, minimum, maximum int64, words ...string) Setting {
+		return Setting{Name: name, About: about, Number: value, Words: words, Minimum: minimum, Maximum: maximum}
 	}
 	return []Setting{
 		text("idempotency", &q.Idempotency, "reuse of an idempotency key; conflict: 409 while the first call runs", "honoured", Ignored, Conflict),

@@ -153,7 +153,7 @@ func readSettings(f *wire.Fields, settings []behavior.Setting) {
 			*s.Text = f.OptionalChoice(s.Name, *s.Text, s.Words...)
 			continue
 		}
-		*s.Number = f.Integer(s.Name, *s.Number, s.Least, s.Most)
+		*s.Number = f.Integer(s.Name, *s.Number, s.Minimum, s.Maximum)
 		if len(s.Words) > 0 && !slices.Contains(s.Words, s.Value()) {
 			f.Refuse(wire.Invalid("%s must be one of %s", s.Name, strings.Join(s.Words, ", ")))
 		}
@@ -185,7 +185,7 @@ func readLimits(c *server.Call) (wire.Response, error) {
 
 // readUsed returns the number of calls that count against each limit.
 func readUsed(c *server.Call) (wire.Response, error) {
-	return wire.OK(c.Counters.Used(c.Account.CountedBy(), c.Tx.Now())), nil
+	return wire.OK(c.Counters.Used(c.Account.CounterID(), c.Tx.Now())), nil
 }
 
 // replaceLimits sets all limits. Those that the body leaves out get their documented values.

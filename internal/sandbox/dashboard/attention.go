@@ -110,7 +110,7 @@ func (a *attention) addNearLimits(v *view) error {
 		return err
 	}
 	for _, c := range found {
-		used, err := transaction.Counted(v.Tx, c.ID)
+		used, err := transaction.UsedLimit(v.Tx, c.ID)
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ func readFigures(v *view, c *card.Card) (*cardFigures, error) {
 	if err != nil {
 		return nil, err
 	}
-	used, err := transaction.Counted(v.Tx, c.ID)
+	used, err := transaction.UsedLimit(v.Tx, c.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func readLimits(v *view) ([]limitUse, error) {
 	if err != nil {
 		return nil, err
 	}
-	used := v.Server.Counters.Used(v.Account.CountedBy(), v.Tx.Now())
+	used := v.Server.Counters.Used(v.Account.CounterID(), v.Tx.Now())
 	return []limitUse{
 		{"Requests, last minute", used.RequestsPerMinute, limits.RequestsPerMinute},
 		{"Requests, last hour", used.RequestsPerHour, limits.RequestsPerHour},

@@ -183,7 +183,7 @@ func (s *Server) authorize(x *exchange) error {
 	if !x.isAPI() {
 		return nil
 	}
-	wait := s.Counters.Admit(x.limits, x.account.CountedBy(), x.route.Class, x.now)
+	wait := s.Counters.Admit(x.limits, x.account.CounterID(), x.route.Class, x.now)
 	if wait > 0 {
 		return rateLimited(wait)
 	}

@@ -90,14 +90,14 @@ func chargeFee(c *server.Call, n New, transactionID string) error {
 
 func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
-// Counted returns what counts towards a card's limit: the sum of its authorizations of the current UTC
-// month. Settled ones count with the settled amount, the others with the held one. Refunds do not
+// UsedLimit returns how much of a card's spending limit is used: the sum of its authorizations of the current UTC
+// month. A settled authorization counts with the settled amount, an open one with the held amount. Refunds do not
 // lower the sum.
-func Counted(tx *store.Tx, cardID int64) (usd.Amount, error) {
+func UsedLimit(tx *store.Tx, cardID int64) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, `SELECT amount FROM card_spending WHERE card_id = ? AND month = ?`, cardID, monthOf(tx.Now()))
 }
 
-func addCounted(tx *store.Tx, cardID int64, month string, amount usd.Amount) error {
+func addUsedLimit(tx *store.Tx, cardID int64, month string, amount usd.Amount) error {
 	return tx.Exec(`
 		INSERT INTO card_spending (card_id, month, amount) VALUES (?, ?, ?)
 		ON CONFLICT DO UPDATE SET amount = amount + excluded.amount`, cardID, month, amount)
@@ -155,7 +155,7 @@ func settle(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	// The amount counts in the month of the authorization, whenever it is settled.
-	err = addCounted(c.Tx, f.Card.ID, monthOf(authorized.CreatedAt.Time), f.Amount-authorized.Amount)
+	err = addUsedLimit(c.Tx, f.Card.ID, monthOf(authorized.CreatedAt.Time), f.Amount-authorized.Amount)
 	return wire.Created(map[string]Transaction{"transaction": shown}), err
 }
 

@@ -221,7 +221,7 @@ func isMCC(code string) bool {
 // decline returns the first reason to decline the purchase, and the facts that decide it. The reason
 // is empty if the purchase is approved.
 func (n New) decline(tx *store.Tx) (declineReason, *Facts, error) {
-	spent, err := Counted(tx, n.Card.ID)
+	spent, err := UsedLimit(tx, n.Card.ID)
 	if err != nil {
 		return "", nil, err
 	}
@@ -258,7 +258,7 @@ func (n New) approve(c *server.Call) (Transaction, error) {
 	if err != nil {
 		return Transaction{}, err
 	}
-	return shown, addCounted(c.Tx, n.Card.ID, monthOf(shown.CreatedAt.Time), n.Amount)
+	return shown, addUsedLimit(c.Tx, n.Card.ID, monthOf(shown.CreatedAt.Time), n.Amount)
 }
 
 func (n New) refuse(c *server.Call, reason declineReason, facts *Facts) (Transaction, error) {
