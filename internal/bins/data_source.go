@@ -21,7 +21,7 @@ import (
 // NewDataSource makes the data source vcard_bins.
 func NewDataSource() datasource.DataSource {
 	return &tfkit.DataSource[model]{
-		Name: "bins", Does: "read the BIN catalogue",
+		Name: "bins", Operation: "read the BIN catalogue",
 		About: about, Fill: fill,
 	}
 }
@@ -85,7 +85,7 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	m.Bins = []bin{}
 	var invalid tfkit.InvalidIDs
 	for _, b := range catalogue {
-		if invalid.Has(b.ID, "") || !m.matches(b) {
+		if invalid.Collect(b.ID, "") || !m.matches(b) {
 			continue
 		}
 		m.IDs = append(m.IDs, b.ID)

@@ -22,7 +22,7 @@ import (
 // NewDataSource makes the data source vcard_card.
 func NewDataSource() datasource.DataSource {
 	return &tfkit.DataSource[summaryModel]{
-		Name: "card", Does: "read a card",
+		Name: "card", Operation: "read a card",
 		About: aboutCard, Check: checkSelector, Fill: fillCard,
 	}
 }
@@ -154,7 +154,7 @@ func listItemAttributes() map[string]schema.Attribute {
 // NewListDataSource makes the data source vcard_cards.
 func NewListDataSource() datasource.DataSource {
 	return &tfkit.DataSource[cardsModel]{
-		Name: "cards", Does: "list the cards",
+		Name: "cards", Operation: "list the cards",
 		About: aboutCards, Fill: fillCards,
 	}
 }
@@ -192,7 +192,7 @@ func fillCards(ctx context.Context, s *session.Session, found *cardsModel, diags
 		if err != nil {
 			return err
 		}
-		if !invalid.Has(card.ID, card.BinID) {
+		if !invalid.Collect(card.ID, card.BinID) {
 			cards = append(cards, card)
 		}
 	}

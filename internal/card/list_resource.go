@@ -97,7 +97,7 @@ func (l *cardListResource) pushCards(ctx context.Context, req list.ListRequest, 
 			}
 			return
 		}
-		if invalid.Has(card.ID, card.BinID) {
+		if invalid.Collect(card.ID, card.BinID) {
 			continue
 		}
 		batch = append(batch, card)

@@ -125,14 +125,14 @@ func (m *model) fromAPI(c api.CardListItem) {
 	if m.Label.ValueString() != c.Label.Raw() { // the same label keeps its notation
 		m.Label = tfkit.StringOrNull(c.Label.String())
 	}
-	m.SpendingLimit = m.SpendingLimit.Becoming(c.SpendingLimit)
+	m.SpendingLimit = m.SpendingLimit.WithAmount(c.SpendingLimit)
 	m.setState(c.Status, c.Balance)
 }
 
 func (m *model) setState(status api.CardStatus, balance usd.Amount) {
 	m.Status = types.StringValue(string(status))
 	m.Frozen = types.BoolValue(status == api.StatusFrozen)
-	m.Balance = m.Balance.Becoming(balance)
+	m.Balance = m.Balance.WithAmount(balance)
 }
 
 // keepPlanned sets the values that the plan knew, because Terraform requires them. If the card has

@@ -1,5 +1,5 @@
-// Package tfkit is what the nouns have in common towards the framework: the generic data
-// source, validators, and ids.
+// Package tfkit has what the packages of resources and data sources share on top of the plugin framework:
+// a generic data source, validators, and checks of ids.
 package tfkit
 
 import (
@@ -16,10 +16,13 @@ import (
 
 // DataSource is a data source whose configuration and state have the shape M.
 type DataSource[M any] struct {
-	Name  string // of the type, after the provider's, as in "bins"
-	Does  string // completes "to …" and "Could not …", as in "read the BIN catalogue"
+	// Name is the name of the type without the provider's prefix, as in "bins".
+	Name string
+	// Operation completes "to …" and "Could not …", as in "read the BIN catalogue".
+	Operation string
+	// About returns the schema.
 	About func() schema.Schema
-	// Check adds errors about combinations of attributes; nil for none.
+	// Check adds errors about combinations of attributes. It may be nil.
 	Check func(M, *diag.Diagnostics)
 	// Fill completes a configuration to a state. The state is saved if Fill returns nil and adds no error.
 	Fill func(context.Context, *session.Session, *M, *diag.Diagnostics) error
@@ -63,11 +66,12 @@ func (d *DataSource[M]) ValidateConfig(ctx context.Context, req datasource.Valid
 func (d *DataSource[M]) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var m M
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, d.Does) {
+	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, d.Operation) {
 		return
 	}
-	if err := d.Fill(ctx, d.session, &m, &resp.Diagnostics); err != nil {
-		resp.Diagnostics.Append(session.ErrorDiagnostic(d.Does, err))
+	err := d.Fill(ctx, d.session, &m, &resp.Diagnostics)
+	if err != nil {
+		resp.Diagnostics.Append(session.ErrorDiagnostic(d.Operation, err))
 	}
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, m)...)

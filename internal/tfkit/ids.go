@@ -87,8 +87,9 @@ type InvalidIDs struct {
 	first []string
 }
 
-// Has reports whether an id is malformed, or that of the owner, if there is one. It counts the record if so.
-func (i *InvalidIDs) Has(id, owner string) bool {
+// Collect reports whether a record's id is malformed, or the id of its owner, if it has one. If so, it also
+// counts the record for the warning.
+func (i *InvalidIDs) Collect(id, owner string) bool {
 	if transport.IsID(id) && (owner == "" || transport.IsID(owner)) {
 		return false
 	}

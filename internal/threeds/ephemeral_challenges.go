@@ -102,7 +102,7 @@ func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest
 	m.Challenges = []challenge{}
 	var invalid tfkit.InvalidIDs
 	for _, c := range found {
-		if invalid.Has(c.ID, c.CardID) {
+		if invalid.Collect(c.ID, c.CardID) {
 			continue
 		}
 		if !m.CardID.IsNull() && m.CardID.ValueString() != c.CardID {

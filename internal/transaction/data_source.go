@@ -24,7 +24,7 @@ import (
 // NewDataSource creates the data source vcard_transactions.
 func NewDataSource() datasource.DataSource {
 	return &tfkit.DataSource[model]{
-		Name: "transactions", Does: "read the transactions",
+		Name: "transactions", Operation: "read the transactions",
 		About: about, Check: checkPeriod, Fill: fill,
 	}
 }

@@ -17,7 +17,7 @@ import (
 // NewBalanceDataSource makes the data source vcard_wallet_balance.
 func NewBalanceDataSource() datasource.DataSource {
 	return &tfkit.DataSource[balanceModel]{
-		Name: "wallet_balance", Does: "read the wallet balance",
+		Name: "wallet_balance", Operation: "read the wallet balance",
 		About: aboutBalance, Fill: fillBalance,
 	}
 }
@@ -70,7 +70,7 @@ func fillBalance(ctx context.Context, s *session.Session, m *balanceModel, _ *di
 // NewAddressesDataSource makes the data source vcard_deposit_addresses.
 func NewAddressesDataSource() datasource.DataSource {
 	return &tfkit.DataSource[addressesModel]{
-		Name: "deposit_addresses", Does: "read the deposit addresses",
+		Name: "deposit_addresses", Operation: "read the deposit addresses",
 		About: aboutAddresses, Fill: fillAddresses,
 	}
 }

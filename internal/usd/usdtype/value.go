@@ -36,8 +36,8 @@ func Of(a usd.Amount) Value {
 	return Value{NumberValue: basetypes.NewNumberValue(a.BigFloat()), amount: a}
 }
 
-// Becoming returns a known amount. It returns v itself if the cents agree.
-func (v Value) Becoming(a usd.Amount) Value {
+// WithAmount returns a known amount. If the cents agree, it returns v itself, which keeps its notation.
+func (v Value) WithAmount(a usd.Amount) Value {
 	if v.IsKnown() && v.err == nil && v.amount == a {
 		return v
 	}

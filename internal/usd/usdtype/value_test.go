@@ -77,14 +77,14 @@ func TestSemanticEquality(t *testing.T) {
 	}
 }
 
-func TestBecoming(t *testing.T) {
+func TestWithAmount(t *testing.T) {
 	t.Parallel()
 	noisy := fromText(t, "7.4100000000000001")
-	if got := noisy.Becoming(741); !got.Equal(noisy) || got.Amount() != 741 || *got.Pointer() != 741 || usdtype.Unknown().Pointer() != nil {
+	if got := noisy.WithAmount(741); !got.Equal(noisy) || got.Amount() != 741 || *got.Pointer() != 741 || usdtype.Unknown().Pointer() != nil {
 		t.Errorf("%s becomes %s at the same cents", noisy, got)
 	}
 	for _, v := range []usdtype.Value{noisy, {}, usdtype.Unknown(), fromText(t, "0.001")} {
-		if got := v.Becoming(0); !got.Equal(usdtype.Of(0)) || got.Err() != nil {
+		if got := v.WithAmount(0); !got.Equal(usdtype.Of(0)) || got.Err() != nil {
 			t.Errorf("%s becomes %s, %v, want 0", v, got, got.Err())
 		}
 	}
