@@ -92,7 +92,7 @@ func decodeCard[T any](body []byte, id string, into *T, required ...string) erro
 		return err
 	}
 	if its.BinID != "" && !transport.IsID(its.BinID) {
-		return transport.NoID("bin_id", its.BinID)
+		return transport.InvalidID("bin_id", its.BinID)
 	}
 	return sameCard(id, its.ID)
 }

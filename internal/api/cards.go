@@ -34,9 +34,9 @@ func (p CardPage) Size() int {
 	return p.PerPage
 }
 
-// IsBeyond reports whether a page before which there are so many cards has more than
+// ExceedsTotal reports whether a page before which there are so many cards has more than
 // the service counts.
-func (p CardPage) IsBeyond(before int) bool {
+func (p CardPage) ExceedsTotal(before int) bool {
 	return p.Total != nil && len(p.Data) > 0 && before+len(p.Data) > *p.Total
 }
 

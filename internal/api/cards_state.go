@@ -19,7 +19,7 @@ type CardState struct {
 	How     How        `json:"-"`
 }
 
-// Termination is what became of a card that was terminated. It is AlreadySo for a card that
+// Termination is what became of a card that was terminated. It is AlreadyDone for a card that
 // was terminated before.
 type Termination struct {
 	ID               string     `json:"id"`
@@ -152,13 +152,13 @@ func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card Car
 		if fate == transport.NotDone && !isAboutCard(failure) {
 			return CardSummary{}, Answered, failure
 		}
-		how := AlreadySo
+		how := AlreadyDone
 		if m.Lost && (m.Attempts > 1 || !isAboutCard(failure)) {
 			how = Found
 		} else if m.Answered() {
 			how = Answered
 		}
-		for waited := time.Duration(0); waited <= transport.CommitWait; waited += transport.LookAgainAfter {
+		for waited := time.Duration(0); waited <= transport.CommitWait; waited += transport.PollInterval {
 			last := waited == transport.CommitWait
 			card, err := c.GetCard(m.Context(), id)
 			switch {
@@ -173,12 +173,12 @@ func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card Car
 			case last && err == nil && !m.Again():
 				return card, how, m.GaveUp()
 			case !last:
-				err = c.clock.Wait(m.Context(), transport.LookAgainAfter)
+				err = c.clock.Wait(m.Context(), transport.PollInterval)
 			}
 			if err != nil && (last || m.Context().Err() != nil) {
 				return card, how, m.Undecided(fmt.Errorf("%w; verifying did not decide it: %w", failure, err))
 			}
-			if how == AlreadySo {
+			if how == AlreadyDone {
 				how = Found
 			}
 		}

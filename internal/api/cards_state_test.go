@@ -137,7 +137,7 @@ func change(t *testing.T, client *api.Client, wanted api.CardStatus, below usd.A
 	switch {
 	case wanted == api.StatusTerminated:
 		result, err := client.TerminateCard(t.Context(), id)
-		told := fmt.Sprintf("%s, returned %s, already %t", result.Status, result.ReturnedToWallet, result.How == api.AlreadySo)
+		told := fmt.Sprintf("%s, returned %s, already %t", result.Status, result.ReturnedToWallet, result.How == api.AlreadyDone)
 		return told, result.How.LostResponse(), err
 	case wanted == api.StatusFrozen:
 		state, err = client.FreezeCard(t.Context(), id)

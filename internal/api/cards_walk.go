@@ -265,7 +265,7 @@ func (w *cardReading) add(page CardPage, fresh int) {
 	if w.pages == 1 {
 		w.size = max(1, page.Size())
 	}
-	if page.Total == nil || page.IsBeyond(w.read) {
+	if page.Total == nil || page.ExceedsTotal(w.read) {
 		w.uncounted = true
 	}
 	if fresh < len(page.Data) {

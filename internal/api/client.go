@@ -86,8 +86,8 @@ func (c *Client) LockCard(ctx context.Context, id string) (unlock func(), err er
 
 // What a service may show late.
 const (
-	// HiddenFor is how long a card that somebody has issued is not called gone.
-	HiddenFor = 10 * time.Minute
+	// NewCardGrace is how long a card that somebody has issued is not called gone.
+	NewCardGrace = 10 * time.Minute
 	// shownWithin is how long a service may take to show, and to list, a new card.
 	shownWithin = time.Minute
 	// statusShownWithin is shorter, since others may change a status too.

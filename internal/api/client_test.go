@@ -86,7 +86,7 @@ func TestEndpoints(t *testing.T) {
 	read("unfrozen", unfrozen, err, "{ID:"+card.ID+" Status:active Balance:0.25 How:0}")
 	frozen, err := client.FreezeCard(ctx, card.ID)
 	read("frozen", frozen, err, "{ID:"+card.ID+" Status:frozen Balance:0.25 How:0}")
-	for _, want := range []string{fmt.Sprintf("ReturnedToWallet:0.25 How:%d", api.Answered), fmt.Sprintf("ReturnedToWallet:0.00 How:%d", api.AlreadySo)} {
+	for _, want := range []string{fmt.Sprintf("ReturnedToWallet:0.25 How:%d", api.Answered), fmt.Sprintf("ReturnedToWallet:0.00 How:%d", api.AlreadyDone)} {
 		termination, err := client.TerminateCard(ctx, card.ID)
 		read("terminated", termination, err, "{ID:"+card.ID+" Status:terminated "+want+"}")
 	}

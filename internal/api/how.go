@@ -10,7 +10,7 @@ const (
 	Answered     How = iota // by a response
 	AnsweredLate            // by a response, after one that was lost
 	Found                   // by reading, after a response that was lost
-	AlreadySo               // by reading: it was so before the call
+	AlreadyDone             // by reading: it was so before the call
 )
 
 // LostResponse reports whether a response was lost on the way, or could not be used.

@@ -198,7 +198,7 @@ func TestNoPlainTextIsRead(t *testing.T) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.IndexExpr:
-				if strings.HasSuffix(types.ExprString(n.X), "Readable") {
+				if strings.HasSuffix(types.ExprString(n.X), "DecodeOrZero") {
 					check(n.Pos(), n.Index)
 				}
 			case *ast.StructType:

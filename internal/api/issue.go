@@ -67,7 +67,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		return Issuance{}, fmt.Errorf("%s: nothing was issued, because the newest cards could not be read first: %w", operation, err)
 	}
 	search := &issueSearch{client: c, request: request, baseline: baseline}
-	if c.TellsTime() {
+	if c.KnowsServiceTime() {
 		search.began = c.ServiceTime()
 	}
 
@@ -146,7 +146,7 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 			continue
 		}
 		refusal, isRefusal := errors.AsType[*transport.Error](failure)
-		if m.Answered() || isRefusal && refusal.SpeaksOfKey() {
+		if m.Answered() || isRefusal && refusal.IsAboutKey() {
 			return nil, m.Undecided(fmt.Errorf("%w; the card that was asked for was looked for, and is not to be seen", failure))
 		}
 		return nil, m.GaveUp()
@@ -156,13 +156,13 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 // readIssued reads a new card, of which one response tells so far, and again for a while
 // where its balance is another. Where it cannot be read, the response stands.
 func (c *Client) readIssued(ctx context.Context, card *Card, load usd.Amount) {
-	for waited := time.Duration(0); ; waited += transport.LookAgainAfter {
+	for waited := time.Duration(0); ; waited += transport.PollInterval {
 		summary, err := c.GetCard(ctx, card.ID)
 		if err != nil {
 			return
 		}
 		expected := summary.Balance == load || summary.Balance == card.Balance
-		if expected || waited >= transport.CommitWait || c.clock.Wait(ctx, transport.LookAgainAfter) != nil {
+		if expected || waited >= transport.CommitWait || c.clock.Wait(ctx, transport.PollInterval) != nil {
 			card.CardSummary = summary
 			return
 		}
@@ -184,9 +184,9 @@ func decodeIssuedCard(body []byte) (Card, error) {
 	}
 	switch {
 	case !transport.IsID(card.ID):
-		return Card{}, transport.NoID("id", card.ID)
+		return Card{}, transport.InvalidID("id", card.ID)
 	case card.BinID != "" && !transport.IsID(card.BinID):
-		return Card{}, transport.NoID("bin_id", card.BinID)
+		return Card{}, transport.InvalidID("bin_id", card.BinID)
 	}
 	return card, nil
 }

@@ -176,7 +176,7 @@ func foldLabel(label string) string {
 // find claims the card of this issuance, or returns nil if there is none. The error says why the card
 // cannot be identified. Lists and balances may be late, so it looks several times.
 func (s *issueSearch) find(ctx context.Context) (*CardListItem, error) {
-	for waited := transport.CommitWait; ; waited += transport.LookAgainAfter {
+	for waited := transport.CommitWait; ; waited += transport.PollInterval {
 		lastTime := waited >= shownWithin
 		cards, err := s.unclaimed(ctx, lastTime)
 		if err != nil {
@@ -185,7 +185,7 @@ func (s *issueSearch) find(ctx context.Context) (*CardListItem, error) {
 		if lastTime || slices.ContainsFunc(cards, s.request.hasLoad) {
 			return s.claim(ctx, cards)
 		}
-		err = s.client.clock.Wait(ctx, transport.LookAgainAfter)
+		err = s.client.clock.Wait(ctx, transport.PollInterval)
 		if err != nil {
 			return nil, err
 		}
@@ -275,7 +275,7 @@ func (s *issueSearch) unclaimed(ctx context.Context, whole bool) ([]CardListItem
 	}
 	for _, card := range slices.Concat(cards, afterBaseline) {
 		if !transport.IsID(card.ID) { // no request about it is possible
-			return nil, transport.NoID("id", card.ID)
+			return nil, transport.InvalidID("id", card.ID)
 		}
 	}
 	for _, card := range afterBaseline {

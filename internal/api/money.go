@@ -51,7 +51,7 @@ func (c *Client) BeginMove(ctx context.Context, card string, delta usd.Amount, k
 			return err
 		}
 		move.CardBalance = fields.CardBalance
-		move.WalletBalance = transport.Readable[*usd.Decimal](fields.WalletBalance)
+		move.WalletBalance = transport.DecodeOrZero[*usd.Decimal](fields.WalletBalance)
 		return sameCard(card, fields.CardID)
 	}
 	move.Mutation, end, err = c.Begin(ctx, call, key)

@@ -46,7 +46,7 @@ func (c *Client) Challenges(ctx context.Context, status string) ([]Challenge, er
 // filter. Only those that are pending have to have a code.
 func decodeChallenges(body []byte, status string) ([]Challenge, error) {
 	isOf := func(c Challenge, status string) bool { return strings.EqualFold(c.Status.Raw(), status) }
-	all, _, err := transport.DecodeEach(body, func(i int, data json.RawMessage) (c Challenge, err error) {
+	all, _, err := transport.DecodeListFunc(body, func(i int, data json.RawMessage) (c Challenge, err error) {
 		var its struct {
 			Status transport.Word `json:"status"`
 		}

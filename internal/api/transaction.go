@@ -124,7 +124,7 @@ func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
 		}
 		problem = transport.DecodeObject(data, &fields.transactionMoney, required...)
 		fields.ID = known.ID
-		fields.Type = transport.Readable[TransactionType](known.Type)
+		fields.Type = transport.DecodeOrZero[TransactionType](known.Type)
 		_ = json.Unmarshal(data, &fields.transactionContext) // keeps the fields that can be read
 	}
 	if problem == nil {
@@ -154,10 +154,10 @@ func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
 
 func (m transactionMoney) checkIDs() error {
 	if m.CardID != "" && !transport.IsID(m.CardID) {
-		return transport.NoID("card_id", m.CardID)
+		return transport.InvalidID("card_id", m.CardID)
 	}
 	if !transport.IsID(m.ID) {
-		return transport.NoID("id", m.ID)
+		return transport.InvalidID("id", m.ID)
 	}
 	return nil
 }

@@ -195,7 +195,7 @@ func (p *transactionPages) ask(ctx context.Context, form transactionForm, number
 		Operation: "list transactions", Method: http.MethodGet, Path: "/transactions", Query: query,
 		Accept: func(body []byte) error {
 			var err error
-			page, _, err = transport.DecodeEach(body, decodeTransaction)
+			page, _, err = transport.DecodeListFunc(body, decodeTransaction)
 			if number == 1 {
 				p.full = len(page)
 			}

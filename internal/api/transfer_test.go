@@ -50,7 +50,7 @@ func told(moved transfer.Transfer, err error) string {
 		}
 	case err != nil:
 		text = kindOf(err)
-	case moved.How == api.AlreadySo:
+	case moved.How == api.AlreadyDone:
 		text = "made before"
 	case moved.How == api.Found:
 		text = "recovered"
@@ -201,7 +201,7 @@ func TestMoveAcrossFailures(t *testing.T) {
 							t.Errorf("sent at %s, and the last request was made at %s", pending.SentAt, sent)
 						}
 						resolved, err := mover(service.client(t)).Resolve(t.Context(), card, *after)
-						if kindOf(err) != test.resolved || resolved.How == api.AlreadySo || (resolved.Record.Pending == nil) != (err == nil) {
+						if kindOf(err) != test.resolved || resolved.How == api.AlreadyDone || (resolved.Record.Pending == nil) != (err == nil) {
 							t.Errorf("resolved as %+v, %v; want %q", resolved, err, test.resolved)
 						}
 					case "refused":

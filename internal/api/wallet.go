@@ -39,7 +39,7 @@ func (c *Client) WalletBalance(ctx context.Context) (WalletBalance, error) {
 			}
 			err := transport.DecodeObject(body, &read, "balance")
 			wallet = read.WalletBalance
-			if count := transport.Readable[*transport.Count](read.CardsActive); count != nil {
+			if count := transport.DecodeOrZero[*transport.Count](read.CardsActive); count != nil {
 				wallet.CardsActive = new(int64(*count))
 			}
 			return err

@@ -89,7 +89,7 @@ func (d *registrationDecoder) accept(body []byte) error {
 		return err
 	}
 	if !transport.IsID(d.webhook.ID) {
-		return transport.NoID("id", d.webhook.ID)
+		return transport.InvalidID("id", d.webhook.ID)
 	}
 	if d.webhook.Secret == "" {
 		return &transport.ShapeError{Field: "secret", Problem: "missing"}

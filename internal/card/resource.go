@@ -146,7 +146,7 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 		return diag.Diagnostics{rejection(api.CardStatus(card.Status.ValueString()), "terminate "+card.name(), err)}
 	}
 	tflog.Info(ctx, "card terminated", map[string]any{
-		"card_id": ended.ID, "returned_to_wallet": ended.ReturnedToWallet.String(), "already_terminated": ended.How == api.AlreadySo,
+		"card_id": ended.ID, "returned_to_wallet": ended.ReturnedToWallet.String(), "already_terminated": ended.How == api.AlreadyDone,
 	})
 	return session.LostResponseWarning("terminate "+card.name(), ended.How.LostResponse())
 }

@@ -136,7 +136,7 @@ func (r *cardResource) mayBeHidden(m *model) bool {
 	}
 	created, _ := m.CreatedAt.ValueRFC3339Time()
 	age := r.session.Client.ServiceTime().Sub(created)
-	return age < api.HiddenFor
+	return age < api.NewCardGrace
 }
 
 // awaitTransfer reads a card again if the service shows it as it was before a very recent transfer. A
@@ -168,7 +168,7 @@ func (r *cardResource) settle(ctx context.Context, m *model, diags *diag.Diagnos
 		}
 		return
 	}
-	if transfer.How == api.AlreadySo {
+	if transfer.How == api.AlreadyDone {
 		m.setLoadedAfter(pending.Movement())
 	}
 	m.setRecord(transfer.Record)

@@ -202,7 +202,7 @@ func (u *update) warnAfterMove(operation string, m reconcile.Movement, moved tra
 		again = "If someone else moved it, the card is topped up again when that is due."
 	}
 	switch {
-	case moved.How == api.AlreadySo:
+	case moved.How == api.AlreadyDone:
 		diags.AddWarning("Already applied: "+operation,
 			fmt.Sprintf("%s already holds %s USD, the balance that this transfer leads to. An interrupted apply, an action, or someone in the dashboard may have made it. "+
 				"The transfer counts as made, and nothing was sent. %s",

@@ -175,7 +175,7 @@ func (l *listing) addPage(number int, page api.CardPage) bool {
 		return false
 	}
 	wrongNumber := page.Page != 0 && page.Page != number
-	if wrongNumber || page.IsBeyond((number-1)*l.size) {
+	if wrongNumber || page.ExceedsTotal((number-1)*l.size) {
 		return false
 	}
 	if len(page.Data) == 0 { // the last page: the total may include cards of every status

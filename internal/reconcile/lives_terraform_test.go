@@ -122,7 +122,7 @@ func (l *life) resolve(mover *transfer.Mover, record reconcile.Record) reconcile
 	if err != nil {
 		l.ledger.reported = true
 	}
-	if resolved.How == api.AlreadySo {
+	if resolved.How == api.AlreadyDone {
 		l.book(record.Pending.Movement())
 	}
 	return resolved.Record
@@ -202,7 +202,7 @@ func (l *life) move(mover *transfer.Mover, m reconcile.Movement, record reconcil
 		l.ledger.heldUp = true
 		l.ledger.reported = true
 	}
-	if moved.How == api.AlreadySo || moved.LeftOver != 0 || moved.Excess != 0 {
+	if moved.How == api.AlreadyDone || moved.LeftOver != 0 || moved.Excess != 0 {
 		l.ledger.reported = true
 	}
 	if err == nil {

@@ -47,7 +47,7 @@ type Transfer struct {
 	CardBalance   usd.Amount
 	CardStatus    api.CardStatus
 	WalletBalance *usd.Decimal // nil when it could not be read
-	How           api.How      // AlreadySo: an earlier run made it
+	How           api.How      // AlreadyDone: an earlier run made it
 	LeftOver      usd.Amount   // what had come to the card before, or gone from it, and no transaction explains
 	Ignored       string       // what could not be read
 	Excess        usd.Amount   // what the service moved beyond what was asked, in either direction
@@ -144,7 +144,7 @@ func (m *Mover) Preview(ctx context.Context, card string, record reconcile.Recor
 	}
 	for look := 0; look < 2 && slices.ContainsFunc(decisions, isRemarkable); look++ {
 		if look > 0 {
-			err := m.client.Clock().Wait(ctx, transport.LookAgainAfter)
+			err := m.client.Clock().Wait(ctx, transport.PollInterval)
 			if err != nil {
 				return decisions, err
 			}
@@ -232,7 +232,7 @@ func (t *run) waitForCommit(ctx context.Context, sentAt time.Time) error {
 }
 
 // shortLook is the patience with a movement whose response was lost, and which has had its time.
-const shortLook = 3 * transport.LookAgainAfter
+const shortLook = 3 * transport.PollInterval
 
 // look reads a card, with its transactions down to an anchor, until it can be decided about a
 // movement. Snapshots that are read after patience has ended say so with Waited. The wait begins
@@ -241,9 +241,9 @@ func (t *run) look(
 	ctx context.Context, since *reconcile.Anchor, patience time.Duration, decide func(card reconcile.Snapshot) reconcile.Decision,
 ) (reconcile.Decision, error) {
 	clock := t.client.Clock()
-	end := clock.Now().Add(transport.LongestTrying)
+	end := clock.Now().Add(transport.MaxRetryTime)
 	var last usd.Amount // of the reading before; the first one starts the wait in any case
-	for waited := time.Duration(0); ; waited += transport.LookAgainAfter {
+	for waited := time.Duration(0); ; waited += transport.PollInterval {
 		card, err := t.Cards.ReadSnapshot(ctx, t.cardID, since)
 		if err != nil {
 			return reconcile.Decision{}, err
@@ -260,7 +260,7 @@ func (t *run) look(
 		if seen.Verdict != reconcile.LookAgain {
 			return seen, nil
 		}
-		err = clock.Wait(ctx, transport.LookAgainAfter)
+		err = clock.Wait(ctx, transport.PollInterval)
 		if err != nil {
 			return seen, err
 		}
@@ -284,7 +284,7 @@ func (t *run) notSent(seen reconcile.Decision) error {
 	t.remember(seen.Record)
 	switch seen.Verdict {
 	case reconcile.Made:
-		t.result.How = api.AlreadySo
+		t.result.How = api.AlreadyDone
 		return nil
 	case reconcile.Stop:
 		return t.stopped(seen)

@@ -31,7 +31,7 @@ func (t *run) send(ctx context.Context, decision reconcile.Decision) error {
 			return t.confirm(move, decision, &move.CardBalance, nil)
 		case fate == transport.NotDone:
 			return t.refused(decision, failure)
-		case refused && refusal.SpeaksOfKey():
+		case refused && refusal.IsAboutKey():
 			return t.confirm(move, decision, nil, refusal)
 		case move.Answered(): // in a way that cannot be read
 			return t.confirm(move, decision, nil, nil)
@@ -129,7 +129,7 @@ func (t *run) confirm(move *api.Move, decision reconcile.Decision, answered *usd
 	}
 	switch seen.Reason {
 	case reconcile.MadeBefore: // the money that arrived is this movement
-		t.result.How = api.AlreadySo
+		t.result.How = api.AlreadyDone
 		t.result.LeftOver = 0
 	case reconcile.OtherAmount:
 		t.result.Excess = seen.Since.Left - t.movement.Delta

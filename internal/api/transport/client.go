@@ -104,8 +104,8 @@ func (c *Client) ServiceTime() time.Time {
 	return c.clock.Now().Add(time.Duration(c.ahead.Load())).UTC()
 }
 
-// TellsTime reports whether a response has told the service's time.
-func (c *Client) TellsTime() bool { return c.tellsTime.Load() }
+// KnowsServiceTime reports whether a response has told the service's time.
+func (c *Client) KnowsServiceTime() bool { return c.tellsTime.Load() }
 
 // Redact takes keys, webhook secrets, numbers as long as a card's and what would move the
 // cursor out of a text of this program, in which people and the service may have their

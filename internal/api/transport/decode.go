@@ -136,9 +136,9 @@ const (
 	maxFields  = 1_000 // of one object
 )
 
-// DecodeEach reads a list, each entry by read. One without data is empty where the service
+// DecodeListFunc reads a list, each entry by read. One without data is empty where the service
 // counts none, or writes null.
-func DecodeEach[T any](body []byte, read func(i int, data json.RawMessage) (T, error)) ([]T, List, error) {
+func DecodeListFunc[T any](body []byte, read func(i int, data json.RawMessage) (T, error)) ([]T, List, error) {
 	var envelope List
 	if err := DecodeObject(body, &envelope); err != nil {
 		return nil, List{}, err
@@ -164,7 +164,7 @@ func DecodeEach[T any](body []byte, read func(i int, data json.RawMessage) (T, e
 
 // DecodeList reads a list whose entries must have the required fields.
 func DecodeList[T any](body []byte, required ...string) ([]T, List, error) {
-	return DecodeEach(body, func(i int, data json.RawMessage) (entry T, err error) {
+	return DecodeListFunc(body, func(i int, data json.RawMessage) (entry T, err error) {
 		err = DecodeEntry(i, data, &entry, required...)
 		return entry, err
 	})
@@ -218,7 +218,7 @@ type Date string
 
 // UnmarshalJSON reads a date, or that of a time; anything else is no date.
 func (d *Date) UnmarshalJSON(data []byte) error {
-	written := Readable[Timestamp](data)
+	written := DecodeOrZero[Timestamp](data)
 	at, err := written.Time()
 	if err != nil {
 		at, err = time.Parse(time.DateOnly, string(written))
@@ -229,13 +229,13 @@ func (d *Date) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// NoID says that a field holds what is no id.
-func NoID(field, given string) error {
+// InvalidID says that a field holds what is no id.
+func InvalidID(field, given string) error {
 	return &ShapeError{Field: field, Problem: "is not an id: " + given}
 }
 
-// Readable is a value as it was written, or none where that has another form.
-func Readable[T any](data json.RawMessage) (value T) {
+// DecodeOrZero is a value as it was written, or none where that has another form.
+func DecodeOrZero[T any](data json.RawMessage) (value T) {
 	if json.Unmarshal(data, &value) != nil {
 		return *new(T)
 	}

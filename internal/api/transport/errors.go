@@ -51,9 +51,9 @@ func (e *Error) IsFinal() bool {
 	return e.Method != http.MethodGet && e.Status != http.StatusTooManyRequests && e.Code != "" && !e.AfterLostResponse
 }
 
-// SpeaksOfKey reports whether the service's code speaks of a key, or of a request
+// IsAboutKey reports whether the service's code speaks of a key, or of a request
 // that came before, rather than of the state of the card.
-func (e *Error) SpeaksOfKey() bool {
+func (e *Error) IsAboutKey() bool {
 	fate, final := fateOf(e.Status, e.Code)
 	return fate == Unknown && final
 }

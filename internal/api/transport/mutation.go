@@ -119,7 +119,7 @@ func (m *Mutation) asksAgain() bool {
 	if f.permanent || now.After(m.deadline) || m.pausedTooLong() {
 		return false
 	}
-	patient := most > 0 && !f.isRedirect() && now.Sub(m.began) < LongestTrying
+	patient := most > 0 && !f.isRedirect() && now.Sub(m.began) < MaxRetryTime
 	if m.retries >= most && !patient {
 		return false
 	}

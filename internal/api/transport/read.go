@@ -17,13 +17,13 @@ const (
 	longestDelay = 30 * time.Second
 	// longestRetryAfter is how long one call follows the service's wish by itself.
 	longestRetryAfter = time.Minute
-	// LongestTrying bounds what a person sits through: a read that a 429 holds up, and
+	// MaxRetryTime bounds what a person sits through: a read that a 429 holds up, and
 	// asking for a lost response under the same key.
-	LongestTrying = 10 * time.Minute
+	MaxRetryTime = 10 * time.Minute
 	// shownAgainAfter is the time between two readings of what is one row of a table.
 	shownAgainAfter = 2 * time.Second
-	// LookAgainAfter is longer, since a list or a booking may be behind a queue.
-	LookAgainAfter = 5 * time.Second
+	// PollInterval is longer, since a list or a booking may be behind a queue.
+	PollInterval = 5 * time.Second
 )
 
 // Read makes a call that changes nothing, again and again where that may help.
@@ -49,7 +49,7 @@ func (c *Client) Read(ctx context.Context, x *Call) error {
 
 // readPatiently retries; a 429 does not count as a retry, nor does what is not shown yet.
 func (c *Client) readPatiently(ctx context.Context, x *Call) *failure {
-	deadline := c.clock.Now().Add(min(c.Deadline(ctx).Sub(c.clock.Now()), LongestTrying))
+	deadline := c.clock.Now().Add(min(c.Deadline(ctx).Sub(c.clock.Now()), MaxRetryTime))
 	for number, retries := 1, 0; ; number++ {
 		f := c.do(ctx, attempt{Call: x, number: number, sending: ctx, deadline: deadline})
 		switch {
