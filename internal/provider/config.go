@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"cmp"
 	"fmt"
 	"math/big"
 	"regexp"
@@ -167,16 +166,21 @@ func checkLabelPrefix(text string) string {
 	return fmt.Sprintf("must be 1 to 32 letters, digits, '.', '_' and '-', with a '-' at the end, got %q.", text)
 }
 
-// fillFromEnvironment sets attributes that are null from the environment, and returns the path of the
-// sandbox, or "" for an account. It ignores VCARD_SANDBOX if the configuration sets anything of an account, and
-// the variables of an account if the configuration sets a sandbox.
-func (c *config) fillFromEnvironment(getenv func(string) string) (sandboxPath string) {
+// fillFromEnvironment sets null attributes from the environment. It returns the path of the sandbox, or "" for an
+// account. It ignores VCARD_SANDBOX if the configuration sets api_key or base_url, and VCARD_API_KEY and
+// VCARD_BASE_URL if the configuration sets sandbox.
+func (c *config) fillFromEnvironment(getenv func(string) string) string {
+	path, ok := c.Sandbox.Attributes()["path"].(types.String)
+	if ok {
+		return path.ValueString()
+	}
+	sandboxPath := ""
 	if c.Sandbox.IsNull() && c.APIKey.IsNull() && c.BaseURL.IsNull() {
 		sandboxPath = getenv(envSandbox)
-		sandboxPath = cmp.Or(strings.TrimSpace(sandboxPath), sandboxPath) // spaces alone are refused later
-	}
-	if path, ok := c.Sandbox.Attributes()["path"].(types.String); ok {
-		return path.ValueString()
+		trimmed := strings.TrimSpace(sandboxPath)
+		if trimmed != "" { // a path of spaces alone is refused later
+			sandboxPath = trimmed
+		}
 	}
 	c.APIKey = stringOrVariable(c.APIKey, getenv(envAPIKey))
 	c.BaseURL = stringOrVariable(c.BaseURL, getenv(envBaseURL))
@@ -201,7 +205,7 @@ func checkBalance(text string) string {
 
 // parseBalance parses an amount in USD. Its error completes "initial_balance …".
 func parseBalance(text string) (usd.Amount, error) {
-	const precision = 512 // that of Terraform's numbers
+	const precision = 512 // in bits, like Terraform's numbers
 	number, _, err := big.ParseFloat(text, 10, precision, big.ToNearestEven)
 	if err != nil {
 		return 0, fmt.Errorf("must be a number, got %q", text)

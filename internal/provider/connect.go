@@ -104,7 +104,7 @@ func (c config) applyShared(ctx context.Context, settings *api.Config, diags *di
 	}
 }
 
-// intOrZero returns a number that a validator has found to be whole, and 0 for null.
+// intOrZero returns a number as an int, or 0 for null. A validator has checked that the number is whole.
 func intOrZero(number types.Number) int {
 	if number.IsNull() {
 		return 0
@@ -157,11 +157,11 @@ func checkAccount(key, baseURL string) diag.Diagnostic {
 	return nil
 }
 
-// foreignHost returns the host of an address that is not this machine's. It returns "" for addresses with plain
-// http, at which a sandbox may be served, and for addresses that api.New refuses.
+// foreignHost returns the host of an address if it is not this machine. It returns "" for plain http, because a
+// sandbox on another machine uses it, and for addresses that api.New refuses.
 func foreignHost(baseURL string) string {
 	if strings.Contains(strings.ToLower(baseURL), "sk_live_") {
-		return ""
+		return "" // the address contains an API key, which no message may quote
 	}
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Scheme == "http" || u.Hostname() == "" || transport.IsLoopback(u.Hostname()) {
@@ -170,8 +170,8 @@ func foreignHost(baseURL string) string {
 	return u.Host
 }
 
-// configDiagnostic names the setting that the client refuses. It has no path if the value may contain a
-// secret, because the CLI would print the line.
+// configDiagnostic names the setting that the client refuses. It has no attribute path if the value may contain a
+// secret, because the CLI prints the line of the attribute.
 func configDiagnostic(err error) diag.Diagnostic {
 	invalid, ok := errors.AsType[*transport.ConfigError](err)
 	if !ok {
@@ -195,7 +195,8 @@ func configDiagnostic(err error) diag.Diagnostic {
 }
 
 func (c config) checkSandbox(file string) diag.Diagnostic {
-	if strings.Contains(strings.ToLower(file), "sk_live_") { // no path, because the CLI would print the line
+	if strings.Contains(strings.ToLower(file), "sk_live_") {
+		// Without an attribute path, because the CLI would print the line with the key.
 		return diag.NewErrorDiagnostic("Invalid sandbox path",
 			"sandbox.path or "+envSandbox+" contains an API key. Set the key with api_key or "+envAPIKey+" instead.")
 	}

@@ -60,8 +60,8 @@ func (issuanceCost) Run(ctx context.Context, req function.RunRequest, resp *func
 	resp.Error = resp.Result.Set(ctx, usdtype.Of(total).NumberValue)
 }
 
-// addLoad adds a load and its issuance fee to a total. It refuses loads that no card can be issued with; the
-// error completes "amounts[0] …".
+// addLoad adds a load and the issuance fee to a total. It refuses loads with which no card can be issued. The error
+// completes "amounts[0] …".
 func addLoad(total usd.Amount, load usdtype.Value) (usd.Amount, error) {
 	if load.IsNull() {
 		return 0, errors.New("must not be null")

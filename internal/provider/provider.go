@@ -47,7 +47,7 @@ const Address = "registry.terraform.io/vcard/vcard"
 
 type vcardProvider struct {
 	version   string
-	run       string // identifies the requests of this process
+	run       string // identifies this process in the user agent of its requests
 	clock     ratelimit.Clock
 	getenv    func(string) string
 	sandboxes *sandboxes
@@ -229,18 +229,18 @@ func (p *vcardProvider) Functions(context.Context) []func() function.Function {
 func Serve(version string) error {
 	quietSDK()
 	tuneGarbageCollection()
-	// timeout(1) and systemd send SIGTERM to the CLI and to the provider. The CLI stops after the requests that
-	// the provider has sent, so the provider must not stop first.
+	// timeout(1) and systemd send SIGTERM to the CLI and to the provider. The CLI waits for the calls that are
+	// running before it stops the provider, so the provider must not stop on its own.
 	signal.Ignore(syscall.SIGTERM)
-	go exitAfter(os.Getppid())
+	go exitWithParent(os.Getppid())
 	return serve(version)
 }
 
-// exitAfter ends this process once its parent is gone. A killed CLI does not stop its providers.
-func exitAfter(parent int) {
+// exitWithParent ends this process when its parent has ended, because a killed CLI does not stop its providers.
+func exitWithParent(parent int) {
 	for range time.Tick(time.Second) {
 		current := os.Getppid()
-		if current > 0 && current != parent { // -1 means that Windows cannot tell
+		if current > 0 && current != parent { // Windows returns -1 if it cannot find the parent
 			os.Exit(1) //nolint:revive // no caller is left to return an error to
 		}
 	}
@@ -252,8 +252,8 @@ func ServeDebugger(version string) error {
 	return serve(version, tf6server.WithManagedDebug())
 }
 
-// serve closes the sandboxes before it returns, so that their files are complete. The CLI kills a provider
-// two seconds after it asked it to stop.
+// serve closes the sandboxes before it returns, so that their files are complete. That must be quick: the CLI kills
+// a provider two seconds after it has asked it to stop.
 func serve(version string, options ...tf6server.ServeOpt) error {
 	keepSecretsFromSDK()
 	p := newProvider(version, nil)
@@ -268,8 +268,8 @@ func keepSecretsFromSDK() {
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 }
 
-// quietSDK switches the SDK's loggers off unless the user asked for a log. Otherwise the CLI discards every
-// line, and writing them takes half the time of a plan.
+// quietSDK turns the SDK's loggers off unless the user asked for a log. The CLI would discard every line, and
+// writing them takes half the time of a plan.
 func quietSDK() {
 	if slices.ContainsFunc(os.Environ(), requestsLog) {
 		return

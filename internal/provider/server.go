@@ -37,7 +37,8 @@ type server struct {
 // Close closes the embedded sandboxes.
 func (s server) Close() error { return s.sandboxes.close() }
 
-// handle calls a method of the framework's server that is finished when it returns.
+// handle calls a method of the framework's server, and ends the call when the method returns. Methods that return a
+// stream do not use it.
 func handle[Request, Response any](
 	ctx context.Context, s server, req Request, method func(context.Context, Request) (Response, error),
 ) (response Response, err error) {
@@ -56,7 +57,7 @@ func handle[Request, Response any](
 	return response, nil
 }
 
-// finish removes secrets from diagnostics, wherever they come from, and corrects their attribute paths.
+// finish removes secrets from diagnostics, including those of the framework, and corrects their attribute paths.
 func (s server) finish(diagnostics []*tfprotov6.Diagnostic) {
 	for _, d := range diagnostics {
 		d.Summary = s.redacted(d.Summary)
@@ -89,16 +90,16 @@ func (s server) redacted(text string) string {
 	return client.Redact(text)
 }
 
-// redactedStream passes on the results of a call with secrets removed. It ends the call after the last result, or
-// when the caller stops reading. A panic becomes the last result.
+// redactedStream returns the results of a call with secrets removed. It ends the call after the last result, or when
+// the caller stops reading. A panic becomes the last result, which errorResult makes from a diagnostic.
 func redactedStream[Result any](
-	results iter.Seq[Result], end func(), redact func(Result) Result, failed func(*tfprotov6.Diagnostic) Result,
+	results iter.Seq[Result], end func(), redact func(Result) Result, errorResult func(*tfprotov6.Diagnostic) Result,
 ) iter.Seq[Result] {
 	return func(yield func(Result) bool) {
 		defer end()
 		stopped, err := forward(results, redact, yield)
 		if err != nil && !stopped {
-			yield(failed(&tfprotov6.Diagnostic{
+			yield(errorResult(&tfprotov6.Diagnostic{
 				Severity: tfprotov6.DiagnosticSeverityError,
 				Summary:  "Internal provider error",
 				Detail:   err.Error(),
@@ -134,10 +135,10 @@ func (s server) ListResource(
 		result.DisplayName = strings.ReplaceAll(s.redacted(result.DisplayName), "\n", " ")
 		return result
 	}
-	failed := func(reason *tfprotov6.Diagnostic) tfprotov6.ListResourceResult {
-		return tfprotov6.ListResourceResult{Diagnostics: []*tfprotov6.Diagnostic{reason}}
+	errorResult := func(d *tfprotov6.Diagnostic) tfprotov6.ListResourceResult {
+		return tfprotov6.ListResourceResult{Diagnostics: []*tfprotov6.Diagnostic{d}}
 	}
-	results.Results = redactedStream(results.Results, end, redact, failed)
+	results.Results = redactedStream(results.Results, end, redact, errorResult)
 	return results, nil
 }
 
@@ -162,11 +163,11 @@ func (s server) InvokeAction(
 		}
 		return event
 	}
-	failed := func(reason *tfprotov6.Diagnostic) tfprotov6.InvokeActionEvent {
-		completed := tfprotov6.CompletedInvokeActionEventType{Diagnostics: []*tfprotov6.Diagnostic{reason}}
+	errorResult := func(d *tfprotov6.Diagnostic) tfprotov6.InvokeActionEvent {
+		completed := tfprotov6.CompletedInvokeActionEventType{Diagnostics: []*tfprotov6.Diagnostic{d}}
 		return tfprotov6.InvokeActionEvent{Type: completed}
 	}
-	events.Events = redactedStream(events.Events, end, redact, failed)
+	events.Events = redactedStream(events.Events, end, redact, errorResult)
 	return events, nil
 }
 
