@@ -17,21 +17,21 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// action is the call of the API or of /_sandbox that a button makes.
+// action is a button of a form, with the call of the API or of /_sandbox that it makes.
 type action struct {
 	name  string // the value of the button
 	route string // of the call
-	// texts and numbers are the names of the call's fields, separated by spaces. Their values are in
-	// the form or in the page's path. The names that the route contains are its path parameters.
+	// texts and numbers are the names of the call's fields, separated by spaces. Their values come from
+	// the form or from the page's path. A name that the route contains is a path parameter of the call.
 	texts, numbers string
 	// body returns the fields that texts and numbers cannot express.
 	body func(form) map[string]any
-	// done is the notice after the call; $name in it stands for a field of the response. report
-	// returns the notice where a text is not enough. With neither, the page shows the response
-	// itself, once, by view.response.
+	// done is the notice after the call, in which $name stands for a field of the response. report
+	// returns a notice that depends on the response. An action with neither has no notice; its page
+	// shows the response itself, once, by view.response.
 	done   string
 	report func(wire.Response) notice
-	// row is the name of the field with the id of the row to return to.
+	// row is the name of the field with the id of the row that the browser scrolls to afterwards.
 	row string
 }
 
@@ -74,8 +74,8 @@ func (f form) number(name string) any {
 	if text == "" {
 		return nil
 	}
-	startsAsNumber := text[0] == '-' || '0' <= text[0] && text[0] <= '9'
-	if startsAsNumber && json.Valid([]byte(text)) {
+	startsLikeNumber := strings.IndexByte("-0123456789", text[0]) >= 0
+	if startsLikeNumber && json.Valid([]byte(text)) {
 		return json.RawMessage(text)
 	}
 	return text
@@ -94,12 +94,13 @@ type posted struct {
 	action   string
 	values   url.Values
 	notice   notice
-	refused  *wire.Error // nil: it was done
+	refused  *wire.Error // nil if the call succeeded
 	response wire.Response
 }
 
 // post makes the call of a form and redirects to the page that shows the outcome. If a user sends the
-// same form again, by a second click, by reloading or by going back, the outcome is that of the first time.
+// same form again, by a second click, by reloading or by going back, post makes no second call and
+// redirects to the outcome of the first.
 func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 	id, found := d.sessions.account(cookie(r))
 	if !found {
@@ -121,13 +122,13 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 	if o.Reads() {
 		sent.response, sent.refused = d.do(r.Context(), id, o)
 	} else {
-		var first *sentForm
-		first, repeated = d.sessions.form(cookie(r), r.URL.Path+"?"+r.PostForm.Encode())
-		// Browsers cancel the first request at a second click. The call goes on nevertheless.
+		var form *sentForm
+		form, repeated = d.sessions.form(cookie(r), r.URL.Path+"?"+r.PostForm.Encode())
+		// At a second click, browsers cancel the first request. The call must continue.
 		ctx := context.WithoutCancel(r.Context())
-		first.once.Do(func() { first.response, first.refused = d.do(ctx, id, o) })
-		sent.response = first.response
-		sent.refused = first.refused
+		form.once.Do(func() { form.response, form.refused = d.do(ctx, id, o) })
+		sent.response = form.response
+		sent.refused = form.refused
 	}
 	if sent.refused == nil {
 		sent.notice = a.notice(sent.response, repeated)
@@ -157,6 +158,7 @@ func (a *action) notice(res wire.Response, repeated bool) notice {
 	return notice{Text: os.Expand(a.done, func(name string) string { return string(fields[name]) })}
 }
 
+// do makes a call for an account, which a reset may have removed.
 func (d *Dashboard) do(ctx context.Context, accountID int64, o server.Operation) (wire.Response, *wire.Error) {
 	var user account.Account
 	refused := d.Server.Read(ctx, func(tx *store.Tx) error {

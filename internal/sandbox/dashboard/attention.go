@@ -18,9 +18,9 @@ const maxAttention = 6
 type attention struct {
 	Failing  []*webhook.Delivery // the newest of each endpoint
 	Cards    []*cardAttention
-	Low      int64 // how many cards have a low balance, in all
-	Declines int64 // how many purchases were declined since then, in all
-	Since    string
+	Low      int64  // the number of all cards with a low balance, including those not listed
+	Declines int64  // the number of all purchases declined since Since
+	Since    string // the date of yesterday
 }
 
 // cardAttention is why one card needs attention.
@@ -32,9 +32,9 @@ type cardAttention struct {
 	NearLimit bool
 	Used      usd.Amount // of the spending limit
 	Limit     usd.Amount
-	Declines  int64            // among the newest ones
-	Decline   *activity.Record // the newest one
-	Challenge *activity.Record // a pending one
+	Declines  int64            // of the card, among the newest of the account
+	Decline   *activity.Record // the newest one; nil if there is none
+	Challenge *activity.Record // a pending challenge; nil if there is none
 }
 
 func readAttention(v *view) (*attention, error) {
@@ -80,10 +80,10 @@ func (a *attention) addDeclines(v *view) error {
 		return err
 	}
 	for _, r := range newest {
-		one := a.card(r.CardID, r.Label, r.Last4)
-		one.Declines++
-		if one.Decline == nil {
-			one.Decline = r
+		line := a.card(r.CardID, r.Label, r.Last4)
+		line.Declines++
+		if line.Decline == nil {
+			line.Decline = r
 		}
 	}
 	return nil
@@ -97,9 +97,9 @@ func (a *attention) addLowBalances(v *view) error {
 	}
 	a.Low = total
 	for _, c := range found {
-		one := a.card(c.PublicID, c.Label, c.Last4)
-		one.Low = true
-		one.Balance = c.Balance
+		line := a.card(c.PublicID, c.Label, c.Last4)
+		line.Low = true
+		line.Balance = c.Balance
 	}
 	return nil
 }
@@ -114,10 +114,10 @@ func (a *attention) addNearLimits(v *view) error {
 		if err != nil {
 			return err
 		}
-		one := a.card(c.PublicID, c.Label, c.Last4)
-		one.NearLimit = true
-		one.Used = used
-		one.Limit = c.SpendingLimit
+		line := a.card(c.PublicID, c.Label, c.Last4)
+		line.NearLimit = true
+		line.Used = used
+		line.Limit = c.SpendingLimit
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (a *attention) addChallenges(v *view) error {
 	return nil
 }
 
-// card returns the line of a card, and adds it if it has none yet.
+// card returns the line of a card. It adds the line if the card has none yet.
 func (a *attention) card(id, label, last4 string) *cardAttention {
 	for _, c := range a.Cards {
 		if c.CardID == id {

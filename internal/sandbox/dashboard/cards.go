@@ -20,7 +20,7 @@ import (
 
 type cardList struct {
 	Cards []*cardFigures
-	Low   int64 // how many active cards have a low balance, whatever the filter
+	Low   int64 // the number of active cards with a low balance, regardless of the filter
 }
 
 // cardFigures is a card with its figures of this month.
@@ -51,8 +51,8 @@ func readFigures(v *view, c *card.Card) (*cardFigures, error) {
 	return &cardFigures{Card: c, Spent: spent, Used: used, IsLow: low}, nil
 }
 
-// Besides the statuses, the filter of cards has these choices. Without a choice, it hides terminated
-// cards.
+// The choices of the filter of cards, besides the statuses. Without a choice, the filter hides
+// terminated cards.
 const (
 	lowBalance = "low_balance"
 	everyCard  = "all"
@@ -81,7 +81,7 @@ func readCards(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.showsOf(len(found), total)
+	l.setRowsOfTotal(len(found), total)
 	data := new(cardList)
 	data.Low, err = card.Count(v.Tx, v.Account.ID, card.Filter{LowAt: v.Tx.Now()})
 	if err != nil {
@@ -120,7 +120,7 @@ func merchant(f form) map[string]any {
 	return map[string]any{"merchant": map[string]string{"name": f.text("merchant"), "mcc": f.text("mcc")}}
 }
 
-// cardData is everything on a card's page.
+// cardData is the data of a card's page.
 type cardData struct {
 	*cardFigures
 
@@ -131,7 +131,7 @@ type cardData struct {
 	Runs     []*requestlog.Run
 }
 
-// Title returns a title that tells cards apart.
+// Title returns a title that distinguishes cards.
 func (d *cardData) Title() string { return cmp.Or(d.Label, "Card") + " ••" + d.Last4 }
 
 type cardDetails struct {
@@ -171,7 +171,7 @@ func readCard(v *view) (any, error) {
 	}
 	timeline, more, err := activity.OfCard(v.Tx, c.ID, l.page)
 	data.Timeline = timeline
-	l.shows(len(timeline), more)
+	l.setRows(len(timeline), more)
 	return data, err
 }
 
@@ -222,10 +222,10 @@ func reportBought(res wire.Response) notice {
 	return notice{Text: fmt.Sprintf("Authorized: %s USD is held until the merchant settles.", bought.Transaction.Amount)}
 }
 
-// notInName matches characters that names of resources do not have here.
+// notInName matches the parts of a label that a resource's name replaces with underscores.
 var notInName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// Name returns a name for the card's resource in a configuration.
+// Name returns a name for the card's resource in a configuration. A name cannot start with a digit.
 func (d *cardData) Name() string {
 	name := strings.Trim(notInName.ReplaceAllString(strings.ToLower(d.Label), "_"), "_")
 	if name == "" || name[0] <= '9' {
@@ -285,8 +285,8 @@ func metadata(all map[string]json.RawMessage) string {
 	return "{ " + strings.Join(pairs, ", ") + " }"
 }
 
-// quote returns a string literal of HCL. It differs from JSON in two escapes, and in that ${ and %{
-// start templates.
+// quote returns a string literal of HCL. Unlike JSON, HCL does not know the escapes \b and \f, and ${
+// and %{ start templates.
 func quote(text string) string {
 	inHCL := strings.NewReplacer(`\\`, `\\`, `\b`, `\u0008`, `\f`, `\u000c`, "\x7f", `\u007f`, "${", "$${", "%{", "%%{")
 	return inHCL.Replace(strings.TrimSpace(string(wire.Encode(text))))

@@ -1,6 +1,6 @@
-// Package dashboard serves the sandbox's web pages: the state of an account, and forms that play the
-// outside world. It reads with the functions of the nouns, and changes data only by calls of the API
-// and of /_sandbox.
+// Package dashboard serves the sandbox's web pages: the state of an account, and forms that act for
+// merchants, networks and cardholders. Pages read through packages such as card and wallet. Forms
+// change data only by calls of the API and of /_sandbox.
 //
 // To add a page, add a row to pages, a function that reads its data, and a template.
 package dashboard
@@ -30,8 +30,8 @@ import (
 type Options struct {
 	Server  *server.Server
 	First   int64            // the account that Link logs in to
-	Next    http.Handler     // of the API and the control calls
-	Address string           // where both are served, such as http://127.0.0.1:8420
+	Next    http.Handler     // serves the API and the control calls
+	Address string           // of the server, such as http://127.0.0.1:8420
 	Names   []string         // host names of the machine, besides localhost
 	Now     func() time.Time // the real clock, not the sandbox's
 }
@@ -139,8 +139,14 @@ func isPage(u *url.URL) bool {
 			return false
 		}
 	}
+	if !strings.HasPrefix(p, "/") {
+		return false
+	}
 	clean := path.Clean(p)
-	return strings.HasPrefix(p, "/") && (p == clean || p == clean+"/" && clean != "/")
+	if clean == "/" {
+		return p == "/"
+	}
+	return p == clean || p == clean+"/"
 }
 
 // isKnown reports whether a Host header has an IP address or one of the server's own names. Any other
@@ -178,8 +184,8 @@ type liveState struct {
 	Now     string `json:"now"`
 }
 
-// live sends a server-sent event for each change, while the session lasts. It ignores errors of
-// deadlines, which only connections in tests do not support, and errors of writing to a closed page.
+// live sends a server-sent event for each change, while the session lasts. It ignores errors from
+// setting deadlines, which only connections in tests lack, and from writing to a closed page.
 func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Time{})

@@ -34,7 +34,7 @@ type depositList struct {
 func readDeposits(v *view) (any, error) {
 	l := v.list(pick("status", "pending", "confirmed"))
 	newest, more, err := wallet.Newest(v.Tx, v.Server.Keys, v.Account, l.text("status"), l.page)
-	l.shows(len(newest), more)
+	l.setRows(len(newest), more)
 	return &depositList{Addresses: wallet.Addresses(v.Server.Keys, v.Account, ""), Deposits: newest}, err
 }
 
@@ -46,13 +46,14 @@ func challengeActions() []action {
 	}
 }
 
-func outcome(word string) func(form) map[string]any {
-	return func(form) map[string]any { return map[string]any{"outcome": word} }
+// outcome returns a function for the body of an action that completes a challenge.
+func outcome(status string) func(form) map[string]any {
+	return func(form) map[string]any { return map[string]any{"outcome": status} }
 }
 
 type challengeList struct {
 	Pending []pendingChallenge
-	Settled []*activity.Record
+	Decided []*activity.Record // approved, failed or expired
 }
 
 // pendingChallenge is a challenge that waits for the cardholder.
@@ -70,11 +71,11 @@ func readChallenges(v *view) (any, error) {
 	)
 	filter := activity.ChallengeFilter{CardText: l.text("q"), Status: l.text("status")}
 	records, more, err := activity.OfChallenges(v.Tx, v.Account.ID, filter, l.page)
-	l.shows(len(records), more)
+	l.setRows(len(records), more)
 	list := new(challengeList)
 	for _, r := range records {
 		if r.Reason != threeds.Pending {
-			list.Settled = append(list.Settled, r)
+			list.Decided = append(list.Decided, r)
 			continue
 		}
 		left := r.At.Add(threeds.Lifetime).Sub(v.Tx.Now()).Round(time.Second)
@@ -113,7 +114,7 @@ func readWebhooks(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	lists.EndpointsList.shows(len(lists.Endpoints), more)
+	lists.EndpointsList.setRows(len(lists.Endpoints), more)
 	endpoint.Texts = map[string]string{}
 	for _, e := range lists.Endpoints {
 		endpoint.Values = append(endpoint.Values, e.ID)
@@ -125,20 +126,20 @@ func readWebhooks(v *view) (any, error) {
 		filter.Subjects = []string{about}
 	}
 	lists.Deliveries, more, err = webhook.Newest(v.Tx, v.Account.ID, filter, l.page)
-	l.shows(len(lists.Deliveries), more)
+	l.setRows(len(lists.Deliveries), more)
 	return lists, err
 }
 
-// delivery is a delivery with its payload, and a signature to check.
+// delivery is a delivery with its payload, and a signature that the user wants to check.
 type delivery struct {
 	webhook.Sent
 
 	Readable string // the indented payload
 	Claimed  string // the signature to check; empty if there is none
-	Genuine  bool
+	Genuine  bool   // whether Claimed is the delivery's signature
 }
 
-// Title returns a title that tells deliveries apart.
+// Title returns a title that distinguishes deliveries.
 func (d *delivery) Title() string { return d.Type + " " + d.ID }
 
 func readDelivery(v *view) (any, error) {

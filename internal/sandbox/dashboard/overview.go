@@ -23,7 +23,7 @@ type overview struct {
 	Wallet, OnCards, Held, Pending usd.Amount
 	card.Counts
 
-	Start     *gettingStarted   // instead of figures, while there is no card
+	Start     *gettingStarted   // shown instead of figures while the account has no cards
 	Runs      []*requestlog.Run // the newest runs with changes
 	LastPlan  *requestlog.Run   // the newest run without changes; nil if there is none
 	Attention *attention
@@ -40,7 +40,7 @@ type gettingStarted struct {
 	Key     string `json:"api_key"` // only in the response to the button
 }
 
-// limitUse is a limit of the account's key and the part that is used.
+// limitUse is a rate limit and the number of requests that count against it.
 type limitUse struct {
 	Name        string
 	Used, Limit int64
@@ -162,16 +162,17 @@ type span struct {
 	Chosen bool
 }
 
-// timeline reads the days that the query asks for. With nil, it covers all cards of the account.
+// timeline reads the days that the query asks for, 30 by default. If the card is nil, the timeline
+// covers all cards of the account.
 func (v *view) timeline(c *card.Card) (timeline, error) {
 	var t timeline
 	spans := []int64{7, 30, 90}
-	n, _ := strconv.ParseInt(v.Query.Get("days"), 10, 64)
+	n, _ := strconv.ParseInt(v.Query.Get("days"), 10, 64) // 0 if there is no valid number
 	if !slices.Contains(spans, n) {
 		n = 30
 	}
 	for _, days := range spans {
-		query := with(v.Query, "days", strconv.FormatInt(days, 10))
+		query := withValue(v.Query, "days", strconv.FormatInt(days, 10))
 		t.Spans = append(t.Spans, span{Days: days, Query: query, Chosen: days == n})
 	}
 	first := store.Day(v.Tx.Now()) - n + 1
@@ -205,7 +206,8 @@ func (v *view) timeline(c *card.Card) (timeline, error) {
 
 func inUSD(cents int64) string { return display.Thousands(usd.Amount(cents).String()) }
 
-// fill adds n days from the first one on, including those on which nothing happened.
+// fill adds n days, starting with the first one, and including days without purchases. days and balances
+// are in order of time and have no rows for days without changes.
 func (t *timeline) fill(first, n int64, days []*transaction.Day, balances []*ledger.DailyBalance) {
 	var balance usd.Amount
 	hasBalance := false
@@ -267,7 +269,7 @@ func roundUp(value int64) int64 {
 	}
 }
 
-// drawLine draws the plot as a line, or as a point, from the first day with a balance on.
+// drawLine draws the plot as a line that starts at the first day with a balance.
 func (p *plot) drawLine() {
 	var points []string
 	for _, c := range p.Columns {
@@ -276,7 +278,7 @@ func (p *plot) drawLine() {
 		}
 	}
 	if len(points) == 1 {
-		points = append(points, points[0])
+		points = append(points, points[0]) // a line of length zero shows as a point
 	}
 	p.Line = strings.Join(points, " ")
 }

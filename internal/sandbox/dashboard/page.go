@@ -26,11 +26,11 @@ import (
 type page struct {
 	Path  string // a pattern of http.ServeMux
 	Title string
-	In    string // the path of its page in the navigation; empty if it is in the navigation itself
+	In    string // the path of the navigation's page that contains it; empty if the navigation shows it
 
 	html    string                   // the file of its template
 	read    func(*view) (any, error) // returns the Data of the template
-	actions []action                 // of forms with method="post" and a button with name="action"
+	actions []action                 // its forms send one with a button whose name is "action"
 }
 
 // view gives a page access to one snapshot of the data, for one account.
@@ -42,11 +42,13 @@ type view struct {
 	Query   url.Values
 	request *http.Request
 	posted  *posted
-	listed  *list // the list that the page shows; nil if it has none
-	refused error // why the filter is invalid; the page shows the filter again
+
+	shownList *list // nil if the page has none
+	filterErr error // why the filter is invalid; the page shows the filter again
 }
 
-// response decodes the response of an action that the page shows. It reports whether there is one.
+// response decodes the response to the page's last form into a value. It returns false unless that
+// form made the given action and succeeded.
 func (v *view) response(action string, into any) bool {
 	if v.posted == nil || v.posted.action != action || v.posted.refused != nil {
 		return false
@@ -120,8 +122,8 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted
 			posted:  sent,
 		}
 		f.Data, err = p.read(v)
-		f.List = v.listed
-		invalidFilter, ok := errors.AsType[*wire.Error](v.refused)
+		f.List = v.shownList
+		invalidFilter, ok := errors.AsType[*wire.Error](v.filterErr)
 		if ok {
 			f.Problem = display.Sentence(invalidFilter.Message)
 		}
@@ -146,7 +148,8 @@ func (d *Dashboard) readFrame(tx *store.Tx, f *frame, accountID int64, version s
 	f.Account = found
 	f.Now = tx.Now()
 	f.Version = liveVersion(version, f.Now)
-	f.Unusual, err = unusual(tx, f.Now.Sub(d.sessions.now()))
+	ahead := f.Now.Sub(d.sessions.now())
+	f.Unusual, err = unusual(tx, ahead)
 	if err != nil {
 		return err
 	}
@@ -176,7 +179,8 @@ func pages() []*page {
 	}
 }
 
-// unusual lists the faults and changed settings, and how far the clock is ahead.
+// unusual describes what differs from a new sandbox: faults, changed settings, and how far the clock is
+// ahead of the real time.
 func unusual(tx *store.Tx, ahead time.Duration) ([]string, error) {
 	b, err := readBehaviors(tx)
 	if err != nil {
@@ -184,8 +188,8 @@ func unusual(tx *store.Tx, ahead time.Duration) ([]string, error) {
 	}
 	var found []string
 	found = append(found, counted(len(b.Faults), "fault", "faults")...)
-	found = append(found, counted(changed(b.Quirks...), "quirk", "quirks")...)
-	found = append(found, counted(changed(b.Limits...), "limit", "limits")...)
+	found = append(found, counted(countChanged(b.Quirks), "quirk", "quirks")...)
+	found = append(found, counted(countChanged(b.Limits), "limit", "limits")...)
 	const day = 24 * time.Hour
 	ahead = ahead.Round(time.Minute)
 	if ahead >= 2*day {
@@ -196,7 +200,7 @@ func unusual(tx *store.Tx, ahead time.Duration) ([]string, error) {
 	return found, nil
 }
 
-// waiting counts what waits for the user, by the paths of the pages that show it.
+// waiting counts pending challenges and failing webhooks, by the paths of the pages that show them.
 func waiting(tx *store.Tx, accountID int64) (map[string]int64, error) {
 	pending, err := threeds.CountPending(tx, accountID)
 	if err != nil {
@@ -206,15 +210,15 @@ func waiting(tx *store.Tx, accountID int64) (map[string]int64, error) {
 	return map[string]int64{"/3ds": pending, "/webhooks": failing}, err
 }
 
-// frame is what every template gets.
+// frame is the data of every template.
 type frame struct {
 	Title   string
 	Page    *page // nil if no user is signed in
 	Pages   []*page
 	Account account.Account
-	Now     time.Time        // the service's
-	Unusual []string         // about the world
-	Waiting map[string]int64 // by the paths of pages
+	Now     time.Time        // by the service's clock
+	Unusual []string         // what differs from a new sandbox
+	Waiting map[string]int64 // how many items wait for the user, by the paths of pages
 	Version string
 	ID      string // unique to this response
 	Query   url.Values
@@ -230,14 +234,14 @@ type frame struct {
 func (f *frame) IsIn(p *page) bool { return f.Page.Path == p.Path || f.Page.In == p.Path }
 
 // Value returns the content of a form field: the refused input, or else the default.
-func (f *frame) Value(action, field, first string) string {
+func (f *frame) Value(action, field, defaultValue string) string {
 	if f.posted != nil && f.posted.action == action && f.posted.refused != nil {
 		return f.posted.values.Get(field)
 	}
-	return first
+	return defaultValue
 }
 
-// render writes a page as a whole. A template that fails is a bug.
+// render writes a page only after its template has succeeded. A template that fails is a bug.
 func (d *Dashboard) render(w http.ResponseWriter, name string, status int, f *frame) {
 	var b bytes.Buffer
 	err := d.templates.ExecuteTemplate(&b, name, f)

@@ -48,7 +48,7 @@ func readRequests(v *view) (any, error) {
 	} else {
 		data.Calls, more, err = requestlog.Newest(v.Tx, v.Account.ID, filter, l.page)
 	}
-	l.shows(len(data.Runs)+len(data.Calls), more)
+	l.setRows(len(data.Runs)+len(data.Calls), more)
 	return data, err
 }
 
@@ -61,9 +61,9 @@ type runData struct {
 	Story     []storyLine
 }
 
-// cardChange is what a run did with a card, or with one that it failed to issue.
+// cardChange sums up the requests of a run for one card, or for one that it failed to issue.
 type cardChange struct {
-	*requestlog.Entry // the first request that changed the card or tried to
+	*requestlog.Entry // the first of these requests
 
 	Done    []string // the verbs of what was done
 	Before  requestlog.CardState
@@ -74,7 +74,7 @@ type cardChange struct {
 	Lost    bool       // whether a response was lost
 }
 
-// storyLine is a request in the order of time.
+// storyLine is a request of a run, which lists its requests in the order of time.
 type storyLine struct {
 	*requestlog.Entry
 
@@ -84,7 +84,7 @@ type storyLine struct {
 	Try     int           // the number of the attempt
 }
 
-// Title returns a title that tells runs apart.
+// Title returns a title that distinguishes runs.
 func (r *runData) Title() string { return r.Kind() + " " + r.Key() }
 
 // verb returns what a call does, judging by the end of its path.
@@ -119,17 +119,17 @@ func readRun(v *view) (any, error) {
 	}
 	all := byCard(changes)
 	total := int64(len(all))
-	first := min(data.CardsList.page.Offset(), total)
-	last := min(first+data.CardsList.page.Size, total)
-	data.Cards = all[first:last]
-	data.CardsList.showsOf(len(data.Cards), total)
+	start := min(data.CardsList.page.Offset(), total)
+	end := min(start+data.CardsList.page.Size, total)
+	data.Cards = all[start:end]
+	data.CardsList.setRowsOfTotal(len(data.Cards), total)
 
 	l := v.list()
 	l.Backward = "Earlier"
 	l.Forward = "Later"
 	l.page.Size = 200
 	entries, more, err := requestlog.OfRun(v.Tx, found.ID, l.page)
-	l.shows(len(entries), more)
+	l.setRows(len(entries), more)
 	data.Story = story(found, entries)
 	return data, err
 }
@@ -141,10 +141,10 @@ func byCard(entries []*requestlog.Entry) []*cardChange {
 	for _, e := range entries {
 		done := verb(e)
 		if e.CardID == "" && done != "issued" {
-			continue // it concerns no card
+			continue // the request concerns no card
 		}
 		c := cards[e.CardID]
-		if c == nil || e.CardID == "" { // a card that could not be issued has no id
+		if c == nil || e.CardID == "" { // each failure to issue a card has no id and gets its own line
 			c = &cardChange{Entry: e}
 			cards[e.CardID] = c
 			all = append(all, c)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,8 +22,8 @@ import (
 const (
 	// sessionTime is how long a user stays logged in.
 	sessionTime = 12 * time.Hour
-	// pendingTime is how long the response to a form, which may be a card number, waits for the page
-	// that shows it.
+	// pendingTime is how long the response to a form waits for the page that shows it. The response
+	// may contain a card number.
 	pendingTime = time.Minute
 	// linkTime is how long the login link works.
 	linkTime = 15 * time.Minute
@@ -30,7 +31,7 @@ const (
 	maxForms = 32
 )
 
-// session is that of one signed-in user.
+// session is the login of one user.
 type session struct {
 	accountID int64
 	expires   time.Time
@@ -60,29 +61,29 @@ func (s *sessions) start(accountID int64) string {
 	defer s.mu.Unlock()
 	now := s.now()
 	value := rand.Text()
-	maps.DeleteFunc(s.all, func(_ string, one *session) bool { return !one.expires.After(now) })
+	maps.DeleteFunc(s.all, func(_ string, sess *session) bool { return !sess.expires.After(now) })
 	s.all[value] = &session{accountID: accountID, expires: now.Add(sessionTime)}
 	return value
 }
 
 // find returns the session of a cookie, or nil if it has expired. The caller holds the lock.
 func (s *sessions) find(value string) *session {
-	one := s.all[value]
-	if one == nil || !one.expires.After(s.now()) {
+	sess := s.all[value]
+	if sess == nil || !sess.expires.After(s.now()) {
 		return nil
 	}
-	return one
+	return sess
 }
 
 // account returns the account that a cookie is logged in to.
 func (s *sessions) account(value string) (int64, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := s.find(value)
-	if one == nil {
+	sess := s.find(value)
+	if sess == nil {
 		return 0, false
 	}
-	return one.accountID, true
+	return sess.accountID, true
 }
 
 func (s *sessions) end(value string) {
@@ -91,50 +92,55 @@ func (s *sessions) end(value string) {
 	delete(s.all, value)
 }
 
-// form returns the earlier form with the same fields, or remembers a new one. It reports whether
-// the form is repeated.
+// form returns the earlier form with the same fields and true, or remembers a new form and returns
+// it with false.
 func (s *sessions) form(value, fields string) (*sentForm, bool) {
 	hash := sha256.Sum256([]byte(fields))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := s.find(value)
-	if one == nil {
+	sess := s.find(value)
+	if sess == nil {
 		return &sentForm{hash: hash}, false
 	}
-	for _, form := range one.forms {
+	for _, form := range sess.forms {
 		if form.hash == hash {
 			return form, true
 		}
 	}
 	form := &sentForm{hash: hash}
-	one.forms = append(one.forms, form)
-	one.forms = one.forms[max(0, len(one.forms)-maxForms):]
+	sess.forms = append(sess.forms, form)
+	if len(sess.forms) > maxForms {
+		sess.forms = sess.forms[1:]
+	}
 	return form, false
 }
 
-// keep keeps the outcome of a form for the next page. An outcome that is kept already takes
-// precedence over that of a repeated form.
+// keep stores the outcome of a form for the next page. A repeated form does not replace an outcome
+// that still waits for its page.
 func (s *sessions) keep(value string, sent *posted, repeated bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := s.find(value)
-	if one == nil || (repeated && one.pending != nil) {
+	sess := s.find(value)
+	if sess == nil {
+		return
+	}
+	if repeated && sess.pending != nil {
 		return
 	}
 	sent.expires = s.now().Add(pendingTime)
-	one.pending = sent
+	sess.pending = sent
 }
 
-// take returns the outcome that was kept for a page, and forgets it. It returns nil if there is none.
+// take returns the outcome that keep stored for a page, and removes it. It returns nil if there is none.
 func (s *sessions) take(value, path string) *posted {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := s.find(value)
-	if one == nil || one.pending == nil || one.pending.path != path {
+	sess := s.find(value)
+	if sess == nil || sess.pending == nil || sess.pending.path != path {
 		return nil
 	}
-	sent := one.pending
-	one.pending = nil
+	sent := sess.pending
+	sess.pending = nil
 	if !sent.expires.After(s.now()) {
 		return nil
 	}
@@ -154,7 +160,7 @@ func newLoginLink(now time.Time) *loginLink {
 	return &loginLink{token: rand.Text(), expires: now.Add(linkTime)}
 }
 
-// use reports whether a token is that of the link and still works. From then on it does not.
+// use reports whether a token is the link's, unexpired and unused. The link then counts as used.
 func (l *loginLink) use(token string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -194,18 +200,15 @@ func setCookie(w http.ResponseWriter, r *http.Request, value string) {
 // maxForm is the maximum size of a form in bytes.
 const maxForm = 64 << 10
 
-// showLogin asks for a key, or accepts the login link. A request that only prefetches the page does
-// not use the link up.
+// showLogin asks for a key, or accepts the login link.
 func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 	_, loggedIn := d.sessions.account(cookie(r))
 	token := r.URL.Query().Get("token")
-	prefetch := r.Method != http.MethodGet ||
-		r.Header.Get("Sec-Purpose") != "" || r.Header.Get("Purpose") != "" || r.Header.Get("X-Purpose") != ""
 	if token == "" && loggedIn {
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return
 	}
-	if token == "" || prefetch {
+	if token == "" || isPrefetch(r) {
 		d.askForKey(w, r, http.StatusOK, "")
 		return
 	}
@@ -218,6 +221,15 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 	// refreshes itself instead.
 	w.Header().Set("Refresh", "0; url=/")
 	d.render(w, "welcome", http.StatusOK, &frame{Title: "Welcome"})
+}
+
+// isPrefetch reports whether no user opens the page yet, so that the login link must not be used up.
+func isPrefetch(r *http.Request) bool {
+	if r.Method != http.MethodGet {
+		return true // the route accepts HEAD too
+	}
+	headers := []string{"Sec-Purpose", "Purpose", "X-Purpose"}
+	return slices.ContainsFunc(headers, func(name string) bool { return r.Header.Get(name) != "" })
 }
 
 // startSession logs in to an account, and out of the previous one.

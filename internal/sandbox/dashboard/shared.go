@@ -30,8 +30,8 @@ func functions() template.FuncMap {
 		"label":    label,
 		"list":     func(values ...string) []string { return values },
 		// selection is a field of an action's form.
-		"selection": func(f *frame, action, name, first string, values []string) *choices {
-			return &choices{Name: name, Chosen: f.Value(action, name, first), Values: values}
+		"selection": func(f *frame, action, name, defaultValue string, values []string) *choices {
+			return &choices{Name: name, Chosen: f.Value(action, name, defaultValue), Values: values}
 		},
 		"clock":   clock,
 		"count":   func(n any) string { return display.Thousands(fmt.Sprint(n)) },
@@ -47,13 +47,13 @@ func functions() template.FuncMap {
 	}
 }
 
-// monthName returns the name of a month such as 2026-03, which the store has written.
+// monthName returns the name of a month such as 2026-03.
 func monthName(month string) string {
-	t, _ := time.Parse("2006-01", month)
+	t, _ := time.Parse("2006-01", month) // the store wrote it, so it is valid
 	return t.Format("January")
 }
 
-// clock formats a time for readers. It is UTC, as each page says once.
+// clock formats a time for readers, in UTC. Every page says so at its top.
 func clock(t time.Time) string { return t.UTC().Format(time.DateTime) }
 
 // exact returns a moment whose clock shows milliseconds.
@@ -63,7 +63,7 @@ func exact(f *frame, when interface{ UTC() time.Time }) moment {
 	return m
 }
 
-// moment is a time as it is shown: itself, and how long ago it was.
+// moment is a time in the forms that templates show.
 type moment struct{ Ago, Clock, Machine string }
 
 // newMoment accepts a time.Time or a time of the store.
@@ -176,7 +176,7 @@ type choices struct {
 type list struct {
 	Fields      []*choices // of the filter
 	First, Last int64      // the rows that are shown
-	Total       int64      // 0: unknown
+	Total       int64      // 0 if unknown
 	Newer       string     // the query of the page before; empty if there is none
 	Older       string     // the query of the page after; empty if there is none
 	Backward    string     // the text of the link to Newer
@@ -195,8 +195,8 @@ func firstPage(rows int64) wire.Page { return wire.Page{Number: 1, Size: rows} }
 
 // list reads the filter and the number of the page from the query. The default is the first page.
 func (v *view) list(fields ...*choices) *list {
-	v.listed = v.listOf("page", fields...)
-	return v.listed
+	v.shownList = v.listOf("page", fields...)
+	return v.shownList
 }
 
 // listOf is like list, for a page with several lists, each with its own parameter.
@@ -226,37 +226,38 @@ func pick(name string, values ...string) *choices {
 // text returns the value of a field of the filter.
 func (l *list) text(name string) string { return strings.TrimSpace(l.query.Get(name)) }
 
-// Filtered reports whether the list shows anything else than the newest rows.
+// Filtered reports whether the list has a filter, or shows another page than the first.
 func (l *list) Filtered() bool {
 	return l.page.Number > 1 || slices.ContainsFunc(l.Fields, func(f *choices) bool { return f.Chosen != "" })
 }
 
-// shows records the number of rows on the page, and whether there are more pages.
-func (l *list) shows(rows int, more bool) {
+// setRows sets the number of rows on the page, and whether more pages follow.
+func (l *list) setRows(rows int, more bool) {
 	l.First = l.page.Offset() + 1
 	l.Last = l.page.Offset() + int64(rows)
 	if l.page.Number > 1 {
-		l.Newer = with(l.query, l.param, fmt.Sprint(l.page.Number-1))
+		l.Newer = withValue(l.query, l.param, fmt.Sprint(l.page.Number-1))
 	}
 	if more {
-		l.Older = with(l.query, l.param, fmt.Sprint(l.page.Number+1))
+		l.Older = withValue(l.query, l.param, fmt.Sprint(l.page.Number+1))
 	}
 }
 
-// showsOf is like shows, for a list whose total number of rows is known.
-func (l *list) showsOf(rows int, total int64) {
+// setRowsOfTotal is like setRows, for a list whose total number of rows is known.
+func (l *list) setRowsOfTotal(rows int, total int64) {
 	l.Total = total
-	l.shows(rows, l.page.Offset()+int64(rows) < total)
+	l.setRows(rows, l.page.Offset()+int64(rows) < total)
 }
 
-// with returns a query with one value changed.
-func with(query url.Values, name, value string) string {
+// withValue returns a query with one value changed.
+func withValue(query url.Values, name, value string) string {
 	next := maps.Clone(query)
 	next.Set(name, value)
 	return "?" + next.Encode()
 }
 
-// days returns the period between the fields from and to. An empty field leaves its end open.
+// days returns the period between the fields from and to, both inclusive. An empty field leaves its
+// end open.
 func (l *list) days() (from, to time.Time, err error) {
 	days := url.Values{}
 	for _, name := range []string{"from", "to"} {
@@ -266,6 +267,7 @@ func (l *list) days() (from, to time.Time, err error) {
 		}
 	}
 	reader := wire.ReadQuery(days.Encode())
-	from, to = reader.Period(24*time.Hour - time.Millisecond)
+	const restOfDay = 24*time.Hour - time.Millisecond
+	from, to = reader.Period(restOfDay)
 	return from, to, reader.Done()
 }

@@ -28,15 +28,15 @@ func readTransactions(v *view) (any, error) {
 	var err error
 	filter.From, filter.To, err = l.days()
 	if err != nil {
-		v.refused = err
-		return data, nil //nolint:nilerr // the page shows it
+		v.filterErr = err
+		return data, nil //nolint:nilerr // the page shows the error
 	}
 	data.Sums, err = transaction.Sum(v.Tx, v.Account.ID, filter)
 	if err != nil {
 		return nil, err
 	}
 	data.Records, err = activity.OfPurchases(v.Tx, v.Account.ID, filter, l.page)
-	l.showsOf(len(data.Records), data.Sums.Count)
+	l.setRowsOfTotal(len(data.Records), data.Sums.Count)
 	return data, err
 }
 
@@ -49,7 +49,7 @@ func followUps() []action {
 	}
 }
 
-// purchase is a purchase with all that followed from it.
+// purchase is a purchase with its later transactions, ledger entries and webhook deliveries.
 type purchase struct {
 	*activity.Record
 
@@ -66,7 +66,7 @@ type step struct {
 	Balance, Hold usd.Amount
 }
 
-// Title returns a title that tells purchases apart.
+// Title returns a title that distinguishes purchases.
 func (p *purchase) Title() string { return p.Merchant + " " + p.Amount.String() }
 
 func readTransaction(v *view) (any, error) {
@@ -121,8 +121,8 @@ func (d *ledgerData) Sum() usd.Amount {
 	return sum
 }
 
-// Unmoved reports whether the journal has nothing but the opening balance.
-func (d *ledgerData) Unmoved() bool {
+// OnlyOpening reports whether the journal has no entries except the opening balance.
+func (d *ledgerData) OnlyOpening() bool {
 	return !slices.ContainsFunc(d.Journal, func(e *ledger.Entry) bool { return e.Kind != ledger.OpeningBalance })
 }
 
@@ -140,6 +140,6 @@ func readLedger(v *view) (any, error) {
 	l := v.list(pick("kind", ledger.EntryKinds()...), search("entry", "Entry"))
 	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Kind: l.text("kind"), ID: l.text("entry")}, l.page)
 	data.Journal = entries
-	l.shows(len(entries), more)
+	l.setRows(len(entries), more)
 	return data, err
 }

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
@@ -44,7 +43,7 @@ type world struct {
 	Created  *createdAccount // only in the response to the button
 	States   []string
 	Presets  map[string]map[string]any
-	Accounts []*account.Account // only the first account sees them
+	Accounts []*account.Account // empty unless the first account is signed in
 }
 
 type createdAccount struct {
@@ -66,7 +65,7 @@ func readWorld(v *view) (any, error) {
 	l := v.list()
 	accounts, total, err := account.List(v.Tx, l.page)
 	w.Accounts = accounts
-	l.showsOf(len(accounts), total)
+	l.setRowsOfTotal(len(accounts), total)
 	return w, err
 }
 
@@ -106,32 +105,38 @@ func merchantNames(f form) map[string]any {
 			names = append(names, name)
 		}
 	}
-	return map[string]any{"merchants": names} // nil becomes null, which counts as absent
+	return map[string]any{"merchants": names} // without names, null, which the call treats as absent
 }
 
-// setting is a limit or a quirk of the file in a form.
+// setting is a limit or a quirk in a form.
 type setting struct {
 	behavior.Setting
 
-	Usual  string // the value by default
-	Action string // the action of the form
+	Default string
+	Action  string // the action of the form
 }
 
-// settings returns the settings of a form, the changed ones first.
-func settings(action string, current, usual []behavior.Setting) []*setting {
-	var all []*setting
-	for i, s := range current {
-		all = append(all, &setting{Setting: s, Usual: usual[i].Value(), Action: action})
+// Changed reports whether the setting differs from its default.
+func (s *setting) Changed() bool { return s.Value() != s.Default }
+
+// settings returns the settings of a form, the changed ones first. Both lists have the same order.
+func settings(action string, current, defaults []behavior.Setting) []*setting {
+	var changed, unchanged []*setting
+	for i, c := range current {
+		s := &setting{Setting: c, Default: defaults[i].Value(), Action: action}
+		if s.Changed() {
+			changed = append(changed, s)
+		} else {
+			unchanged = append(unchanged, s)
+		}
 	}
-	slices.SortStableFunc(all, func(a, b *setting) int { return changed(b) - changed(a) })
-	return all
+	return append(changed, unchanged...)
 }
 
-// changed counts the settings that differ from their defaults.
-func changed(settings ...*setting) int {
+func countChanged(settings []*setting) int {
 	n := 0
 	for _, s := range settings {
-		if s.Value() != s.Usual {
+		if s.Changed() {
 			n++
 		}
 	}
@@ -158,18 +163,19 @@ func readBehaviors(tx *store.Tx) (behaviors, error) {
 	if err != nil {
 		return behaviors{}, err
 	}
-	usualLimits := behavior.DocumentedLimits()
-	usualQuirks := behavior.DefaultQuirks()
+	defaultLimits := behavior.DocumentedLimits()
+	defaultQuirks := behavior.DefaultQuirks()
 	return behaviors{
-		Limits: settings("set-limits", limits.Settings(), usualLimits.Settings()),
-		Quirks: settings("set-quirks", quirkSettings(&quirks), quirkSettings(&usualQuirks)),
+		Limits: settings("set-limits", limits.Settings(), defaultLimits.Settings()),
+		Quirks: settings("set-quirks", quirkSettings(&quirks), quirkSettings(&defaultQuirks)),
 		Faults: faults,
 	}, nil
 }
 
-// walletFields are the two fields of the form that set one quirk.
+// walletFields returns the names of the two fields of the form that set the quirk wallet_fields.
 func walletFields() [2]string { return [2]string{"wallet_field_1", "wallet_field_2"} }
 
+// quirkSettings returns the quirks' settings, with one for each of the two wallet fields.
 func quirkSettings(q *behavior.Quirks) []behavior.Setting {
 	all := q.Settings()
 	for i, name := range walletFields() {
