@@ -99,9 +99,9 @@ func (p *planner) issue(ctx context.Context) {
 	if replaced == nil {
 		p.checkLabel(ctx)
 	} else {
-		planned.Again = true
+		planned.IsReplan = true
 		planned.Returned = replaced.Balance
-		planned.Counted = replaced.Planned
+		planned.CountedNet = replaced.Planned
 		planned.CountedTaken = replaced.Taken
 	}
 	p.spend(ctx, planned)
@@ -175,7 +175,7 @@ func (p *planner) isProtected() bool {
 // spend counts what the plan takes from the wallet and returns to it. It adds a diagnostic if that is too much.
 func (p *planner) spend(ctx context.Context, planned session.PlannedSpend) {
 	planned.Card = p.state.name()
-	planned.Holds = p.state.Balance.Amount()
+	planned.CardBalance = p.state.Balance.Amount()
 	if p.state.ID.IsNull() {
 		planned.Card = newCardName(p.config.Label)
 	}

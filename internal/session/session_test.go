@@ -328,7 +328,7 @@ func TestWalletCheck(t *testing.T) {
 		unread     = "Warning: Plan is not checked against the wallet. Could not check whether the wallet can pay for this plan. "
 		unreadable = "Error: Plan is not checked against the wallet. "
 	)
-	keeps := session.PlannedSpend{Card: "kept", Holds: 50_00}
+	keeps := session.PlannedSpend{Card: "kept", CardBalance: 50_00}
 	for name, test := range map[string]struct {
 		wallet, cards string
 		check         session.WalletCheck
@@ -344,7 +344,7 @@ func TestWalletCheck(t *testing.T) {
 		"they cannot":       {"100.00", "50.00", session.WalletCheckError, []step{{takes(120_00), warning}, {takes(40_00), refusal + "This plan takes 160.00 USD so far"}}, 1},
 		"kept before":       {"100.00", "50.00", session.WalletCheckError, []step{{keeps, ""}, {takes(120_00), refusal + "This plan takes 120.00 USD so far"}}, 1},
 		"kept afterwards":   {"100.00", "50.00", session.WalletCheckError, []step{{takes(120_00), warning}, {keeps, refusal + "This plan takes 120.00 USD so far"}, {keeps, ""}, {takes(1), refusal}}, 1},
-		"planned again":     {"100.00", "50.00", session.WalletCheckError, []step{{session.PlannedSpend{Taken: 120_00, Again: true}, ""}, {session.PlannedSpend{Taken: 40_00, Again: true}, refusal}}, 1},
+		"planned again":     {"100.00", "50.00", session.WalletCheckError, []step{{session.PlannedSpend{Taken: 120_00, IsReplan: true}, ""}, {session.PlannedSpend{Taken: 40_00, IsReplan: true}, refusal}}, 1},
 		"it cannot be read": {"", "", "", []step{{takes(100_00), unread}, {takes(100_00), ""}}, 1},
 		"it has to be":      {"", "", session.WalletCheckError, []step{{takes(100_00), unreadable}, {takes(1), unreadable}, {takes(0), ""}}, 1},
 		"an outage":         {"refused", "", "", []step{{takes(100_00), ""}}, 1}, // every call reports it
@@ -388,11 +388,11 @@ func TestOrderOfCards(t *testing.T) {
 	t.Parallel()
 	for _, payable := range []bool{true, false} {
 		for range 20 {
-			returns := session.PlannedSpend{Card: "ended", Holds: 100_00}
+			returns := session.PlannedSpend{Card: "ended", CardBalance: 100_00}
 			if payable {
 				returns.Returned = 100_00
 			}
-			plan := []session.PlannedSpend{takes(60_00), takes(40_00), takes(50_00), takes(10_00), returns, {Card: "kept", Holds: 100_00}}
+			plan := []session.PlannedSpend{takes(60_00), takes(40_00), takes(50_00), takes(10_00), returns, {Card: "kept", CardBalance: 100_00}}
 			rand.Shuffle(len(plan), func(i, j int) { plan[i], plan[j] = plan[j], plan[i] })
 			s, _ := purse(t, "60.00", "200.00")
 			s.WalletCheck = session.WalletCheckError
@@ -423,9 +423,9 @@ func TestMaxTakenPerPlan(t *testing.T) {
 		"less what others give": {[]session.PlannedSpend{{Returned: 1000_00}, takes(300_01)}, over},
 		"less its own card":     {[]session.PlannedSpend{{Taken: 300_01, Returned: 300_00}}, over},
 		"which never helps":     {[]session.PlannedSpend{{Taken: 50_00, Returned: 350_00}, takes(250_01)}, over},
-		"planned again":         {[]session.PlannedSpend{takes(100_00), {Taken: 300_00, Again: true, CountedTaken: 100_00}}, ""},
-		"planned again, over":   {[]session.PlannedSpend{takes(100_00), {Taken: 300_01, Again: true, CountedTaken: 100_00}}, over},
-		"after a withdrawal":    {[]session.PlannedSpend{{Returned: 100_00}, {Taken: 300_00, Again: true, Counted: -100_00}}, ""},
+		"planned again":         {[]session.PlannedSpend{takes(100_00), {Taken: 300_00, IsReplan: true, CountedTaken: 100_00}}, ""},
+		"planned again, over":   {[]session.PlannedSpend{takes(100_00), {Taken: 300_01, IsReplan: true, CountedTaken: 100_00}}, over},
+		"after a withdrawal":    {[]session.PlannedSpend{{Returned: 100_00}, {Taken: 300_00, IsReplan: true, CountedNet: -100_00}}, ""},
 		"one that does not fit": {[]session.PlannedSpend{takes(200_00), takes(100_01), takes(100_00)}, over},
 	} {
 		t.Run(name, func(t *testing.T) {

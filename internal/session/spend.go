@@ -27,14 +27,14 @@ const (
 
 // PlannedSpend is what the plan of one card does to the wallet, in USD.
 type PlannedSpend struct {
-	Card     string     // its name, for messages
-	Taken    usd.Amount // from the wallet
-	Returned usd.Amount // to the wallet
-	Holds    usd.Amount // the card's balance; no more than Returned of it returns
-	// Again is set when core plans a card a second time, to replace it. Core drops the
-	// warnings of that plan. Counted and CountedTaken are what the first plan added.
-	Again        bool
-	Counted      usd.Amount // Taken less Returned
+	Card        string     // the card's name, for messages
+	Taken       usd.Amount // from the wallet
+	Returned    usd.Amount // to the wallet
+	CardBalance usd.Amount // the balance of the existing card, of which the plan returns at most Returned
+	// IsReplan is set if Terraform plans a card a second time, to replace it. Terraform drops the warnings of the
+	// second plan. CountedNet and CountedTaken are what the first plan was counted with.
+	IsReplan     bool
+	CountedNet   usd.Amount // Taken less Returned
 	CountedTaken usd.Amount // Taken
 }
 
@@ -51,10 +51,10 @@ const mostNamed = 3
 
 func (t *totals) add(p PlannedSpend) error {
 	var netErr, upfrontErr, takenErr, settledErr error
-	t.net, netErr = usd.Sum(t.net, p.Taken, -p.Returned, -p.Counted)
-	t.upfront, upfrontErr = usd.Sum(t.upfront, max(0, p.Taken-max(0, p.Counted)))
+	t.net, netErr = usd.Sum(t.net, p.Taken, -p.Returned, -p.CountedNet)
+	t.upfront, upfrontErr = usd.Sum(t.upfront, max(0, p.Taken-max(0, p.CountedNet)))
 	t.taken, takenErr = usd.Sum(t.taken, max(0, p.Taken-p.CountedTaken))
-	t.settled, settledErr = usd.Sum(t.settled, p.Holds)
+	t.settled, settledErr = usd.Sum(t.settled, p.CardBalance)
 	if p.Taken > 0 {
 		t.largest = append(slices.Clone(t.largest), p)
 		slices.SortStableFunc(t.largest, func(a, b PlannedSpend) int { return cmp.Compare(b.Taken, a.Taken) })
@@ -158,7 +158,7 @@ func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 	if s.WalletCheck == WalletCheckError && (wallet.isUnpayable(with) || wallet.err() != nil && wallet.mayBeShort(with)) {
 		return s.refuseUnpayable(p, with, wallet)
 	}
-	if p.Taken == 0 || p.Again || !wallet.mayBeShort(with) {
+	if p.Taken == 0 || p.IsReplan || !wallet.mayBeShort(with) {
 		return nil
 	}
 	return s.warnShort(with, wallet)
