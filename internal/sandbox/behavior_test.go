@@ -42,7 +42,7 @@ func TestFaults(t *testing.T) {
 				committed := when == "after" || then == `"pass"`
 				s.Fault(`{"method":"POST","path":"/cards/*/fund","times":1,"when":"` + when + `","then":` + then + `}`)
 				held := s.Get(card).Text("balance")
-				o := s.Unrepeated().Send(t.Context(), http.MethodPost, card+"/fund", `{"amount":5}`)
+				o := s.WithoutRetries().Send(t.Context(), http.MethodPost, card+"/fund", `{"amount":5}`)
 				if o.Status != c.status || !errors.Is(o.Err, c.err) || o.Header.Get("Content-Type") != c.kind ||
 					!regexp.MustCompile(c.raw).MatchString(o.Raw) || strings.Contains(o.Raw, "card_id") != (committed && c.status == 200) {
 					t.Errorf("%s %s: answered %d %q, %v, error %v", then, when, o.Status, o.Raw, o.Header, o.Err)
@@ -167,7 +167,7 @@ func TestFaultCommitsLater(t *testing.T) {
 		s.Fault(`{"method":"POST","path":"` + path + `","when":"later","later_seconds":45,"then":` + then + `}`)
 	}
 	fund := func(key string) sandboxtest.Response {
-		return s.Unrepeated().Send(t.Context(), http.MethodPost, card+"/fund", `{"amount":5}`, sandboxtest.IdempotencyKey, key)
+		return s.WithoutRetries().Send(t.Context(), http.MethodPost, card+"/fund", `{"amount":5}`, sandboxtest.IdempotencyKey, key)
 	}
 	holds := func(when, balance string) {
 		t.Helper()
@@ -219,14 +219,14 @@ func TestFaultCommitsLater(t *testing.T) {
 	}
 
 	later("/cards/*/fund", `"truncate"`)
-	s.Unrepeated().Send(t.Context(), http.MethodPost, card+"/fund", `{"amount":9999}`)
+	s.WithoutRetries().Send(t.Context(), http.MethodPost, card+"/fund", `{"amount":9999}`)
 	s.Get("/cards/card_x").Refused(404, "not_found", "")
 	s.Advance("1m")
 	s.Get("/bins").OK(200)
 	s.Balanced()
 
 	later("/cards", `"drop"`)
-	s.Unrepeated().Send(t.Context(), http.MethodPost, "/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":60}`)
+	s.WithoutRetries().Send(t.Context(), http.MethodPost, "/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":60}`)
 	s.Post("/_sandbox/reset", "").OK(200)
 	s.Advance("240h")
 	sandboxtest.Equal(t, "cards after a reset", s.Get("/cards").Text("total"), "0")

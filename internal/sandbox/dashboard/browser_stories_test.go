@@ -319,7 +319,7 @@ func night(t *testing.T) (s *sandboxtest.Server, cards map[string]string) {
 	}
 	s.Post("/webhooks", `{"url":"`+inbox.URL+`/in","events":["card.funded"]}`).OK(http.StatusCreated)
 	run := func(name, method, path, body string) sandboxtest.Response {
-		return s.Unrepeated().Send(t.Context(), method, path, body, "User-Agent", "terraform-provider-vcard/1.0.0 Terraform/1.14.0 run/"+name,
+		return s.WithoutRetries().Send(t.Context(), method, path, body, "User-Agent", "terraform-provider-vcard/1.0.0 Terraform/1.14.0 run/"+name,
 			sandboxtest.IdempotencyKey, "key of "+path+body)
 	}
 	run("00c0ffee", http.MethodGet, "/cards", "").OK(http.StatusOK)
@@ -382,7 +382,7 @@ func TestBrowserStackedRows(t *testing.T) {
 	t.Parallel()
 	s, cards := night(t)
 	for range 6 { // plans do not push the apply off the overview
-		s.Unrepeated().Send(t.Context(), http.MethodGet, "/cards", nil, "User-Agent", "run/0000000f").OK(http.StatusOK)
+		s.WithoutRetries().Send(t.Context(), http.MethodGet, "/cards", nil, "User-Agent", "run/0000000f").OK(http.StatusOK)
 	}
 	s.Get("/_sandbox/requests").OK(http.StatusOK)
 	b := openTab(t, s).logIn()

@@ -209,7 +209,7 @@ func TestRequests(t *testing.T) {
 	}
 	s.Get("/cards?status=" + s.Key)
 	s.Fault(`{"method":"GET","path":"/bins","then":"drop"}`)
-	s.Unrepeated().Send(t.Context(), http.MethodGet, "/bins", nil)
+	s.WithoutRetries().Send(t.Context(), http.MethodGet, "/bins", nil)
 	s.Get("/_sandbox/requests").OK(200) // by then, they are in the file
 
 	b.get("/requests?run=1").has("<b>POST</b> /cards", "?status=active", "once", `<span class="badge failed">404</span>`, `<span class="badge failed">none</span>`).

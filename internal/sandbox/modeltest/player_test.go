@@ -136,7 +136,7 @@ func (p *player) send(method, path, body, key string) sandboxtest.Response {
 		c = c.As(p.server.Key)
 	}
 	if key != "" {
-		c = c.Unrepeated()
+		c = c.WithoutRetries()
 	}
 	r := c.Send(p.t.Context(), method, path, body, sandboxtest.IdempotencyKey, key)
 	p.history = append(p.history, fmt.Sprintf("%s %s %s %s → %d %v", method, path, body, key, r.Status, r.Err))

@@ -42,9 +42,9 @@ func (c *Client) As(key string) *Client {
 	return &other
 }
 
-// Unrepeated returns a copy of the client that uses a new connection for each request. On reused connections,
-// net/http may retry requests without a response by itself.
-func (c *Client) Unrepeated() *Client {
+// WithoutRetries returns a copy of the client that uses a new connection for each request. On a reused connection,
+// net/http may send a request again if there is no response.
+func (c *Client) WithoutRetries() *Client {
 	other := *c
 	_, isNetwork := c.Transport.(*http.Transport)
 	if isNetwork {
@@ -159,8 +159,8 @@ func (r Response) Refused(status int, code, text string) {
 	}
 }
 
-// Says fails the test unless a text contains all these words. The subject names the text.
-func Says(t testing.TB, subject, text string, words ...string) {
+// ContainsAll fails the test unless a text contains all these words. The subject names the text.
+func ContainsAll(t testing.TB, subject, text string, words ...string) {
 	t.Helper()
 	for _, word := range words {
 		if !strings.Contains(text, word) {

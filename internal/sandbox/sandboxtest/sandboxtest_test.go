@@ -47,7 +47,7 @@ func TestFailuresAreSeen(t *testing.T) {
 	refused.T = t
 	refused.Refused(400, "bin_not_found", "none")
 	s.Fault(`{"method":"GET","path":"/bins","then":"drop"}`)
-	if lost := s.Unrepeated().Send(t.Context(), http.MethodGet, "/bins", nil); lost.Err == nil || lost.Status != 0 {
+	if lost := s.WithoutRetries().Send(t.Context(), http.MethodGet, "/bins", nil); lost.Err == nil || lost.Status != 0 {
 		t.Errorf("a lost response is %d %s", lost.Status, lost.Raw)
 	}
 }
