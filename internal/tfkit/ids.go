@@ -19,8 +19,10 @@ import (
 )
 
 var (
-	idForm      = regexp.MustCompile(`^(card|wh)_[A-Za-z0-9._~:=+-]{1,251}$`) // of any alphabet of tokens without a slash
-	otherIDForm = regexp.MustCompile(`^((wh|txn|3ds|bin|evt)_.*|card_)$`)
+	// idForm allows every character that tokens usually have, except a slash.
+	idForm = regexp.MustCompile(`^(card|wh)_[A-Za-z0-9._~:=+-]{1,251}$`)
+	// notCardIDForm matches the ids of other objects, and a card's prefix alone.
+	notCardIDForm = regexp.MustCompile(`^((wh|txn|3ds|bin|evt)_.*|card_)$`)
 )
 
 // IsCardID reports whether a text has the documented form of a card's id.
@@ -29,20 +31,21 @@ func IsCardID(text string) bool { return strings.HasPrefix(text, "card_") && idF
 // IsWebhookID reports whether a text has the documented form of an endpoint's id.
 func IsWebhookID(text string) bool { return strings.HasPrefix(text, "wh_") && idForm.MatchString(text) }
 
-// IdentityByID is the identity of a resource that its id alone names.
+// IdentityByID returns the identity schema of a resource that is identified by its id alone.
 func IdentityByID(description string) identityschema.Schema {
 	return identityschema.Schema{Attributes: map[string]identityschema.Attribute{
 		"id": identityschema.StringAttribute{RequiredForImport: true, Description: description},
 	}}
 }
 
-// CardID requires a possible card id. That is any safe id that is not another object's, because a mocked
-// provider makes up ids without the documented form.
+// CardID requires an id that may belong to a card: any safe id except those of other objects. It does not
+// require the documented form, because a mocked provider makes up ids.
 func CardID() validator.String {
-	return cardID(func(id string) bool { return transport.IsID(id) && !otherIDForm.MatchString(id) })
+	return cardID(func(id string) bool { return transport.IsID(id) && !notCardIDForm.MatchString(id) })
 }
 
-// RequireCardID reports whether an id for a request is null or has the documented form. If not, it adds an error.
+// RequireCardID checks an id before it is sent. It reports whether the id is null or has the documented form,
+// and adds an error if not.
 func RequireCardID(at path.Path, id types.String, diags *diag.Diagnostics) bool {
 	resp := validator.StringResponse{}
 	cardID(IsCardID).ValidateString(context.Background(), validator.StringRequest{Path: at, ConfigValue: id}, &resp)
@@ -50,16 +53,16 @@ func RequireCardID(at path.Path, id types.String, diags *diag.Diagnostics) bool 
 	return !resp.Diagnostics.HasError()
 }
 
-func cardID(fits func(string) bool) validator.String {
+func cardID(isValid func(string) bool) validator.String {
 	return Rule("Invalid card id", func(id string) string {
-		if fits(id) {
+		if isValid(id) {
 			return ""
 		}
 		return fmt.Sprintf("must be a card id of the form card_…, got %q. The dashboard and the data source vcard_cards show the ids.", id)
 	})
 }
 
-// ImportID returns the id that an import block or command names, by itself or in an identity.
+// ImportID returns the id to import. An import block has either the id or an identity that contains it.
 func ImportID(ctx context.Context, req resource.ImportStateRequest, diags *diag.Diagnostics) string {
 	if req.ID != "" || req.Identity == nil {
 		return req.ID
@@ -80,11 +83,11 @@ func CreatedAt(at transport.Timestamp, name string, diags *diag.Diagnostics) tim
 	return created
 }
 
-// InvalidIDs counts listed records whose id, or the id of the object they belong to, is malformed. Such
-// records are left out, because nothing can refer to them.
+// InvalidIDs counts listed records whose id, or whose owner's id, is malformed. Callers leave such records
+// out, because no request can contain the id.
 type InvalidIDs struct {
 	count int
-	first []string
+	named []string // the first of them
 }
 
 // Collect reports whether a record's id is malformed, or the id of its owner, if it has one. If so, it also
@@ -93,28 +96,29 @@ func (i *InvalidIDs) Collect(id, owner string) bool {
 	if transport.IsID(id) && (owner == "" || transport.IsID(owner)) {
 		return false
 	}
-	const mostNamed = 10
+	const maxNamed = 10
 	i.count++
-	if i.count > mostNamed {
+	if i.count > maxNamed {
 		return true
 	}
 	name := id
 	if owner != "" {
 		name += ", of " + owner
 	}
-	i.first = append(i.first, name)
+	i.named = append(i.named, name)
 	return true
 }
 
-// Warning lists the first of the records, such as "cards". It returns nothing if there are none.
+// Warning names the first of the collected records. It returns nil if there are none. The noun for the records
+// is a plural, such as "cards".
 func (i *InvalidIDs) Warning(records string) diag.Diagnostics {
 	if i.count == 0 {
 		return nil
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Records with invalid ids were left out",
 		fmt.Sprintf("The service lists %d %s with invalid ids. An id consists of letters, digits and a few signs. "+
-			"They are in no list here, and cannot be managed:\n  - %s\n\nAsk the service's support about them.",
-			i.count, records, strings.Join(i.first, "\n  - ")))}
+			"Lists do not include them, and Terraform cannot manage them:\n  - %s\n\nAsk the service's support about them.",
+			i.count, records, strings.Join(i.named, "\n  - ")))}
 }
 
 // Replacement collects the attributes that replace a resource.
@@ -136,16 +140,16 @@ func (r *Replacement) Add(ctx context.Context, name string, configured attr.Valu
 // Attributes lists the names of the attributes.
 func (r *Replacement) Attributes() string { return strings.Join(r.names, ", ") }
 
-// UnknownAdvice names the attributes that may turn out unchanged, in sentences that follow others. The
-// noun is the object that is replaced, such as "card".
+// UnknownAdvice names the attributes whose values are known only after apply and may not change. It begins
+// with a space, to follow other sentences. The noun is the object that is replaced, such as "card".
 func (r *Replacement) UnknownAdvice(noun string) string {
 	if len(r.unknown) == 0 {
 		return ""
 	}
-	are := "are"
+	verb := "are"
 	if len(r.unknown) == 1 {
-		are = "is"
+		verb = "is"
 	}
 	return fmt.Sprintf(" %s %s known only after apply. The %s is replaced even if the value does not change. To avoid that, apply what it depends on first.",
-		strings.Join(r.unknown, ", "), are, noun)
+		strings.Join(r.unknown, ", "), verb, noun)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// rule checks a value. If the value is invalid, it returns the title of the error and what is wrong, as
-// in `must not be empty.`. Otherwise it returns "".
+// rule checks a value. If the value is invalid, the rule returns the title of the error and the problem, as in
+// `must not be empty.`. Otherwise it returns empty strings.
 type rule[Value any] func(Value) (title, problem string)
 
 // Description is empty, because the attribute's own description says what a value must be.
@@ -49,13 +49,13 @@ func (r numberRule) ValidateNumber(_ context.Context, req validator.NumberReques
 	r.validate(req.Path, req.ConfigValue, req.ConfigValue.ValueBigFloat(), &resp.Diagnostics)
 }
 
-// Rule requires a text that passes a check. The check returns what is wrong, as in `must not be empty.`,
-// or "". The title is that of the error.
+// Rule requires a text that passes a check. The check returns the problem, as in `must not be empty.`, or "".
+// The title is the title of the error.
 func Rule(title string, check func(text string) string) validator.String {
 	return TextRule(func(text string) (string, string) { return title, check(text) })
 }
 
-// TextRule is a Rule whose check returns the title too.
+// TextRule is a Rule whose check also returns the title of the error.
 func TextRule(check func(text string) (title, problem string)) validator.String {
 	return textRule{check}
 }
@@ -79,7 +79,7 @@ func IsOneLine(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' })
 }
 
-// OneOf requires one of some words.
+// OneOf requires one of the words.
 func OneOf[Word ~string](words ...Word) validator.String {
 	values := make([]string, len(words))
 	for i, word := range words {
@@ -88,8 +88,8 @@ func OneOf[Word ~string](words ...Word) validator.String {
 	return stringvalidator.OneOf(values...)
 }
 
-// WholeNumberBetween requires a number without a fraction within bounds, both included. For an Int64
-// attribute, Terraform would report 1000 / 3 as a bug in the provider.
+// WholeNumberBetween requires a whole number between two bounds, inclusive. It is for number attributes: for an
+// Int64 attribute, Terraform would report 1000 / 3 as a bug in the provider.
 func WholeNumberBetween(least, most int64) validator.Number {
 	want := "a whole number"
 	if most != math.MaxInt64 {
@@ -108,7 +108,8 @@ func WholeNumberBetween(least, most int64) validator.Number {
 	}}
 }
 
-// AtLeast requires a minimum amount in USD. The attribute's type already refuses a value that is not an amount.
+// AtLeast requires a minimum amount in USD. It accepts a number that is not an amount, because the attribute's
+// type already refuses it.
 func AtLeast(minimum usd.Amount) validator.Number {
 	return numberRule{func(number *big.Float) (title, problem string) {
 		amount, err := usd.FromBigFloat(number)
