@@ -25,16 +25,16 @@ const (
 const Max Amount = 99_999_999_999_999
 
 var (
-	// ErrFraction says that a number is finer than a cent.
+	// ErrFraction reports that a number is finer than a cent.
 	ErrFraction = errors.New("an amount in USD has at most two decimals")
-	// ErrRange says that a number is outside ±Max.
+	// ErrRange reports that a number is outside ±Max.
 	ErrRange = errors.New("the amount is out of range")
-	// ErrSyntax says that a text is not a decimal number.
+	// ErrSyntax reports that a text is not a decimal number.
 	ErrSyntax = errors.New("not a decimal number")
 )
 
-// maxLength limits the work that an untrusted text can cause, and the exponent that it may have.
-// Exact decimal texts of computed Terraform numbers have up to about 160 characters.
+// maxLength is the maximum length of a text and the maximum exponent. It limits the work that an untrusted text
+// can cause. The exact decimal text of a computed Terraform number has up to about 160 characters.
 const maxLength = 400
 
 // Parse reads an exact decimal text such as "12.5", "-3" or "5e1". It returns
@@ -54,17 +54,17 @@ func Parse(text string) (Amount, error) {
 	return a, nil
 }
 
-// noise is how far a computed number may lie from two decimals: arithmetic in
-// binary, as Terraform does it, cannot hold most decimal fractions exactly.
+// noise is how much a computed number may differ from one with two decimals. Terraform computes in binary,
+// which cannot represent most decimal fractions exactly.
 var noise = decimal.New(1, -9)
 
 // FromBigFloat reads a number that Terraform computed. It returns the nearest amount if that
 // lies within 1e-9 USD, and ErrFraction or ErrRange otherwise.
 func FromBigFloat(f *big.Float) (Amount, error) {
-	// Most amounts are whole dollars, and their text takes long to write and read.
-	const most = int64(Max / Dollar)
+	// Most amounts are whole dollars. Converting them directly is faster than formatting and parsing a text.
+	const maxDollars = int64(Max / Dollar)
 	dollars, accuracy := f.Int64()
-	if accuracy == big.Exact && -most <= dollars && dollars <= most {
+	if accuracy == big.Exact && -maxDollars <= dollars && dollars <= maxDollars {
 		return Amount(dollars) * Dollar, nil
 	}
 	d, err := parseDecimal(f.Text('g', 60))
@@ -74,7 +74,7 @@ func FromBigFloat(f *big.Float) (Amount, error) {
 	return nearest(d)
 }
 
-// precision is that of Terraform's numbers, in bits.
+// precision is the precision of Terraform's numbers in bits.
 const precision = 512
 
 // BigFloat returns the amount in dollars at the precision of Terraform's numbers.
@@ -108,9 +108,8 @@ func (a Amount) Signed() string {
 // MarshalJSON writes a JSON number with two decimals.
 func (a Amount) MarshalJSON() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalJSON reads a JSON number in any notation, or a string that contains one, and takes
-// the nearest amount within 1e-9 USD, since services may compute in binary. Null leaves the
-// amount unchanged.
+// UnmarshalJSON reads a JSON number in any notation, or a string that contains one. It takes the nearest amount
+// within 1e-9 USD, because services may compute in binary. Null leaves the amount unchanged.
 func (a *Amount) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
@@ -130,7 +129,7 @@ func (a *Amount) UnmarshalJSON(data []byte) error {
 // number is the syntax of JSON numbers, with a leading plus and leading zeros allowed.
 var number = regexp.MustCompile(`^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?$`)
 
-// parseDecimal parses a number, and refuses what shopspring/decimal would expand at great cost.
+// parseDecimal parses a number. It refuses large exponents, which shopspring/decimal would expand at great cost.
 func parseDecimal(text string) (decimal.Decimal, error) {
 	const maxDigits = 30
 	if len(text) > maxLength || !number.MatchString(text) {
@@ -147,13 +146,14 @@ func parseDecimal(text string) (decimal.Decimal, error) {
 	if exponent < -maxLength {
 		return decimal.Decimal{}, fmt.Errorf("%q: %w", text, ErrFraction)
 	}
-	if exponent > maxLength || !d.IsZero() && d.NumDigits()+exponent > maxDigits {
+	tooManyDigits := !d.IsZero() && d.NumDigits()+exponent > maxDigits
+	if exponent > maxLength || tooManyDigits {
 		return decimal.Decimal{}, fmt.Errorf("%.40q: %w", text, ErrRange)
 	}
 	return d, nil
 }
 
-// split returns the nearest amount and what remains of d, in dollars.
+// split returns the nearest amount, and the difference between d and that amount in dollars.
 func split(d decimal.Decimal) (Amount, decimal.Decimal, error) {
 	cents := d.Shift(2).Round(0)
 	if cents.Abs().GreaterThan(decimal.NewFromInt(int64(Max))) {
@@ -162,7 +162,7 @@ func split(d decimal.Decimal) (Amount, decimal.Decimal, error) {
 	return Amount(cents.IntPart()), d.Sub(cents.Shift(-2)), nil
 }
 
-// nearest returns the amount that d is, apart from noise.
+// nearest returns the nearest amount. It returns ErrFraction if d differs from that amount by more than noise.
 func nearest(d decimal.Decimal) (Amount, error) {
 	a, rest, err := split(d)
 	if err != nil {
@@ -174,7 +174,7 @@ func nearest(d decimal.Decimal) (Amount, error) {
 	return a, nil
 }
 
-// Sum adds amounts and reports ErrRange instead of wrapping around.
+// Sum adds amounts. It returns ErrRange if the sum overflows.
 func Sum(amounts ...Amount) (Amount, error) {
 	var total Amount
 	for _, a := range amounts {
@@ -187,8 +187,7 @@ func Sum(amounts ...Amount) (Amount, error) {
 	return total, nil
 }
 
-// Decimal is an exact amount of any currency, with any number of decimals. The
-// zero value is 0.
+// Decimal is an exact amount of any currency, with any number of decimals. The zero value is 0.
 type Decimal struct{ d decimal.Decimal }
 
 // UnmarshalJSON reads the same texts as Amount.UnmarshalJSON, at full precision.
@@ -222,12 +221,12 @@ func (x Decimal) String() string {
 	return x.d.String()
 }
 
-// Amount returns the number as whole cents. It ignores noise of less than 1e-9, and returns
-// ErrFraction or ErrRange if the number is no amount.
+// Amount returns the number as whole cents. It ignores noise of up to 1e-9, and returns ErrFraction or ErrRange
+// if the number is not an amount.
 func (x Decimal) Amount() (Amount, error) { return nearest(x.d) }
 
-// WithoutNoise returns the number as whole cents where it differs from them by noise alone, and
-// the number itself where it is finer.
+// WithoutNoise returns the number rounded to whole cents if only noise is lost. Otherwise it returns the number
+// unchanged.
 func (x Decimal) WithoutNoise() Decimal {
 	a, err := x.Amount()
 	if err != nil {
@@ -249,7 +248,7 @@ func (x Decimal) Floor() (Amount, error) {
 func (x Decimal) BigFloat() *big.Float {
 	f, _, err := big.ParseFloat(x.d.String(), 10, precision, big.ToNearestEven)
 	if err != nil {
-		panic("usd: " + err.Error()) // it is the text of a decimal
+		panic("usd: " + err.Error()) // impossible: the text of a decimal is always a number
 	}
 	return f
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Value is an amount in USD, null or unknown. Two values are semantically equal if their cents
-// agree, so that the noise of computed numbers is not a change. The zero value is null.
+// Value is an amount in USD, null or unknown. Two values are semantically equal if their cents agree, so that
+// noise in a computed number is not a change. The zero value is null.
 type Value struct {
 	basetypes.NumberValue
 	amount usd.Amount // zero if the number is null, unknown or not an amount
-	err    error      // why a known number is not an amount
+	err    error      // says why a known number is not an amount
 }
 
 var (
@@ -44,7 +44,7 @@ func (v Value) WithAmount(a usd.Amount) Value {
 	return Of(a)
 }
 
-// FromNumber parses a number. Err returns what is wrong with it.
+// FromNumber parses a number. If the number is not an amount, Err returns the reason.
 func FromNumber(number basetypes.NumberValue) Value {
 	v := Value{NumberValue: number}
 	if v.IsKnown() {
@@ -53,7 +53,7 @@ func FromNumber(number basetypes.NumberValue) Value {
 	return v
 }
 
-// IsKnown reports whether v holds an amount: neither null nor unknown.
+// IsKnown reports whether v is neither null nor unknown.
 func (v Value) IsKnown() bool { return !v.IsNull() && !v.IsUnknown() }
 
 // Amount returns the cents of a validated value, and zero for null and unknown.
@@ -67,7 +67,7 @@ func (v Value) Pointer() *usd.Amount {
 	return &v.amount
 }
 
-// Err returns why a known value is not an amount, in words that complete "amount …".
+// Err returns the reason why a known value is not an amount, or nil. Its text completes "amount …".
 func (v Value) Err() error {
 	if v.err == nil {
 		return nil
@@ -82,7 +82,7 @@ func (v Value) Err() error {
 // Type returns the type of the value.
 func (v Value) Type(context.Context) attr.Type { return Type{} }
 
-// Equal reports whether o is the same value exactly, including noise.
+// Equal reports whether o is exactly the same value, including noise.
 func (v Value) Equal(o attr.Value) bool {
 	other, ok := o.(Value)
 	return ok && v.NumberValue.Equal(other.NumberValue)
@@ -102,9 +102,8 @@ func (v Value) NumberSemanticEquals(_ context.Context, o basetypes.NumberValuabl
 	return ok && v.SameCents(other), nil
 }
 
-// ValidateAttribute refuses fractions of a cent and amounts out of range. The framework calls it
-// for what the service reports too, such as a balance below zero. Rules for configurations alone
-// belong into validators.
+// ValidateAttribute refuses fractions of a cent and amounts out of range. The framework also calls it for values
+// from the service, such as a balance below zero. Rules that apply only to configurations belong in validators.
 func (v Value) ValidateAttribute(_ context.Context, req xattr.ValidateAttributeRequest, resp *xattr.ValidateAttributeResponse) {
 	if v.err == nil {
 		return
@@ -125,7 +124,7 @@ type Type struct {
 
 var _ basetypes.NumberTypable = Type{}
 
-// Equal reports whether o is this type too.
+// Equal reports whether o is the same type.
 func (t Type) Equal(o attr.Type) bool {
 	other, ok := o.(Type)
 	return ok && t.NumberType.Equal(other.NumberType)
@@ -134,12 +133,12 @@ func (t Type) Equal(o attr.Type) bool {
 // String names the type in framework messages.
 func (t Type) String() string { return "usdtype.Type" }
 
-// ValueFromNumber parses a number. Validation reports what is wrong with it.
+// ValueFromNumber parses a number. It returns no diagnostics: ValidateAttribute reports an invalid amount.
 func (t Type) ValueFromNumber(_ context.Context, in basetypes.NumberValue) (basetypes.NumberValuable, diag.Diagnostics) {
 	return FromNumber(in), nil
 }
 
-// ValueFromTerraform parses a wire value.
+// ValueFromTerraform parses a value from Terraform's protocol.
 func (t Type) ValueFromTerraform(ctx context.Context, in tftypes.Value) (attr.Value, error) {
 	v, err := t.NumberType.ValueFromTerraform(ctx, in)
 	if err != nil {
@@ -147,7 +146,7 @@ func (t Type) ValueFromTerraform(ctx context.Context, in tftypes.Value) (attr.Va
 	}
 	number, ok := v.(basetypes.NumberValue)
 	if !ok {
-		return nil, fmt.Errorf("a number came as %T", v)
+		return nil, fmt.Errorf("unexpected type %T of a number", v)
 	}
 	return FromNumber(number), nil
 }
