@@ -16,16 +16,22 @@ func Sentence(message string) string {
 	return string(unicode.ToUpper(first)) + strings.TrimSuffix(message[size:], ".") + "."
 }
 
-// Thousands separates the digits of a decimal number into groups of three, as in "-12,345.60".
+// Thousands separates the thousands of a decimal number with commas, as in "-12,345.60".
 func Thousands(number string) string {
-	whole, fraction, hasFraction := strings.Cut(number, ".")
-	for i := len(whole) - 3; i > 0 && unicode.IsDigit(rune(whole[i-1])); i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
+	integer, fraction, hasFraction := strings.Cut(number, ".")
+	digits := strings.TrimLeft(integer, "+-")
+	var grouped strings.Builder
+	grouped.WriteString(strings.TrimSuffix(integer, digits)) // the sign
+	for i, digit := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			grouped.WriteByte(',')
+		}
+		grouped.WriteRune(digit)
 	}
 	if hasFraction {
-		whole += "." + fraction
+		grouped.WriteString("." + fraction)
 	}
-	return whole
+	return grouped.String()
 }
 
 // Printable replaces characters that could move the cursor of a terminal, except line breaks.
