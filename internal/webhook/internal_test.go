@@ -11,7 +11,7 @@ func TestHTTPSURL(t *testing.T) {
 	for _, test := range []struct{ address, got string }{
 		{"https://hooks.example.com", ""},
 		{"https://hooks.example.com:65535/hush?next=https://example.org", ""},
-		{"http://hooks.example.com/t/hush", "begins with http:"},
+		{"http://hooks.example.com/t/hush", "starts with http:"},
 		{"hooks.example.com/t/hush", "without a scheme"},
 		{"https:///hush", "without a host"},
 		{"https://%zz hush", "not an address"},

@@ -19,11 +19,11 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
-// What Terraform's private state says of an endpoint.
+// Keys of Terraform's private state. Their values are "true" or "false".
 const (
-	// importedKey marks one that was imported and whose configuration has not been adopted yet.
+	// importedKey marks an imported endpoint whose configuration has not been adopted yet.
 	importedKey = "imported"
-	// warnedKey marks one of which the plan has said that it stays registered.
+	// warnedKey marks an endpoint whose plan has already warned that it stays registered.
 	warnedKey = "warned"
 )
 
@@ -87,7 +87,7 @@ func (r *webhookResource) Read(ctx context.Context, req resource.ReadRequest, re
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), id)...)
 }
 
-// Update adopts the configuration of an imported endpoint: every other change replaces.
+// Update adopts the configuration of an imported endpoint. Every other change replaces the endpoint.
 func (r *webhookResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -99,8 +99,8 @@ func (r *webhookResource) Update(ctx context.Context, req resource.UpdateRequest
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedKey, []byte("false"))...)
 }
 
-// Delete removes the endpoint from the state. It warns unless the plan has warned, as for a tainted
-// endpoint, which has no plan of its own.
+// Delete removes the endpoint from the state. It warns if the plan has not: a tainted endpoint has no plan of
+// its own.
 func (r *webhookResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -137,7 +137,7 @@ type model struct {
 	CreatedAt       timetypes.RFC3339 `tfsdk:"created_at"`
 }
 
-// signingSecret is the configured secret, or "" if the service should generate one.
+// signingSecret returns the configured secret, or "" if the service should generate one.
 func (m model) signingSecret() transport.Secret {
 	if !m.SecretWO.IsNull() {
 		return transport.Secret(m.SecretWO.ValueString())
@@ -145,7 +145,7 @@ func (m model) signingSecret() transport.Secret {
 	return transport.Secret(m.Secret.ValueString())
 }
 
-// fromAPI sets what the service decided, but not a write-only secret.
+// fromAPI sets the attributes that the service decides. It never sets a write-only secret.
 func (m *model) fromAPI(w api.Webhook, secretIsWriteOnly bool, diags *diag.Diagnostics) {
 	m.ID = types.StringValue(w.ID)
 	if secretIsWriteOnly {
@@ -158,7 +158,7 @@ func (m *model) fromAPI(w api.Webhook, secretIsWriteOnly bool, diags *diag.Diagn
 
 func (m model) name() string { return "webhook endpoint " + m.ID.ValueString() }
 
-// where names only the endpoint's host, because paths and queries of webhook addresses often contain tokens.
+// where returns " at" and the endpoint's host. It leaves out path and query, which often contain tokens.
 func (m model) where() string {
 	u, err := url.Parse(m.URL.ValueString())
 	if err != nil || u.Hostname() == "" {
@@ -189,7 +189,7 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		return
 	}
 	if creates {
-		// The secret is null with a write-only secret, and unknown while that may turn out to be null.
+		// The planned secret is null with a write-only secret. It stays unknown while secret_wo may still be null.
 		if config.Secret.IsNull() && isSet(config.SecretWO) {
 			plan.Secret = types.StringNull()
 		}
@@ -220,27 +220,31 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 }
 
+// changes returns the attributes whose configured values differ from the state.
 func changes(ctx context.Context, config, state model) *tfkit.Replacement {
 	changed := &tfkit.Replacement{}
-	for _, fixed := range []struct {
-		name        string
-		wanted, has attr.Value
+	attributes := []struct {
+		name                string
+		configured, current attr.Value
 	}{
 		{"url", config.URL, state.URL},
 		{"events", config.Events, state.Events},
 		{"secret", config.Secret, state.Secret},
 		{"secret_wo_version", config.SecretWOVersion, state.SecretWOVersion},
-	} {
-		kept := fixed.name == "secret" && fixed.wanted.IsNull()
-		if !kept && !fixed.wanted.Equal(fixed.has) {
-			changed.Add(ctx, fixed.name, fixed.wanted)
+	}
+	for _, a := range attributes {
+		if a.name == "secret" && a.configured.IsNull() {
+			continue // the endpoint keeps its secret
+		}
+		if !a.configured.Equal(a.current) {
+			changed.Add(ctx, a.name, a.configured)
 		}
 	}
 	return changed
 }
 
 func staysRegistered(endpoint model) diag.Diagnostic {
-	// Each title names its endpoint, because Terraform would fold the others and their ids would be lost.
+	// The title names the endpoint: Terraform folds warnings with the same title, and the ids would be lost.
 	return diag.NewWarningDiagnostic("Webhook endpoint stays registered: "+endpoint.ID.ValueString(),
 		fmt.Sprintf("The service cannot remove endpoints through its API, so Terraform only forgets %s. It keeps receiving events%s until you remove it in the dashboard.",
 			endpoint.name(), endpoint.where()))

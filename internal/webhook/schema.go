@@ -89,12 +89,12 @@ func (r *webhookResource) ValidateConfig(ctx context.Context, req resource.Valid
 	}
 }
 
-// isSet reports whether a value is certainly set. An unknown value may turn out to be null.
+// isSet reports whether a value is known and not null.
 func isSet(v attr.Value) bool { return !v.IsNull() && !v.IsUnknown() }
 
 const allEvents = "*"
 
-// events are the names of API §6.
+// events returns the names of the events in API §6.
 func events() []string {
 	return []string{
 		"card.created", "card.frozen", "card.unfrozen", "card.terminated", "card.funded",
@@ -103,13 +103,13 @@ func events() []string {
 	}
 }
 
-// checkEvents refuses unknown events. Names that are not known yet are ignored.
+// checkEvents refuses undocumented events. It ignores names that are known only after apply.
 func checkEvents(set types.Set, diags *diag.Diagnostics) {
 	if !isSet(set) {
 		return
 	}
 	refuse := func(title, text string) { diags.AddAttributeError(path.Root("events"), title, text) }
-	var names, unknown []string
+	var names, undocumented []string
 	for _, element := range set.Elements() {
 		name, _ := element.(types.String)
 		if name.IsUnknown() {
@@ -121,14 +121,14 @@ func checkEvents(set types.Set, diags *diag.Diagnostics) {
 		}
 		names = append(names, name.ValueString())
 		if name.ValueString() != allEvents && !slices.Contains(events(), name.ValueString()) {
-			unknown = append(unknown, strconv.Quote(name.ValueString()))
+			undocumented = append(undocumented, strconv.Quote(name.ValueString()))
 		}
 	}
 	if len(set.Elements()) == 0 {
 		refuse("No events", `Name at least one event in events, or use ["*"] for all events.`)
-	} else if len(unknown) > 0 {
+	} else if len(undocumented) > 0 {
 		refuse("Unknown event", fmt.Sprintf(`events has %s. The events are %s; or use ["*"] alone for all events.`,
-			strings.Join(unknown, " and "), strings.Join(events(), ", ")))
+			strings.Join(undocumented, " and "), strings.Join(events(), ", ")))
 	} else if len(names) > 1 && slices.Contains(names, allEvents) {
 		refuse("Wildcard must be the only event", `"*" already includes every event. Set events to ["*"], or list the events by name without "*".`)
 	}
@@ -136,9 +136,9 @@ func checkEvents(set types.Set, diags *diag.Diagnostics) {
 
 // httpsURL requires an https address. The message does not repeat the address, which may contain a token.
 func httpsURL(text string) string {
-	var got string
-	address, _, _ := strings.Cut(text, "?") // the query may contain another address
 	u, err := url.Parse(text)
+	beforeQuery, _, _ := strings.Cut(text, "?") // the query may contain another address
+	var got string
 	switch {
 	case strings.TrimSpace(text) != text:
 		got = "one with spaces or line breaks around it"
@@ -147,14 +147,14 @@ func httpsURL(text string) string {
 	case u.Scheme == "":
 		got = "one without a scheme"
 	case u.Scheme != "https":
-		got = "one that begins with " + u.Scheme + ":"
+		got = "one that starts with " + u.Scheme + ":"
 	case u.Hostname() == "":
 		got = "one without a host"
 	case strings.Contains(text, " "):
 		got = "one with a space"
 	case strings.Contains(text, "$"):
 		got = "one with a $, as if a variable was not replaced"
-	case strings.Contains(strings.TrimPrefix(address, "https://"), "://"):
+	case strings.Contains(strings.TrimPrefix(beforeQuery, "https://"), "://"):
 		got = "one with a second scheme"
 	case u.User != nil:
 		got = "one with a user name or a password"
@@ -165,12 +165,15 @@ func httpsURL(text string) string {
 	default:
 		return ""
 	}
-	return "must be an address that begins with https://, such as https://example.com/events, got " + got + ". " +
+	return "must be an address that starts with https://, such as https://example.com/events, got " + got + ". " +
 		"Events are delivered over https only."
 }
 
-// isPort reports whether a port, which url.Parse has found to consist of digits, is valid or empty.
+// isPort reports whether a port is between 1 and 65535, or empty. url.Parse accepts only digits.
 func isPort(digits string) bool {
+	if digits == "" {
+		return true
+	}
 	port, err := strconv.ParseUint(digits, 10, 16)
-	return digits == "" || err == nil && port > 0
+	return err == nil && port > 0
 }
