@@ -85,7 +85,10 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	m.Bins = []bin{}
 	var invalid tfkit.InvalidIDs
 	for _, b := range catalogue {
-		if invalid.Collect(b.ID, "") || !m.matches(b) {
+		if invalid.Collect(b.ID, "") {
+			continue
+		}
+		if !m.matches(b) {
 			continue
 		}
 		m.IDs = append(m.IDs, b.ID)
@@ -98,7 +101,7 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	return nil
 }
 
-// describe lists the values by which a catalogue can be filtered.
+// describe lists the networks and categories of a catalogue, for a configuration whose filters match no BIN.
 func describe(catalogue []api.Bin) string {
 	if len(catalogue) == 0 {
 		return "The service's catalogue is empty."
@@ -116,8 +119,13 @@ func sortedNames(names map[string]bool) string {
 	return strings.Join(slices.Sorted(maps.Keys(names)), ", ")
 }
 
+// matches reports whether a BIN passes the configured filters. A filter that is null accepts every BIN.
 func (m *model) matches(b api.Bin) bool {
-	return (m.Network.IsNull() || strings.EqualFold(m.Network.ValueString(), b.Network.String())) &&
-		(m.Category.IsNull() || strings.EqualFold(m.Category.ValueString(), b.Category.String())) &&
-		(m.ThreeDS.IsNull() || m.ThreeDS.ValueBool() == b.ThreeDS)
+	if !m.Network.IsNull() && !strings.EqualFold(m.Network.ValueString(), b.Network.String()) {
+		return false
+	}
+	if !m.Category.IsNull() && !strings.EqualFold(m.Category.ValueString(), b.Category.String()) {
+		return false
+	}
+	return m.ThreeDS.IsNull() || m.ThreeDS.ValueBool() == b.ThreeDS
 }

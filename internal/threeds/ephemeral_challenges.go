@@ -94,14 +94,14 @@ func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest
 	if m.Status.IsNull() {
 		m.Status = types.StringValue(api.ChallengePending)
 	}
-	found, err := r.session.Client.Challenges(ctx, m.Status.ValueString())
+	challenges, err := r.session.Client.Challenges(ctx, m.Status.ValueString())
 	if err != nil {
 		resp.Diagnostics.Append(session.ErrorDiagnostic("read the 3D Secure challenges", err))
 		return
 	}
 	m.Challenges = []challenge{}
 	var invalid tfkit.InvalidIDs
-	for _, c := range found {
+	for _, c := range challenges {
 		if invalid.Collect(c.ID, c.CardID) {
 			continue
 		}
