@@ -21,7 +21,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// NewDataSource creates the data source vcard_transactions.
+// NewDataSource makes the data source vcard_transactions.
 func NewDataSource() datasource.DataSource {
 	return &tfkit.DataSource[model]{
 		Name: "transactions", Operation: "read the transactions",
@@ -63,18 +63,18 @@ type merchant struct {
 }
 
 const (
-	// maxSums bounds memory. It is the maximum number of sums: one for each card, currency and undocumented type.
+	// maxSums limits the memory for sums: there is one for each card, currency and undocumented type.
 	maxSums = 50_000
-	// maxNamed is how many transactions a warning names.
+	// maxNamed is the maximum number of transactions that a warning names.
 	maxNamed = 5
 
 	defaultMaxResults = 1_000
-	// highestMaxResults bounds memory: a listed transaction takes some kilobytes in Terraform and the provider.
+	// highestMaxResults limits memory: a listed transaction takes some kilobytes in Terraform and the provider.
 	highestMaxResults = 10_000
 )
 
-// fill lists the newest transactions, up to max_results, and sums up all of them. Transactions with unreadable
-// amounts are listed, but left out of the sums; a warning names them.
+// fill lists the newest transactions, up to max_results, and sums up all transactions. Those with unreadable
+// amounts are listed, but not part of the sums; a warning names them.
 func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnostics) error {
 	if !tfkit.RequireCardID(path.Root("card_id"), m.CardID, diags) {
 		return nil
@@ -85,7 +85,7 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	}
 	count := int64(0)
 	unreadable := 0
-	var problems []string // of the first unreadable ones
+	var problems []string // of the first maxNamed unreadable transactions
 	sums := newCardTotals()
 	m.Transactions = []transaction{}
 	for t, err := range s.Client.Transactions(ctx, m.filter()) {
@@ -105,7 +105,7 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 		}
 		sums.add(t)
 		if sums.size > maxSums {
-			return fmt.Errorf("list transactions: they need more than %d sums by card, currency and type. "+
+			return fmt.Errorf("list transactions: the result needs more than %d sums by card, currency and type. "+
 				"Choose a shorter period, or set card_id", maxSums)
 		}
 	}
@@ -124,7 +124,7 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	return nil
 }
 
-// filter returns the filter of a validated configuration. Attributes that are null leave its fields zero.
+// filter returns the filter of a validated configuration. An attribute that is null leaves its field zero.
 func (m *model) filter() api.TransactionFilter {
 	from, _, _ := parsePeriod(m.From.ValueString())
 	_, to, _ := parsePeriod(m.To.ValueString())
@@ -241,7 +241,7 @@ func summaryObject() schema.NestedAttributeObject {
 
 var timeForm = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})?)?$`)
 
-// checkTime returns the title of the error and what is wrong with a date or time, or nothing.
+// checkTime checks a date or time. If it is invalid, checkTime returns the title of the error and the problem.
 func checkTime(text string) (title, problem string) {
 	_, _, err := parsePeriod(text)
 	if err == nil {
@@ -264,7 +264,8 @@ func checkTime(text string) (title, problem string) {
 func parsePeriod(text string) (first, last time.Time, err error) {
 	day, err := time.Parse(time.DateOnly, text)
 	if err == nil {
-		return day, day.AddDate(0, 0, 1).Add(-time.Nanosecond), nil
+		nextDay := day.AddDate(0, 0, 1)
+		return day, nextDay.Add(-time.Nanosecond), nil
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	return at, at, err
@@ -295,17 +296,17 @@ type summary struct {
 	NetSpend   types.Number     `tfsdk:"net_spend"`
 }
 
-// total is the sum of the transactions in one currency.
+// total has the sums of the transactions in one currency.
 type total struct {
 	counts  map[string]int64
 	amounts map[api.TransactionType]usd.Decimal
 	fees    usd.Decimal
 }
 
-// totals are sums by currency.
+// totals has the sums by currency code.
 type totals map[string]*total
 
-// add adds a transaction. It returns the number of new sums.
+// add adds a transaction to the sums. It returns how many sums were created for it.
 func (t totals) add(tx api.Transaction) int {
 	added := 0
 	sum := t[tx.Currency]
@@ -344,11 +345,11 @@ func (t totals) summaries() map[string]summary {
 	return summaries
 }
 
-// cardTotals are the sums of all transactions, and those of each card.
+// cardTotals has the sums of all transactions, and the sums of each card.
 type cardTotals struct {
 	all    totals
 	byCard map[string]totals
-	size   int // the number of sums
+	size   int // the number of sums, which maxSums limits
 }
 
 func newCardTotals() *cardTotals {
