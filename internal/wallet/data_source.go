@@ -24,13 +24,13 @@ func NewBalanceDataSource() datasource.DataSource {
 
 func aboutBalance() schema.Schema {
 	return schema.Schema{
-		MarkdownDescription: "Reads what the account's wallet and its cards hold. Terraform reads it before it " +
-			"changes anything, unless `depends_on` names what must be done first.",
+		MarkdownDescription: "Reads the balances of the account's wallet and its cards. Terraform reads them before it " +
+			"changes anything, unless `depends_on` names the resources to change first.",
 		Attributes: map[string]schema.Attribute{
 			"balance": tfkit.ComputedNumber("Balance of the wallet in `currency`, with as many decimals as the " +
 				"service shows. Cards are issued and loaded from it, one to one with USD."),
 			"currency": tfkit.Computed("Currency of the wallet, for example `USDT`."),
-			"pending_deposits": tfkit.ComputedNumber("Deposits that are detected and not confirmed yet, in `currency`. " +
+			"pending_deposits": tfkit.ComputedNumber("Deposits that the service has detected but not confirmed yet, in `currency`. " +
 				"They are not part of `balance`."),
 			"cards_active": schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of active cards, null " +
 				"if the service does not report it."},
@@ -75,7 +75,7 @@ func NewAddressesDataSource() datasource.DataSource {
 	}
 }
 
-// currencies are the codes of API §4.12.
+// currencies returns the currency codes of API §4.12.
 func currencies() []string {
 	return []string{"btc", "eth", "sol", "usdt", "bnb", "trx", "pol", "ltc", "avax", "arb"}
 }
@@ -99,7 +99,7 @@ func aboutAddresses() schema.Schema {
 			},
 			"by_currency": schema.MapNestedAttribute{
 				Computed:            true,
-				MarkdownDescription: "The same addresses by the code of their coin; the first one where a coin has several.",
+				MarkdownDescription: "The same addresses by the code of their coin. If a coin has several, only the first.",
 				NestedObject:        schema.NestedAttributeObject{Attributes: address},
 			},
 		},
