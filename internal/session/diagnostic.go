@@ -18,17 +18,17 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/transfer"
 )
 
-// CatchPanic turns a panic into a diagnostic. Defer it where the framework calls in a goroutine of its own.
+// CatchPanic turns a panic into a diagnostic. Defer it in methods that the framework calls in a goroutine of its own.
 func CatchPanic(diags *diag.Diagnostics) {
 	if reason := recover(); reason != nil {
 		diags.AddError("Internal provider error", crash.New(reason).Error())
 	}
 }
 
-// ErrorDiagnostic describes a failed operation: what was tried, what the service answered, and what to
-// do. The operation completes "Could not …", as in "fund card X". An outage that all calls share is
-// reported in full once, under its own title, and then without a detail. A change that may have been
-// made is always reported in full.
+// ErrorDiagnostic describes a failed operation: what was tried, what the service answered, and what to do. The
+// operation completes "Could not …", as in "fund card X". An outage that affects all calls is reported in full once,
+// under its own title, and after that without a detail. A change that may have taken effect is always reported in
+// full.
 func ErrorDiagnostic(operation string, err error) diag.Diagnostic {
 	_, undecided := errors.AsType[*transport.UndecidedError](err)
 	if outage, ok := errors.AsType[*transport.OutageError](err); ok && !undecided {
@@ -42,10 +42,10 @@ func ErrorDiagnostic(operation string, err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Could not "+operation, detail)
 }
 
-// ErrorOnce returns the diagnostic that describe makes. It returns nothing if that has no detail and
-// another one was reported before, because that one already fails the run.
+// ErrorOnce returns the diagnostic that describe makes. It returns nothing if the diagnostic has no detail and an
+// earlier one was reported, because the earlier one fails the run already.
 func (s *Session) ErrorOnce(describe func() diag.Diagnostic) diag.Diagnostics {
-	s.failing.Lock() // otherwise a brief error could be returned before the full one
+	s.failing.Lock() // so that no call returns a brief error before another returns the full one
 	defer s.failing.Unlock()
 	failure := describe()
 	if !s.FirstTime(TopicFailure, "") && failure.Detail() == "" {
@@ -54,7 +54,7 @@ func (s *Session) ErrorOnce(describe func() diag.Diagnostic) diag.Diagnostics {
 	return diag.Diagnostics{failure}
 }
 
-// outageDiagnostic reports once in full why no request can succeed.
+// outageDiagnostic reports why no request can succeed: once in full, and after that without a detail.
 func outageDiagnostic(operation string, outage *transport.OutageError) diag.Diagnostic {
 	reason := outageReason(outage.Kind)
 	if !outage.IsFirstReport() {
@@ -90,9 +90,9 @@ func outageReason(kind transport.OutageKind) string {
 	return "the service cannot be reached"
 }
 
-// LostResponseWarning reports that a call succeeded although a response to it was lost. The operation
-// completes "the request to …", as in "fund card X". All calls share one title, so that Terraform
-// shows one of many.
+// LostResponseWarning reports that a call succeeded although one of its responses was lost. The operation completes
+// "the request to …", as in "fund card X". All calls share one title, so that Terraform shows one warning and counts
+// the others.
 func LostResponseWarning(operation string, lost bool) diag.Diagnostics {
 	if !lost {
 		return nil
@@ -105,7 +105,7 @@ func LostResponseWarning(operation string, lost bool) diag.Diagnostics {
 func Cause(err error) string {
 	refused, ok := errors.AsType[*transport.Error](err)
 	_, undecided := errors.AsType[*transport.UndecidedError](err)
-	if !ok || undecided { // the text of an undecided error describes more than one response
+	if !ok || undecided { // an undecided error describes all of its attempts, not only the last response
 		return sentence(err.Error())
 	}
 	text := fmt.Sprintf("The service answered %d", refused.Status)
@@ -200,7 +200,7 @@ func adviceForUndecided(e *transport.UndecidedError) string {
 const readiness = "An account can use the API after three steps: the owner confirms the e-mail address, " +
 	"makes a first deposit, and asks support to enable API access."
 
-// onboardingAdvice says which step is next, if the service's message shows it.
+// onboardingAdvice names the next step, if the service's message mentions it.
 func onboardingAdvice(message string) string {
 	message = strings.ToLower(message)
 	mail := strings.Contains(message, "mail")
@@ -231,7 +231,7 @@ func adviceForResponse(refused *transport.Error) string {
 	isMissing := status == http.StatusNotFound || status == http.StatusGone
 	switch {
 	case status == http.StatusUnauthorized:
-		return "Check api_key in the provider configuration or VCARD_API_KEY. Keys begin with sk_live_, and work only with the service at base_url. You create them in the dashboard under API access."
+		return "Check api_key in the provider configuration or VCARD_API_KEY. Keys start with sk_live_ and work only with the service at base_url. You create them in the dashboard under API access."
 	case status == http.StatusForbidden:
 		return readiness
 	case refused.LacksFunds() && strings.HasSuffix(refused.Path, "/withdraw"):

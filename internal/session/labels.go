@@ -22,16 +22,16 @@ func (s *Session) isRecentlyGenerated(label string) bool {
 	return s.Client.ServiceTime().Before(day.AddDate(0, 0, 8))
 }
 
-// mostCompared is how many active and how many frozen cards new labels are compared with.
+// mostCompared limits the active cards and the frozen cards with which new labels are compared.
 const mostCompared = 10 * api.MaxPerPage
 
-// NewestCards are the newest live cards of the account by their labels. New cards are compared
-// with them, so that the cost of a plan does not grow with the account.
+// NewestCards are the newest live cards of the account by their labels. New labels are compared with these only, so
+// that the cost of a plan does not grow with the account.
 type NewestCards struct {
 	byID      map[string]bool
 	byLabel   map[string][]api.CardListItem
-	Generated int   // how many have a label that was generated within the last week
-	Truncated bool  // whether there are more live cards
+	Generated int   // the number of cards whose label was generated within the last week
+	Truncated bool  // whether the account has more live cards
 	Err       error // why the cards could not be listed
 }
 
@@ -40,7 +40,7 @@ func (c NewestCards) Labelled(label string) []api.CardListItem {
 	return c.byLabel[labels.Canonical(label)]
 }
 
-// NewestCards lists the newest live cards, once per process. It fails only if ctx ends.
+// NewestCards lists the newest live cards, once per session. It fails only if ctx ends.
 func (s *Session) NewestCards(ctx context.Context) (NewestCards, error) {
 	return s.newest.get(ctx, func(ctx context.Context) (NewestCards, error) {
 		newest := NewestCards{byID: map[string]bool{}, byLabel: map[string][]api.CardListItem{}}
@@ -66,7 +66,7 @@ func (s *Session) addNewest(ctx context.Context, newest *NewestCards, status api
 		}
 		count++
 		if card.Status == api.StatusTerminated || newest.byID[card.ID] {
-			continue // a service may ignore the filter
+			continue // the service may ignore the filter
 		}
 		newest.byID[card.ID] = true
 		label := card.Label.Raw()

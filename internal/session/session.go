@@ -1,5 +1,5 @@
-// Package session is what one configured provider shares with its resources,
-// data sources, actions and list resources.
+// Package session contains what the resources, data sources, actions and list resources of one provider
+// configuration share.
 package session
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Session holds the client of one provider configuration and what is worth
-// remembering between calls. It is safe for concurrent use.
+// Session is the client of one provider configuration, with the data that its calls share. It is safe for concurrent
+// use.
 type Session struct {
 	Client  *api.Client     // nil while the provider's configuration is not known yet
 	Mover   *transfer.Mover // nil like Client
@@ -37,20 +37,20 @@ type Session struct {
 	bins      fetchedOnce[[]api.Bin]
 	newest    fetchedOnce[NewestCards]
 	spend     spend
-	reported  sync.Map // of report
-	failed    sync.Map // ids of cards whose last update has not succeeded
-	failing   sync.Mutex
-	protected atomic.Int64
+	reported  sync.Map     // the keys are of type report
+	failed    sync.Map     // the keys are ids of cards whose last update has not succeeded
+	failing   sync.Mutex   // held while ErrorOnce makes a diagnostic
+	protected atomic.Int64 // how many protected cards the plan would terminate
 }
 
 // Sandbox is the embedded service that a session uses.
 type Sandbox struct {
-	Path    string // of its file, absolute
-	Created bool   // the file was missing, and was made when the provider was configured
+	Path    string // the absolute path of its file
+	Created bool   // whether the file did not exist before the provider was configured
 }
 
-// New returns the session of a configured provider, or with nil that of a
-// provider whose configuration depends on values known only after apply.
+// New returns the session of a configured provider. The client is nil if the configuration depends on values that are
+// known only after apply.
 func New(client *api.Client) *Session {
 	s := &Session{Client: client, LabelPrefix: labels.DefaultPrefix}
 	if client != nil {
@@ -60,13 +60,13 @@ func New(client *api.Client) *Session {
 	return s
 }
 
-// From reads the provider data that a Configure method receives. It returns nil
-// while Terraform only validates.
+// From returns the session in the provider data that a Configure method receives. It returns nil while Terraform
+// validates, because the provider is not configured then.
 func From(data any, diags *diag.Diagnostics) *Session {
 	s, ok := data.(*Session)
 	if !ok && data != nil {
 		diags.AddError("Unexpected provider data",
-			fmt.Sprintf("The provider handed over %T. This is a bug in the provider; please report it.", data))
+			fmt.Sprintf("The provider data has the type %T. This is a bug in the provider; please report it.", data))
 	}
 	return s
 }
@@ -74,8 +74,8 @@ func From(data any, diags *diag.Diagnostics) *Session {
 // Known reports whether calls can be made.
 func (s *Session) Known() bool { return s != nil && s.Client != nil }
 
-// Require adds an error and returns false when calls cannot be made yet.
-// Purpose completes "to …", as in "read the BIN catalogue".
+// Require adds an error and returns false if calls cannot be made yet. The purpose completes "to …", as in "read the
+// BIN catalogue".
 func (s *Session) Require(diags *diag.Diagnostics, purpose string) bool {
 	if s.Known() {
 		return true
@@ -90,7 +90,7 @@ func (s *Session) Require(diags *diag.Diagnostics, purpose string) bool {
 // Topic is something that concerns many cards and is reported once, or in full once.
 type Topic int
 
-// The topics. The key of FirstTime says what the report is about, where a topic has several.
+// The topics. If a topic has several reports, the key of FirstTime says which one it is.
 const (
 	TopicFailure       Topic = iota // a call failed
 	TopicUnknownCard                // the service does not know a card of the state
@@ -99,10 +99,10 @@ const (
 	TopicMaxTaken                   // max_taken_per_plan was exceeded
 	TopicUnpayable                  // the wallet check refused the plan
 	TopicWalletShort                // the wallet check warned
-	TopicProtected                  // a protected card would be terminated; the key is the reason
+	TopicProtected                  // the plan would terminate a protected card; the key is the reason
 	TopicNewLabel                   // a new card is planned; the key is its label
 	TopicSharedLabel                // several new cards share a label, which is the key
-	TopicLabelsNotRead              // new labels were compared with no cards
+	TopicLabelsNotRead              // the labels of live cards could not be read
 	TopicLabelsPartial              // new labels were compared with the newest cards only
 	TopicGenerated                  // there are cards with generated labels
 )
@@ -118,11 +118,10 @@ func (s *Session) FirstTime(topic Topic, key string) bool {
 	return !reported
 }
 
-// CountProtected counts a protected card that a plan would terminate, and returns how many
-// there are so far.
+// CountProtected counts a protected card that the plan would terminate, and returns how many there are so far.
 func (s *Session) CountProtected() int64 { return s.protected.Add(1) }
 
-// NoteUpdate notes whether the last update of a card succeeded. One that has only begun has not.
+// NoteUpdate notes whether the last update of a card succeeded. An update that is running has not succeeded yet.
 func (s *Session) NoteUpdate(id string, succeeded bool) {
 	if succeeded {
 		s.failed.Delete(id)
@@ -131,17 +130,16 @@ func (s *Session) NoteUpdate(id string, succeeded bool) {
 	}
 }
 
-// LastUpdateFailed reports whether the last update of a card in this process returned an error,
-// or has not succeeded yet.
+// LastUpdateFailed reports whether the last update of a card in this process has failed or is still running.
 func (s *Session) LastUpdateFailed(id string) bool {
 	_, failed := s.failed.Load(id)
 	return failed
 }
 
-// IsPlanning reports whether calls can be made and none has changed anything yet.
+// IsPlanning reports whether calls can be made and none has written yet.
 func (s *Session) IsPlanning() bool { return s.Known() && !s.Client.HasWritten() }
 
-// Bins returns the BIN catalogue, asked once per session.
+// Bins returns the BIN catalogue. It is fetched once per session.
 func (s *Session) Bins(ctx context.Context) ([]api.Bin, error) {
 	return s.bins.get(ctx, s.Client.Bins)
 }
@@ -153,14 +151,14 @@ type fetchedOnce[T any] struct {
 	value    atomic.Pointer[T]
 }
 
-// get waits no longer than ctx allows. If the caller that fetches is interrupted, one that still waits
-// fetches instead.
+// get waits no longer than ctx allows. If the caller that fetches is interrupted, a caller that still waits fetches
+// instead.
 func (f *fetchedOnce[T]) get(ctx context.Context, fetch func(context.Context) (T, error)) (T, error) {
 	for {
 		if known := f.value.Load(); known != nil {
 			return *known, nil
 		}
-		fetched := f.fetching.DoChan("", func() (_ any, err error) {
+		results := f.fetching.DoChan("", func() (_ any, err error) {
 			defer crash.Catch(&err)
 			value, err := fetch(ctx)
 			if err == nil {
@@ -169,7 +167,7 @@ func (f *fetchedOnce[T]) get(ctx context.Context, fetch func(context.Context) (T
 			return value, err
 		})
 		select {
-		case result := <-fetched:
+		case result := <-results:
 			if errors.Is(result.Err, context.Canceled) && ctx.Err() == nil {
 				continue
 			}
@@ -189,10 +187,11 @@ func (s *Session) LoadDiagnostic(at path.Path, load usd.Amount) diag.Diagnostics
 		return nil
 	}
 	advice := ""
-	meant := load / 100
-	isLoad := at.Equal(path.Root("amount"))
-	if load%usd.Dollar == 0 && meant <= *s.MaxCardLoad && (meant >= api.MinimumLoad || !isLoad) {
-		advice = fmt.Sprintf(" If you meant %s cents, write %s: amounts are in USD.", load, meant)
+	// The amount may have been written in cents, if it is valid when divided by 100.
+	fromCents := load / 100
+	isTooLow := at.Equal(path.Root("amount")) && fromCents < api.MinimumLoad
+	if load%usd.Dollar == 0 && fromCents <= *s.MaxCardLoad && !isTooLow {
+		advice = fmt.Sprintf(" If you meant %s cents, write %s: amounts are in USD.", load, fromCents)
 	}
 	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "Amount exceeds max_card_load",
 		fmt.Sprintf("%s must be at most %s USD, the max_card_load of the provider configuration, got %s.%s To allow this amount, raise max_card_load.",

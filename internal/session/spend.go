@@ -15,7 +15,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// WalletCheck is what happens when a plan takes more than the wallet holds.
+// WalletCheck says what happens if a plan takes more than the wallet holds.
 type WalletCheck string
 
 // The values of WalletCheck. The zero value warns.
@@ -40,27 +40,28 @@ type PlannedSpend struct {
 
 // totals are what the cards planned so far do to the wallet, in USD.
 type totals struct {
-	net     usd.Amount     // taken less returned
-	upfront usd.Amount     // taken, before anything returns
-	taken   usd.Amount     // the sum of Taken; never above MaxTakenPerPlan
-	settled usd.Amount     // the balances of the cards
-	largest []PlannedSpend // the cards that take most
+	net          usd.Amount     // taken less returned
+	upfront      usd.Amount     // taken, before anything returns
+	taken        usd.Amount     // the sum of Taken; never above MaxTakenPerPlan
+	cardBalances usd.Amount     // the sum of CardBalance
+	largest      []PlannedSpend // the cards that take most
 }
 
+// mostNamed is the number of cards that a message names.
 const mostNamed = 3
 
 func (t *totals) add(p PlannedSpend) error {
-	var netErr, upfrontErr, takenErr, settledErr error
+	var netErr, upfrontErr, takenErr, balancesErr error
 	t.net, netErr = usd.Sum(t.net, p.Taken, -p.Returned, -p.CountedNet)
 	t.upfront, upfrontErr = usd.Sum(t.upfront, max(0, p.Taken-max(0, p.CountedNet)))
 	t.taken, takenErr = usd.Sum(t.taken, max(0, p.Taken-p.CountedTaken))
-	t.settled, settledErr = usd.Sum(t.settled, p.CardBalance)
+	t.cardBalances, balancesErr = usd.Sum(t.cardBalances, p.CardBalance)
 	if p.Taken > 0 {
 		t.largest = append(slices.Clone(t.largest), p)
 		slices.SortStableFunc(t.largest, func(a, b PlannedSpend) int { return cmp.Compare(b.Taken, a.Taken) })
 		t.largest = t.largest[:min(len(t.largest), mostNamed)]
 	}
-	return errors.Join(netErr, upfrontErr, takenErr, settledErr)
+	return errors.Join(netErr, upfrontErr, takenErr, balancesErr)
 }
 
 func (t totals) nameLargest() string {
@@ -71,28 +72,28 @@ func (t totals) nameLargest() string {
 	return "Most goes to " + strings.Join(names, ", ") + "."
 }
 
-// spend is what a process's plans do to the wallet so far.
+// spend is what the plans of this process do to the wallet so far.
 type spend struct {
 	mu     sync.Mutex
 	totals totals
 	wallet fetchedOnce[plannedWallet]
 }
 
-// add counts a card, unless the total would exceed the bound; nil is no bound. It returns
-// the totals with this card.
-func (s *spend) add(p PlannedSpend, bound *usd.Amount) (with totals, counted bool, err error) {
+// add counts a card, unless what the plans take would exceed a limit; nil is no limit. It returns the totals with
+// this card, and whether it has counted the card.
+func (s *spend) add(p PlannedSpend, limit *usd.Amount) (sums totals, counted bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	with = s.totals
-	err = with.add(p)
+	sums = s.totals
+	err = sums.add(p)
 	if err != nil {
-		return with, false, err
+		return sums, false, err
 	}
-	if bound != nil && p.Taken > 0 && with.taken > *bound {
-		return with, false, nil
+	if limit != nil && p.Taken > 0 && sums.taken > *limit {
+		return sums, false, nil
 	}
-	s.totals = with
-	return with, true, nil
+	s.totals = sums
+	return sums, true, nil
 }
 
 func (s *spend) soFar() totals {
@@ -111,36 +112,37 @@ type plannedWallet struct {
 
 func (w plannedWallet) err() error { return cmp.Or(w.balanceErr, w.cardsErr) }
 
-// mayBeShort reports whether the wallet by itself cannot pay for the plan so far, or whether
-// its balance is not known.
+// mayBeShort reports whether the wallet alone cannot pay for the plan so far, or whether its balance is not known.
 func (w plannedWallet) mayBeShort(t totals) bool {
 	return t.net > 0 && (w.balanceErr != nil || t.net > w.Balance)
 }
 
-// mayReturn is what the cards hold that were not planned yet.
-func (w plannedWallet) mayReturn(t totals) usd.Amount { return max(0, w.CardsTotalBalance-t.settled) }
+// mayReturn returns the balances of the cards that were not planned yet. No more can still return to the wallet.
+func (w plannedWallet) mayReturn(t totals) usd.Amount {
+	return max(0, w.CardsTotalBalance-t.cardBalances)
+}
 
-// isUnpayable reports whether even everything that other cards hold could not cover the plan.
+// isUnpayable reports whether the wallet could not pay for the plan even if all other cards returned their balances.
 func (w plannedWallet) isUnpayable(t totals) bool {
 	return w.err() == nil && t.net > 0 && t.net-w.Balance > w.mayReturn(t)
 }
 
-// Spend counts what the plan of a card does to the wallet. It refuses every card with which
-// the plans of this process take more than MaxTakenPerPlan. It also counts while a plan is
-// applied, because core plans each card again then and some amounts are known only then.
+// Spend counts what the plan of a card does to the wallet. It refuses every card with which the plans of this process
+// take more than MaxTakenPerPlan. It also counts during apply, because Terraform then plans each card again and some
+// amounts are known only then.
 //
-// Before the process's first write it also checks the wallet; after that the wallet is being
-// spent. While the provider's configuration is unknown, it warns that the wallet is not checked.
+// Spend also checks the wallet until the first write of this process, because a write changes the balance. While the
+// provider's configuration is unknown, it warns that the wallet is not checked.
 func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 	if s == nil {
 		return nil
 	}
-	with, counted, err := s.spend.add(p, s.MaxTakenPerPlan)
+	sums, counted, err := s.spend.add(p, s.MaxTakenPerPlan)
 	if err != nil {
 		return diag.Diagnostics{diag.NewErrorDiagnostic("Plan total is out of range", err.Error())}
 	}
 	if !counted {
-		return diag.Diagnostics{s.exceedsMaxTaken(with)}
+		return diag.Diagnostics{s.exceedsMaxTaken(sums)}
 	}
 	if !s.Known() && p.Taken > 0 && s.FirstTime(TopicPlanUnchecked, "") {
 		return diag.Diagnostics{diag.NewWarningDiagnostic("Wallet, BINs and labels are not checked by this plan",
@@ -148,27 +150,31 @@ func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 				"whether the wallet can pay, whether the BINs exist, and whether live cards already have these labels.\n\n"+
 				"To have it checked, apply what the configuration depends on first, for example with -target.")}
 	}
-	if !s.IsPlanning() || s.WalletCheck == WalletCheckOff || with.net <= 0 {
+	if !s.IsPlanning() || s.WalletCheck == WalletCheckOff || sums.net <= 0 {
 		return nil
 	}
 	wallet, err := s.plannedWallet(ctx)
 	if err != nil {
 		return nil // the call was cancelled
 	}
-	if s.WalletCheck == WalletCheckError && (wallet.isUnpayable(with) || wallet.err() != nil && wallet.mayBeShort(with)) {
-		return s.refuseUnpayable(p, with, wallet)
+	short := wallet.mayBeShort(sums)
+	if s.WalletCheck == WalletCheckError {
+		unchecked := short && wallet.err() != nil
+		if unchecked || wallet.isUnpayable(sums) {
+			return s.refuseUnpayable(p, sums, wallet)
+		}
 	}
-	if p.Taken == 0 || p.IsReplan || !wallet.mayBeShort(with) {
+	if p.Taken == 0 || p.IsReplan || !short {
 		return nil
 	}
-	return s.warnShort(with, wallet)
+	return s.warnShort(sums, wallet)
 }
 
 // exceedsMaxTaken refuses a card. Only the first error has the full text.
-func (s *Session) exceedsMaxTaken(with totals) diag.Diagnostic {
-	text := fmt.Sprintf("With this card, the plan takes %s USD so far, and max_taken_per_plan is %s USD.", with.taken, *s.MaxTakenPerPlan)
+func (s *Session) exceedsMaxTaken(sums totals) diag.Diagnostic {
+	text := fmt.Sprintf("With this card, the plan takes %s USD so far, and max_taken_per_plan is %s USD.", sums.taken, *s.MaxTakenPerPlan)
 	if s.FirstTime(TopicMaxTaken, "") {
-		text += " That is the sum of loads, issuance fees, funds and top-ups; money that returns to the wallet is not deducted. " + with.nameLargest() + " " + planStatement +
+		text += " That is the sum of loads, issuance fees, funds and top-ups; money that returns to the wallet is not deducted. " + sums.nameLargest() + " " + planStatement +
 			"\n\nIf these cards already exist, do not apply: this is the wrong workspace, or its state is lost. " +
 			"If the plan is meant to take this much, raise max_taken_per_plan in the provider configuration."
 	}
@@ -180,14 +186,16 @@ const (
 	walletUnread = "Plan is not checked against the wallet"
 )
 
-// refuseUnpayable refuses each card that takes money, and whichever card completes the sum.
-// Only the first error has the full text.
-func (s *Session) refuseUnpayable(p PlannedSpend, with totals, wallet plannedWallet) diag.Diagnostics {
+// refuseUnpayable refuses the plan with the first error, and after that each card that takes money. Only the first
+// error has the full text.
+func (s *Session) refuseUnpayable(p PlannedSpend, sums totals, wallet plannedWallet) diag.Diagnostics {
 	const allow = "\n\nTo plan anyway, set wallet_check = \"warn\" in the provider configuration."
-	title, text := walletShort, shortText(with, wallet)
-	brief := walletSoFar(with, wallet)
+	title := walletShort
+	text := shortText(sums, wallet)
+	brief := walletSoFar(sums, wallet)
 	if wallet.err() != nil {
-		title, text = walletUnread, unreadText(wallet)
+		title = walletUnread
+		text = unreadText(wallet)
 		brief = "wallet_check is \"error\", and the wallet cannot be read."
 	}
 	if s.FirstTime(TopicUnpayable, "") {
@@ -199,8 +207,8 @@ func (s *Session) refuseUnpayable(p PlannedSpend, with totals, wallet plannedWal
 	return diag.Diagnostics{diag.NewErrorDiagnostic(title, brief)}
 }
 
-// warnShort warns once.
-func (s *Session) warnShort(with totals, wallet plannedWallet) diag.Diagnostics {
+// warnShort warns once that the wallet may not cover the plan.
+func (s *Session) warnShort(sums totals, wallet plannedWallet) diag.Diagnostics {
 	err := wallet.err()
 	if _, outage := errors.AsType[*transport.OutageError](err); outage {
 		return nil // every call reports it
@@ -211,23 +219,23 @@ func (s *Session) warnShort(with totals, wallet plannedWallet) diag.Diagnostics 
 	if err != nil {
 		return diag.Diagnostics{diag.NewWarningDiagnostic(walletUnread, unreadText(wallet))}
 	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic(walletShort, shortText(with, wallet))}
+	return diag.Diagnostics{diag.NewWarningDiagnostic(walletShort, shortText(sums, wallet))}
 }
 
 const planStatement = "vcard statement shows the exact total of a saved plan."
 
-func walletSoFar(with totals, wallet plannedWallet) string {
-	return fmt.Sprintf("This plan takes %s USD so far; the wallet holds %s USD.", with.net, wallet.Balance)
+func walletSoFar(sums totals, wallet plannedWallet) string {
+	return fmt.Sprintf("This plan takes %s USD so far; the wallet holds %s USD.", sums.net, wallet.Balance)
 }
 
-func shortText(with totals, wallet plannedWallet) string {
+func shortText(sums totals, wallet plannedWallet) string {
 	outlook := "The service refuses requests that the wallet cannot pay, so part of the plan would fail during apply."
-	if !wallet.isUnpayable(with) {
+	if !wallet.isUnpayable(sums) {
 		outlook = fmt.Sprintf("The account's other cards hold %s USD. Apply can pay if enough of that returns first, "+
-			"for example from a card that is terminated before its replacement is issued.", wallet.mayReturn(with))
+			"for example from a card that is terminated before its replacement is issued.", wallet.mayReturn(sums))
 	}
-	return walletSoFar(with, wallet) + " That is the sum of loads, issuance fees, funds and top-ups, less what the planned cards return. " +
-		with.nameLargest() + " " + outlook + " " + planStatement +
+	return walletSoFar(sums, wallet) + " That is the sum of loads, issuance fees, funds and top-ups, less what the planned cards return. " +
+		sums.nameLargest() + " " + outlook + " " + planStatement +
 		"\n\nDeposit first (the data source vcard_deposit_addresses lists the addresses), or plan for less."
 }
 
@@ -236,30 +244,32 @@ func unreadText(wallet plannedWallet) string {
 	return sentence(failure.Summary()) + " " + failure.Detail()
 }
 
-// PaidUpfront returns what the plan so far takes from the wallet before anything returns,
-// and what the wallet holds. It reports true if the wallet holds too little for that.
+// PaidUpfront returns what the plan so far takes from the wallet before anything returns, and the balance of the
+// wallet. It reports true if that balance is too low.
 func (s *Session) PaidUpfront(ctx context.Context) (upfront, wallet usd.Amount, tooMuch bool) {
 	if !s.IsPlanning() || s.WalletCheck == WalletCheckOff {
 		return 0, 0, false
 	}
 	upfront = s.spend.soFar().upfront
-	now, err := s.plannedWallet(ctx)
-	return upfront, now.Balance, err == nil && now.balanceErr == nil && upfront > now.Balance
+	read, err := s.plannedWallet(ctx)
+	known := err == nil && read.balanceErr == nil
+	return upfront, read.Balance, known && upfront > read.Balance
 }
 
-// plannedWallet reads the wallet once, even if it cannot be read.
+// plannedWallet reads the wallet once. An error of the service is part of the result, so that it is not read again.
 func (s *Session) plannedWallet(ctx context.Context) (plannedWallet, error) {
 	return s.spend.wallet.get(ctx, func(ctx context.Context) (plannedWallet, error) {
-		now, err := s.Client.WalletBalance(ctx)
+		response, err := s.Client.WalletBalance(ctx)
 		if err != nil {
 			return plannedWallet{balanceErr: err, cardsErr: err}, ctx.Err()
 		}
-		var w plannedWallet
-		w.Balance, w.balanceErr = now.Balance.Floor()
-		w.cardsErr = &transport.ShapeError{Field: "cards_total_balance", Problem: "missing"}
-		if now.CardsTotalBalance != nil {
-			w.CardsTotalBalance, w.cardsErr = now.CardsTotalBalance.Floor()
+		var wallet plannedWallet
+		wallet.Balance, wallet.balanceErr = response.Balance.Floor()
+		if response.CardsTotalBalance == nil {
+			wallet.cardsErr = &transport.ShapeError{Field: "cards_total_balance", Problem: "missing"}
+		} else {
+			wallet.CardsTotalBalance, wallet.cardsErr = response.CardsTotalBalance.Floor()
 		}
-		return w, ctx.Err()
+		return wallet, ctx.Err()
 	})
 }
