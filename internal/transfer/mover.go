@@ -1,6 +1,6 @@
-// Package transfer moves money between the wallet and a card exactly once: it reads the
-// card, has reconcile decide, sends, confirms by what the card shows, and returns the
-// record that is to be kept.
+// Package transfer moves money between the wallet and a card exactly once. It reads the card, asks
+// package reconcile whether to send, sends, reads the card again to confirm, and returns the record to
+// keep.
 package transfer
 
 import (
@@ -18,16 +18,16 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Mover moves money by one client, of which it is the only one: it remembers what was moved
-// without a record. It is safe for concurrent use.
+// Mover moves money through one client. It remembers what it moved without a record, so a client must
+// have only one Mover. It is safe for concurrent use.
 type Mover struct {
-	// Cards is how cards are read; New has it read the service.
+	// Cards reads cards. New makes it read them from the service.
 	Cards Cards
 
 	client *api.Client
 
 	mu         sync.Mutex
-	unrecorded map[string]usd.Amount // what was moved without a record, by card; until a record takes it in
+	unrecorded map[string]usd.Amount // by card, what was moved without a record since the card's last anchor
 }
 
 // New returns the mover of a client.
@@ -41,24 +41,36 @@ func (m *Mover) movedWithoutRecord(card string) usd.Amount {
 	return m.unrecorded[card]
 }
 
-// Transfer is what became of a movement. Amounts are in USD.
-type Transfer struct {
-	Record        reconcile.Record // to be kept whatever the error; zero for a movement without one
-	CardBalance   usd.Amount
-	CardStatus    api.CardStatus
-	WalletBalance *usd.Decimal // nil when it could not be read
-	How           api.How      // AlreadyDone: an earlier run made it
-	LeftOver      usd.Amount   // what had come to the card before, or gone from it, and no transaction explains
-	Ignored       string       // what could not be read
-	Excess        usd.Amount   // what the service moved beyond what was asked, in either direction
+func (m *Mover) addUnrecorded(card string, delta usd.Amount) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unrecorded[card] += delta
 }
 
-// Move moves money between the wallet and a card, once. It first reads whether the
-// movement was made before. The record is what is remembered of the card's money; nil for a
-// movement that stands by itself, of which nothing tells whether it was made before. Move does not
-// change it: the record to keep is in the result.
+func (m *Mover) forgetUnrecorded(card string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.unrecorded, card)
+}
+
+// Transfer is the result of a movement. Amounts are in USD.
+type Transfer struct {
+	Record        reconcile.Record // to keep, whatever the error; zero for a movement without a record
+	CardBalance   usd.Amount
+	CardStatus    api.CardStatus
+	WalletBalance *usd.Decimal // nil if it could not be read
+	How           api.How      // AlreadyDone: an earlier run made the movement
+	LeftOver      usd.Amount   // a change of the balance before the movement that no transaction explains
+	Ignored       string       // what could not be read
+	Excess        usd.Amount   // by how much the balance changed more than requested, in either direction
+}
+
+// Move moves money between the wallet and a card, once. It first reads the card to find out whether an
+// earlier run made the movement. The record describes the card's money. It is nil for a movement that
+// stands alone, such as an action's: then nothing shows whether an earlier run made it. Move does not
+// change the record; the result contains the next one.
 //
-// These errors have a type of their own; others say that the card could not be locked or read:
+// These errors have their own types. Any other error means that the card could not be locked or read:
 //   - *PendingError: nothing was sent, because another movement is pending in the record
 //   - *StatusError: a top-up was not sent, because of the card's status
 //   - *StoppedError: nothing was moved because of what the card shows, or the card does not show
@@ -78,109 +90,136 @@ func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Move
 		return t.result, fmt.Errorf("%s: waiting for another call on this card: %w", t.operation(), err)
 	}
 	defer unlock()
-	seen, err := t.ask(ctx)
-	if _, pending := errors.AsType[*PendingError](err); pending {
+	decision, err := t.ask(ctx)
+	_, pending := errors.AsType[*PendingError](err)
+	if pending {
 		return t.result, err
 	}
 	if err != nil {
 		return t.result, fmt.Errorf("%s: nothing was moved, because the card could not be read first: %w", t.operation(), err)
 	}
-	t.show(seen.Card)
-	status := api.CardStatus(seen.Card.Status)
-	sends := seen.Verdict == reconcile.Send || seen.Verdict == reconcile.SendKey
-	switch {
-	case movement.Purpose == reconcile.ForTopUp && !IsUsable(status) && (sends || seen.Verdict == reconcile.Stop):
-		return t.result, &StatusError{CardID: cardID, Movement: movement, Status: status, Balance: seen.Card.Balance}
-	case sends:
-		err = t.send(ctx, seen)
-	default:
-		err = t.notSent(seen)
+	t.setCard(decision.Card)
+	if t.forbidsTopUp(decision) {
+		status := api.CardStatus(decision.Card.Status)
+		return t.result, &StatusError{CardID: cardID, Movement: movement, Status: status, Balance: decision.Card.Balance}
 	}
-
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	if decision.Verdict == reconcile.Send || decision.Verdict == reconcile.SendKey {
+		err = t.send(ctx, decision)
+	} else {
+		err = t.notSent(decision)
+	}
 	if record == nil && err == nil {
-		m.unrecorded[cardID] += movement.Delta + t.result.Excess
+		m.addUnrecorded(cardID, movement.Delta+t.result.Excess)
 	}
-	// A decision that takes a new reading of the card makes a new anchor, whose balance includes what was
-	// moved without a record; a record that keeps its anchor keeps the pointer.
+	// A new anchor's balance includes what was moved without a record. A record that keeps its anchor
+	// keeps the pointer to it.
 	if record != nil && t.result.Record.Anchor != record.Anchor {
-		delete(m.unrecorded, cardID)
+		m.forgetUnrecorded(cardID)
 	}
 	return t.result, err
 }
 
-// Resolve finds out whether the pending movement of a record was made, and sends nothing.
-// The error is an *UndecidedError when it cannot be told yet.
+// Resolve finds out whether the pending movement of a record was made. It sends nothing. The error is
+// a *transport.UndecidedError if the outcome is still unknown.
 func (m *Mover) Resolve(ctx context.Context, cardID string, record reconcile.Record) (Transfer, error) {
 	t := &run{Mover: m, cardID: cardID, movement: record.Pending.Movement(), record: &record}
 	t.result.Record = record
-	seen, err := t.resolve(ctx)
+	decision, err := t.resolve(ctx)
 	if err != nil {
 		return t.result, fmt.Errorf("find out whether an earlier run could %s: %w", t.operation(), err)
 	}
-	t.show(seen.Card)
-	if seen.Verdict == reconcile.Send {
-		t.result.Record = seen.Record
+	t.setCard(decision.Card)
+	if decision.Verdict == reconcile.Send { // it was not made
+		t.result.Record = decision.Record
 		return t.result, nil
 	}
-	return t.result, t.notSent(seen)
+	return t.result, t.notSent(decision)
 }
 
-// Preview decides about a change of a card for the messages of a plan: by the balance in the
-// state and one reading of the transactions. Where that would say anything, balance and
-// transactions are read together, twice at most, and the last reading decides alone: what was
-// bought since the refresh looks like money that no transaction explains. With the error of such
-// a reading the decisions are those by the state.
+// Preview predicts, for a plan's messages, what an apply will decide about a change of a card. It first
+// uses the balance in the state and one reading of the transactions. A purchase since the refresh makes
+// that look as if money moved that no transaction explains. So if the result would warn or stop, Preview
+// reads balance and transactions together, twice at most, and the last reading alone decides. If such a
+// reading fails, Preview returns its error with the decisions made so far.
 func (m *Mover) Preview(ctx context.Context, card string, record reconcile.Record, change reconcile.Change, balance usd.Amount) ([]reconcile.Decision, error) {
-	s := reconcile.Snapshot{Balance: balance, MovedByOtherCalls: m.movedWithoutRecord(card)}
+	snapshot := reconcile.Snapshot{Balance: balance, MovedByOtherCalls: m.movedWithoutRecord(card)}
 	if record.Anchor != nil {
-		reader{m.client}.readEvents(ctx, card, record.Anchor, &s)
+		reader{m.client}.readEvents(ctx, card, record.Anchor, &snapshot)
 	}
-	s.At = m.client.ServiceTime() // which the first response tells
-	decisions := change.Preview(record, s, m.client.KeysHonoured())
-	if record.Anchor == nil { // no reading explains anything without an anchor
+	snapshot.At = m.client.ServiceTime() // known once the service has responded
+	keysHonoured := m.client.KeysHonoured()
+	decisions := change.Preview(record, snapshot, keysHonoured)
+	if record.Anchor == nil { // without an anchor, another reading explains nothing
 		return decisions, nil
 	}
-	for look := 0; look < 2 && slices.ContainsFunc(decisions, isRemarkable); look++ {
-		if look > 0 {
-			err := m.client.Clock().Wait(ctx, transport.PollInterval)
-			if err != nil {
-				return decisions, err
-			}
-		}
-		fresh, err := m.Cards.ReadSnapshot(ctx, card, record.Anchor)
-		if err != nil {
-			return decisions, err
-		}
-		fresh.MovedByOtherCalls = m.movedWithoutRecord(card)
-		decisions = change.Preview(record, fresh, m.client.KeysHonoured())
+	if !slices.ContainsFunc(decisions, isRemarkable) {
+		return decisions, nil
 	}
-	return decisions, nil
+
+	snapshot, err := m.readAfresh(ctx, card, record.Anchor)
+	if err != nil {
+		return decisions, err
+	}
+	decisions = change.Preview(record, snapshot, keysHonoured)
+	if !slices.ContainsFunc(decisions, isRemarkable) {
+		return decisions, nil
+	}
+
+	err = m.client.Clock().Wait(ctx, transport.PollInterval)
+	if err != nil {
+		return decisions, err
+	}
+	snapshot, err = m.readAfresh(ctx, card, record.Anchor)
+	if err != nil {
+		return decisions, err
+	}
+	return change.Preview(record, snapshot, keysHonoured), nil
 }
 
-// isRemarkable reports whether a plan warns of a decision, or stops for it.
+func (m *Mover) readAfresh(ctx context.Context, card string, since *reconcile.Anchor) (reconcile.Snapshot, error) {
+	snapshot, err := m.Cards.ReadSnapshot(ctx, card, since)
+	snapshot.MovedByOtherCalls = m.movedWithoutRecord(card)
+	return snapshot, err
+}
+
+// isRemarkable reports whether a plan warns because of a decision, or stops.
 func isRemarkable(d reconcile.Decision) bool {
 	if d.Verdict != reconcile.Send {
 		return true
 	}
-	return d.Reason == reconcile.LooksEither || d.Reason == reconcile.OtherMoney && d.Since.Left != 0
+	if d.Reason == reconcile.OtherMoney {
+		return d.Since.Left != 0
+	}
+	return d.Reason == reconcile.LooksEither
 }
 
-// run is one movement.
+// run is one call of Move or Resolve.
 type run struct {
 	*Mover
 	cardID   string
 	movement reconcile.Movement
-	record   *reconcile.Record // see Move
+	record   *reconcile.Record // nil without a record; see Move
 	result   Transfer
 }
 
 // operation completes "could not …".
 func (t *run) operation() string { return api.MoveOperation(t.cardID, t.movement.Delta) }
 
-// ask decides about a movement before it is sent. Of one without a record nothing was
-// sent before: the card is its own anchor.
+// forbidsTopUp reports whether the movement is a top-up of a card whose status does not allow one. A
+// top-up that was already made, or whose outcome is unknown, is reported as that instead.
+func (t *run) forbidsTopUp(decision reconcile.Decision) bool {
+	if t.movement.Purpose != reconcile.ForTopUp || IsUsable(api.CardStatus(decision.Card.Status)) {
+		return false
+	}
+	switch decision.Verdict {
+	case reconcile.Send, reconcile.SendKey, reconcile.Stop:
+		return true
+	}
+	return false
+}
+
+// ask decides whether to send the movement. A movement without a record was never sent before, so the
+// card as it is now is its anchor.
 func (t *run) ask(ctx context.Context) (reconcile.Decision, error) {
 	honoured := t.client.KeysHonoured()
 	if t.record == nil {
@@ -188,7 +227,7 @@ func (t *run) ask(ctx context.Context) (reconcile.Decision, error) {
 		return reconcile.Ask(reconcile.ReadRecord(card), t.movement, card, honoured), err
 	}
 	record := *t.record
-	patience := transport.CommitWait // what someone else has just moved may be listed late
+	patience := transport.CommitWait // someone else's transaction may be listed late
 	if record.Pending != nil {
 		patience = shortLook
 		if !record.Repeats(t.movement) {
@@ -222,7 +261,8 @@ func (t *run) resolve(ctx context.Context) (reconcile.Decision, error) {
 	})
 }
 
-// waitForCommit gives a request that was sent a moment ago, perhaps by another process, its time.
+// waitForCommit waits until a request that was sent at a moment, perhaps by another process, can no
+// longer take effect.
 func (t *run) waitForCommit(ctx context.Context, sentAt time.Time) error {
 	left := transport.CommitWait - t.client.ServiceTime().Sub(sentAt)
 	if left <= 0 {
@@ -231,82 +271,88 @@ func (t *run) waitForCommit(ctx context.Context, sentAt time.Time) error {
 	return t.client.Clock().Wait(ctx, min(left, transport.CommitWait))
 }
 
-// shortLook is the patience with a movement whose response was lost, and which has had its time.
+// shortLook is how long to look for a movement whose response was lost, once it can no longer take
+// effect.
 const shortLook = 3 * transport.PollInterval
 
-// look reads a card, with its transactions down to an anchor, until it can be decided about a
-// movement. Snapshots that are read after patience has ended say so with Waited. The wait begins
-// anew when the balance changes: what has come may be listed late.
+// look reads a card, with its transactions since an anchor, until decide no longer asks to look again.
+// Readings made after patience has passed are marked as Waited. A change of the balance starts that
+// time anew, since its transaction may be listed late.
 func (t *run) look(
 	ctx context.Context, since *reconcile.Anchor, patience time.Duration, decide func(card reconcile.Snapshot) reconcile.Decision,
 ) (reconcile.Decision, error) {
 	clock := t.client.Clock()
 	end := clock.Now().Add(transport.MaxRetryTime)
-	var last usd.Amount // of the reading before; the first one starts the wait in any case
-	for waited := time.Duration(0); ; waited += transport.PollInterval {
+	waited := time.Duration(0)
+	var lastBalance usd.Amount
+	for {
 		card, err := t.Cards.ReadSnapshot(ctx, t.cardID, since)
 		if err != nil {
 			return reconcile.Decision{}, err
 		}
-		if card.Balance != last && clock.Now().Before(end) {
+		if card.Balance != lastBalance && clock.Now().Before(end) {
 			waited = 0
-			last = card.Balance
+			lastBalance = card.Balance
 		}
 		if t.record != nil {
 			card.MovedByOtherCalls = t.movedWithoutRecord(t.cardID)
 		}
 		card.Waited = waited >= patience
-		seen := decide(card)
-		if seen.Verdict != reconcile.LookAgain {
-			return seen, nil
+		decision := decide(card)
+		if decision.Verdict != reconcile.LookAgain {
+			return decision, nil
 		}
 		err = clock.Wait(ctx, transport.PollInterval)
 		if err != nil {
-			return seen, err
+			return decision, err
 		}
+		waited += transport.PollInterval
 	}
 }
 
-func (t *run) show(card reconcile.Snapshot) {
+func (t *run) setCard(card reconcile.Snapshot) {
 	t.result.CardBalance = card.Balance
 	t.result.CardStatus = api.CardStatus(card.Status)
 }
 
-func (t *run) remember(record reconcile.Record) {
+func (t *run) setRecord(record reconcile.Record) {
 	if t.record != nil {
 		t.result.Record = record
 	}
 }
 
-// notSent ends a movement that is not to be sent: it was made before, or the error says
-// why not.
-func (t *run) notSent(seen reconcile.Decision) error {
-	t.remember(seen.Record)
-	switch seen.Verdict {
+// notSent ends a movement that is not sent. It returns nil if the movement was made before, and
+// otherwise an error that says why nothing was sent.
+func (t *run) notSent(decision reconcile.Decision) error {
+	t.setRecord(decision.Record)
+	switch decision.Verdict {
 	case reconcile.Made:
 		t.result.How = api.AlreadyDone
 		return nil
 	case reconcile.Stop:
-		return t.stopped(seen)
+		return t.stopped(decision)
 	}
 	record := *t.record
 	return &transport.UndecidedError{
 		Kind: transport.MutationMove, Operation: t.operation(), Key: record.Key(t.cardID, t.movement),
-		SentAt: record.Pending.SentAt, Err: t.cannotTell(seen),
+		SentAt: record.Pending.SentAt, Err: t.undecided(decision),
 	}
 }
 
-func (t *run) stopped(seen reconcile.Decision) *StoppedError {
+func (t *run) stopped(decision reconcile.Decision) *StoppedError {
 	return &StoppedError{
-		CardID: t.cardID, Movement: t.movement, Reason: seen.Reason, Balance: seen.Card.Balance, Found: t.movement.Found(seen.Since, seen.Reason),
-		TopUp: t.movement.MayHaveTopUp(seen.Since), Unread: seen.Since.Hidden,
+		CardID: t.cardID, Movement: t.movement, Reason: decision.Reason, Balance: decision.Card.Balance,
+		Found:  t.movement.Found(decision.Since, decision.Reason),
+		TopUp:  t.movement.MayHaveTopUp(decision.Since),
+		Unread: decision.Since.Hidden,
 	}
 }
 
-func (t *run) cannotTell(seen reconcile.Decision) error {
-	text := fmt.Sprintf("the card held %s USD before and holds %s USD now, and its transactions do not tell whether that is with the %s USD or without",
-		seen.Before.Anchor.Balance, seen.Card.Balance, t.movement.Delta.Abs())
-	unread := cmp.Or(seen.Since.Hidden, seen.Since.Ignored)
+// undecided returns the reason why the outcome of the movement is not known.
+func (t *run) undecided(decision reconcile.Decision) error {
+	text := fmt.Sprintf("the card held %s USD before and holds %s USD now, and its transactions do not show whether that includes the %s USD",
+		decision.Before.Anchor.Balance, decision.Card.Balance, t.movement.Delta.Abs())
+	unread := cmp.Or(decision.Since.Hidden, decision.Since.Ignored)
 	if unread != "" {
 		text += "; " + unread
 	}
@@ -319,8 +365,8 @@ func IsUsable(status api.CardStatus) bool {
 	return status == api.StatusActive || status == api.StatusFrozen
 }
 
-// StatusError says that a top-up was not sent, because the card has a status in which its
-// money may be of no use. The record is as it was.
+// StatusError reports that a top-up was not sent, because a card with this status may be unable to
+// spend the money. The record is unchanged.
 type StatusError struct {
 	CardID   string
 	Movement reconcile.Movement
@@ -333,11 +379,12 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s: nothing was sent, because the card is %s", api.MoveOperation(e.CardID, e.Movement.Delta), e.Status)
 }
 
-// PendingError says that nothing was sent, because another movement on the card is undecided.
+// PendingError reports that nothing was sent, because the outcome of another movement on the card is
+// not known yet.
 type PendingError struct {
 	CardID   string
 	Movement reconcile.Movement
-	// PendingDelta is the amount of the other movement; see reconcile.Movement.
+	// PendingDelta is the other movement's Delta; see reconcile.Movement.
 	PendingDelta usd.Amount
 }
 
@@ -347,27 +394,28 @@ func (e *PendingError) Error() string {
 		api.MoveOperation(e.CardID, e.Movement.Delta), api.MoveOperation(e.CardID, e.PendingDelta))
 }
 
-// StoppedError says that it cannot be told whether a movement was made before, or
-// whether it is due, and that nothing was sent this time. For NotShown the service has
-// answered: nothing is sent again, unless it refused the key. Amounts are in USD.
+// StoppedError reports that nothing was sent this time, because the card does not show whether the
+// movement was made before, or whether it is due. If the reason is NotShown, the movement was sent and
+// the service answered; it is not sent again unless the service refused its key. Amounts are in USD.
 type StoppedError struct {
 	CardID          string
 	Movement        reconcile.Movement
 	Reason          reconcile.Reason
-	Balance         usd.Amount       // now
-	Found           usd.Amount       // what no transaction explains
-	TopUp           bool             // it may have been made with a top-up
-	Unread          string           // what could not be read; for Unreadable
-	AnsweredBalance *usd.Amount      // of the card, in the response; nil without one
-	Refusal         *transport.Error // of the key; nil for none
+	Balance         usd.Amount       // of the card, now
+	Found           usd.Amount       // money that no transaction explains
+	TopUp           bool             // Found may include a top-up
+	Unread          string           // what could not be read, for Unreadable
+	AnsweredBalance *usd.Amount      // the card's balance in the response; nil without one
+	Refusal         *transport.Error // the service's refusal of the key; nil if it did not refuse it
 }
 
 // Error names the movement and the balance.
 func (e *StoppedError) Error() string {
-	return fmt.Sprintf("%s: stopped, because the card holds %s USD, and it cannot be told whether this was made before",
+	return fmt.Sprintf("%s: stopped, because the card holds %s USD, which does not show whether this was made before",
 		api.MoveOperation(e.CardID, e.Movement.Delta), e.Balance)
 }
 
+// Unwrap returns the service's refusal of the key, if that is the cause.
 func (e *StoppedError) Unwrap() error {
 	if e.Refusal == nil {
 		return nil

@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// snapshotPages bounds the transactions that are read since an anchor.
+	// snapshotPages bounds how many pages of transactions are read since an anchor.
 	snapshotPages = 200
-	// standardPage is what a page holds unless the service has its own idea (API §4.10).
+	// standardPage is the length of a page by default (API §4.10).
 	standardPage = 25
-	// awaitAgainAfter is the time between two readings of a card that may be shown late.
+	// awaitAgainAfter is the time between two readings of a card that the service may show late.
 	awaitAgainAfter = 2 * time.Second
 )
 
-// Cards is what is read of a card whose money is moved.
+// Cards reads cards whose money is moved.
 type Cards interface {
-	// ReadSnapshot reads what is new on a card since an anchor, nil for its newest
-	// page, and then its balance and status.
+	// ReadSnapshot reads a card's transactions since an anchor, and then its balance and status.
+	// Without an anchor, which is nil, it reads the newest page of transactions.
 	ReadSnapshot(ctx context.Context, id string, since *reconcile.Anchor) (reconcile.Snapshot, error)
-	// ReadBalance reads a snapshot's balance and status, and leaves its events as they are.
+	// ReadBalance reads the balance and status of a snapshot again, and keeps its events.
 	ReadBalance(ctx context.Context, id string, s *reconcile.Snapshot) error
 }
 
-// reader reads cards as the service shows them.
+// reader reads cards from the service.
 type reader struct{ client *api.Client }
 
 func (r reader) ReadSnapshot(ctx context.Context, id string, since *reconcile.Anchor) (reconcile.Snapshot, error) {
@@ -47,18 +47,17 @@ func (r reader) ReadBalance(ctx context.Context, id string, s *reconcile.Snapsho
 	return err
 }
 
-// Await reads a card that another process may have issued just before this one started, or whose
-// last movement, of this anchor, it may have made: again for a while where the service does not
-// show that yet.
+// Await reads a card that another process may have issued or changed just before this process started.
+// If the service does not show the card yet, or shows it without the anchor's last movement, Await reads
+// it again for at most StaleFor.
 func (m *Mover) Await(ctx context.Context, id string, anchor *reconcile.Anchor) (api.CardSummary, error) {
 	clock := m.client.Clock()
 	end := clock.Now().Add(reconcile.StaleFor)
 	card, err := m.client.AwaitCard(ctx, id, reconcile.StaleFor)
-	for err == nil && anchor != nil && card.Status != api.StatusTerminated && clock.Now().Before(end) {
-		shown := reconcile.Snapshot{Balance: card.Balance, At: m.client.ServiceTime()}
-		if !reconcile.Explain(anchor, shown, 0).Stale {
-			break
-		}
+	if anchor == nil {
+		return card, err
+	}
+	for err == nil && m.isStale(card, anchor) && clock.Now().Before(end) {
 		err = clock.Wait(ctx, awaitAgainAfter)
 		if err == nil {
 			card, err = m.client.GetCard(ctx, id)
@@ -67,12 +66,22 @@ func (m *Mover) Await(ctx context.Context, id string, anchor *reconcile.Anchor) 
 	return card, err
 }
 
-// readEvents reads pages until one holds an event from before the anchor, or brings
-// nothing new, or says why not: how long a page may be is not said. Late events are listed
-// among those that are known already.
+// isStale reports whether a card was shown as it was before the anchor's last movement.
+func (m *Mover) isStale(card api.CardSummary, anchor *reconcile.Anchor) bool {
+	if card.Status == api.StatusTerminated {
+		return false
+	}
+	snapshot := reconcile.Snapshot{Balance: card.Balance, At: m.client.ServiceTime()}
+	return reconcile.Explain(anchor, snapshot, 0).Stale
+}
+
+// readEvents reads pages of transactions until one contains an event from before the anchor or nothing
+// new. It does not rely on the length of a page, which the service does not promise. If the events are
+// incomplete, s.Unclear says why. A transaction may be listed late, among older ones.
 func (r reader) readEvents(ctx context.Context, id string, since *reconcile.Anchor, s *reconcile.Snapshot) {
 	read := r.client.TransactionPages(api.TransactionFilter{CardID: id})
-	clock, end := r.client.Clock(), r.client.Deadline(ctx)
+	clock := r.client.Clock()
+	end := r.client.Deadline(ctx)
 	known := map[string]bool{}
 	for number := 1; number <= snapshotPages && clock.Now().Before(end); number++ {
 		page, err := read(ctx, number)
@@ -80,41 +89,46 @@ func (r reader) readEvents(ctx context.Context, id string, since *reconcile.Anch
 			s.Unclear = "its transactions could not be read: " + err.Error()
 			return
 		}
-		reversed := number == 1 && isOldestFirst(page)
-		if reversed {
+		oldestFirst := number == 1 && isOldestFirst(page)
+		if oldestFirst {
 			more, err := read(ctx, 2)
 			if err != nil {
 				s.Unclear = "its transactions could not be read: " + err.Error()
 				return
 			}
-			if len(more) > 0 && more[0].ID != page[0].ID { // else page 1 is the whole list, which some services repeat
+			// Some services repeat the only page.
+			isOnlyPage := len(more) == 0 || more[0].ID == page[0].ID
+			if !isOnlyPage {
 				s.Unclear = "its transactions are listed oldest first, so the newest may be missing"
 				return
 			}
 			slices.Reverse(page)
 		}
-		before := len(s.Events)
-		reached := since == nil || reversed
-		for _, t := range page {
-			event := eventOf(t)
+
+		added := 0
+		reachedAnchor := since == nil
+		for _, transaction := range page {
+			event := eventOf(transaction)
 			if known[event.ID] {
 				continue
 			}
 			known[event.ID] = true
 			s.Events = append(s.Events, event)
-			reached = reached || since.SideOf(event) == reconcile.Before
+			added++
+			if since != nil && since.SideOf(event) == reconcile.Before {
+				reachedAnchor = true
+			}
 		}
-		fresh := len(s.Events) - before
-		s.More = fresh > 0 && len(page) >= standardPage
-		if fresh == 0 || reached {
+		s.More = added > 0 && len(page) >= standardPage
+		if added == 0 || reachedAnchor || oldestFirst {
 			return
 		}
 	}
-	s.Unclear = fmt.Sprintf("the list of its transactions was not read to its end: there were more than %d", len(s.Events))
+	s.Unclear = fmt.Sprintf("only the newest %d of its transactions could be read", len(s.Events))
 }
 
-// isOldestFirst reports whether the dates of a page tell so: each can be read, none is
-// before the one above it, and the last is later than the first.
+// isOldestFirst reports whether a page lists the oldest transaction first: every date can be read, none
+// is before the previous one, and the last is later than the first.
 func isOldestFirst(page []api.Transaction) bool {
 	var first, last time.Time
 	for i, t := range page {
@@ -130,7 +144,7 @@ func isOldestFirst(page []api.Transaction) bool {
 	return last.After(first)
 }
 
-// eventOf is a transaction as reconcile sees it.
+// eventOf converts a transaction.
 func eventOf(t api.Transaction) reconcile.Event {
 	kinds := map[api.TransactionType]reconcile.Kind{
 		api.TransactionAuthorization: reconcile.Authorization,
@@ -139,7 +153,7 @@ func eventOf(t api.Transaction) reconcile.Event {
 		api.TransactionDecline:       reconcile.Decline,
 	}
 	e := reconcile.Event{ID: t.ID, Kind: kinds[t.Type], Merchant: t.Merchant.MCC.Raw() + " " + t.Merchant.Name.Raw()}
-	e.At, _ = t.CreatedAt.Time() // zero where it cannot be read
+	e.At, _ = t.CreatedAt.Time() // zero if it cannot be read
 	if t.Problem != "" {
 		e.Unclear = t.Problem
 		return e
@@ -148,19 +162,24 @@ func eventOf(t api.Transaction) reconcile.Event {
 		e.Unclear = "transaction " + t.ID + " is in " + t.Currency
 		return e
 	}
-	for _, part := range []struct {
-		of   usd.Decimal
-		into *usd.Amount
-	}{{t.Amount, &e.Amount}, {t.Fee, &e.Fee}} {
-		amount, err := part.of.Amount()
-		if err != nil {
-			e.Fraction = true
-			amount, err = part.of.Floor()
-		}
-		*part.into = amount
+
+	var amountErr, feeErr error
+	e.Amount, amountErr = wholeCents(t.Amount, &e)
+	e.Fee, feeErr = wholeCents(t.Fee, &e)
+	for _, err := range []error{amountErr, feeErr} {
 		if err != nil {
 			e.Unclear = "transaction " + t.ID + " cannot be read: " + err.Error()
 		}
 	}
 	return e
+}
+
+// wholeCents returns a decimal without its part below a cent, and notes in the event that there was one.
+func wholeCents(d usd.Decimal, e *reconcile.Event) (usd.Amount, error) {
+	amount, err := d.Amount()
+	if err == nil {
+		return amount, nil
+	}
+	e.Fraction = true
+	return d.Floor()
 }

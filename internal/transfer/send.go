@@ -11,7 +11,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// send makes a movement on a card that was read just before, as it was decided.
+// send sends the movement, as decided after a reading of the card.
 func (t *run) send(ctx context.Context, decision reconcile.Decision) error {
 	t.result.Ignored = decision.Since.Ignored
 	if decision.Since.Without == reconcile.Unexplained {
@@ -25,65 +25,70 @@ func (t *run) send(ctx context.Context, decision reconcile.Decision) error {
 	move.SentBefore = decision.Verdict == reconcile.SendKey || decision.Before.Pending != nil
 	for {
 		fate, failure := move.Try()
-		refusal, refused := errors.AsType[*transport.Error](failure)
-		switch {
-		case fate == transport.Done:
+		if fate == transport.Done {
 			return t.confirm(move, decision, &move.CardBalance, nil)
-		case fate == transport.NotDone:
+		}
+		if fate == transport.NotDone {
 			return t.refused(decision, failure)
-		case refused && refusal.IsAboutKey():
+		}
+		refusal, ok := errors.AsType[*transport.Error](failure)
+		if ok && refusal.IsAboutKey() {
 			return t.confirm(move, decision, nil, refusal)
-		case move.Answered(): // in a way that cannot be read
+		}
+		if move.Answered() { // with a response that cannot be read
 			return t.confirm(move, decision, nil, nil)
 		}
-		seen, err := t.lookAfterLoss(move, decision)
+
+		afterLoss, err := t.lookAfterLoss(move, decision)
 		if err != nil {
 			return t.lost(decision, move.Undecided(fmt.Errorf("%w; verifying did not decide it: %w", failure, err)))
 		}
-		if seen.Verdict == reconcile.Made {
-			return t.found(move, decision, seen)
+		if afterLoss.Verdict == reconcile.Made {
+			return t.found(move, decision, afterLoss)
 		}
-		if !move.Again() {
-			err = move.GaveUp()
-			if _, undecided := errors.AsType[*transport.UndecidedError](err); undecided {
-				return t.lost(decision, err)
-			}
-			return t.refused(decision, err)
+		if move.Again() {
+			continue
 		}
+		err = move.GaveUp()
+		_, undecided := errors.AsType[*transport.UndecidedError](err)
+		if undecided {
+			return t.lost(decision, err)
+		}
+		return t.refused(decision, err)
 	}
 }
 
-// lookAfterLoss reads what became of a request whose response was lost, once it has had its
-// time: it was made, or it was not, or the error says why that cannot be told.
+// lookAfterLoss waits until a request whose response was lost can no longer take effect, and then reads
+// whether it did. The verdict is Made, or Send if it was not made. The error says why that is unknown.
 func (t *run) lookAfterLoss(move *api.Move, decision reconcile.Decision) (reconcile.Decision, error) {
 	err := move.WaitForCommit()
 	if err != nil {
 		return reconcile.Decision{}, err
 	}
-	seen, err := t.look(move.Context(), decision.Record.Anchor, shortLook, decision.AfterLost)
+	afterLoss, err := t.look(move.Context(), decision.Record.Anchor, shortLook, decision.AfterLost)
 	if err != nil {
-		return seen, err
+		return afterLoss, err
 	}
-	if seen.Verdict != reconcile.Made && seen.Verdict != reconcile.Send {
-		return seen, t.cannotTell(seen)
+	if afterLoss.Verdict != reconcile.Made && afterLoss.Verdict != reconcile.Send {
+		return afterLoss, t.undecided(afterLoss)
 	}
-	return seen, nil
+	return afterLoss, nil
 }
 
-// found ends a movement whose response was lost, and which the card shows.
-func (t *run) found(move *api.Move, decision reconcile.Decision, seen reconcile.Decision) error {
+// found ends a movement whose response was lost and which the card shows.
+func (t *run) found(move *api.Move, decision, afterLoss reconcile.Decision) error {
 	t.result.How = api.Found
 	t.readWallet(move.Context())
-	if decision.Verdict == reconcile.SendKey { // the money that arrived is this movement
+	if decision.Verdict == reconcile.SendKey { // the unexplained money is this movement
 		t.result.LeftOver = 0
 	}
-	t.show(seen.Card)
-	t.remember(seen.Record)
+	t.setCard(afterLoss.Card)
+	t.setRecord(afterLoss.Record)
 	return nil
 }
 
-// readWallet reads what the wallet holds, where no response has told it. The money has moved
-// all the same if it cannot be read.
+// readWallet reads the wallet's balance when no response contained it. If that fails, the result has no
+// wallet balance; the money has moved all the same.
 func (t *run) readWallet(ctx context.Context) {
 	wallet, err := t.client.WalletBalance(ctx)
 	if err == nil {
@@ -91,8 +96,8 @@ func (t *run) readWallet(ctx context.Context) {
 	}
 }
 
-// confirm reads the card after the service answered that the movement was made, perhaps with
-// the card's balance, or refused its key: either way the card has to show it.
+// confirm reads the card until it shows the movement. The service has either answered that the movement
+// was made, perhaps with the card's balance, or refused its key because it has seen it before.
 func (t *run) confirm(move *api.Move, decision reconcile.Decision, answered *usd.Amount, refusal *transport.Error) error {
 	t.result.How = api.AnsweredBy(move.Mutation)
 	t.result.WalletBalance = move.WalletBalance
@@ -100,26 +105,28 @@ func (t *run) confirm(move *api.Move, decision reconcile.Decision, answered *usd
 		card.AnsweredBalance = answered
 		return decision.AfterAnswer(card, refusal != nil)
 	}
-	// At first only the balance is read again: the events are those from before the movement.
+
+	// At first, read only the balance again, and use the events from before the movement.
 	card := decision.Card
 	card.Waited = false
 	err := t.Cards.ReadBalance(move.Context(), t.cardID, &card)
-	seen := decide(card)
-	if err == nil && seen.Verdict == reconcile.LookAgain { // then the events are read again too
-		seen, err = t.look(move.Context(), decision.Before.Anchor, transport.CommitWait, decide)
+	afterAnswer := decide(card)
+	if err == nil && afterAnswer.Verdict == reconcile.LookAgain {
+		afterAnswer, err = t.look(move.Context(), decision.Before.Anchor, transport.CommitWait, decide)
 	}
 	if err != nil {
 		err = move.Undecided(fmt.Errorf("the service answered, but the card could not be read after it: %w", err))
 		if refusal != nil {
 			return t.lost(decision, err)
 		}
-		t.remember(decision.Record.Unread(t.client.ServiceTime()))
+		t.setRecord(decision.Record.Unread(t.client.ServiceTime()))
 		return err
 	}
-	t.show(seen.Card)
-	t.remember(seen.Record)
-	if seen.Verdict != reconcile.Made {
-		stopped := t.stopped(seen)
+
+	t.setCard(afterAnswer.Card)
+	t.setRecord(afterAnswer.Record)
+	if afterAnswer.Verdict != reconcile.Made {
+		stopped := t.stopped(afterAnswer)
 		stopped.AnsweredBalance = answered
 		stopped.Refusal = refusal
 		return stopped
@@ -127,21 +134,21 @@ func (t *run) confirm(move *api.Move, decision reconcile.Decision, answered *usd
 	if answered == nil && refusal == nil {
 		t.readWallet(move.Context())
 	}
-	switch seen.Reason {
-	case reconcile.MadeBefore: // the money that arrived is this movement
+	switch afterAnswer.Reason {
+	case reconcile.MadeBefore: // the unexplained money is this movement
 		t.result.How = api.AlreadyDone
 		t.result.LeftOver = 0
 	case reconcile.OtherAmount:
-		t.result.Excess = seen.Since.Left - t.movement.Delta
+		t.result.Excess = afterAnswer.Since.Left - t.movement.Delta
 	}
 	return nil
 }
 
-// lost ends a movement of which it is not known whether it was made: it stays pending.
+// lost ends a movement whose outcome is unknown. It stays pending in the record.
 func (t *run) lost(decision reconcile.Decision, err error) error {
 	undecided, ok := errors.AsType[*transport.UndecidedError](err)
 	if ok {
-		t.remember(decision.Record.Lost(undecided.SentAt))
+		t.setRecord(decision.Record.Lost(undecided.SentAt))
 	}
 	return err
 }
