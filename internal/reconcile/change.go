@@ -11,13 +11,13 @@ const (
 	ForTopUp
 )
 
-// Movement is money to be moved between the wallet and a card, once.
+// Movement is an amount to move between the wallet and a card, once.
 type Movement struct {
 	Purpose Purpose
 	Delta   usd.Amount // a fund is above zero, a withdrawal below; never 0
 	Before  usd.Amount // what was loaded for the purpose so far, according to the state
-	Range   *Range     // nil without top-ups
-	TopUp   usd.Amount // the top-up that the same plan makes after it
+	Range   *Range     // of top_up; nil without top-ups
+	TopUp   usd.Amount // the top-up that the same plan makes afterwards
 }
 
 // IsFund reports whether money goes to the card.
@@ -28,9 +28,8 @@ func (m Movement) is(other Movement) bool {
 	return m.Purpose == other.Purpose && m.Delta == other.Delta && m.Before == other.Before
 }
 
-// MayHaveTopUp reports whether money that may have come to the card may be a fund and the top-up
-// of the same run, which would have been due. If the card is explained without the movement, as less
-// its holds, it is not.
+// MayHaveTopUp reports whether unexplained money on the card may be a fund together with the top-up of
+// the same run, which was due. It is not if LessHolds explains the balance without the movement.
 func (m Movement) MayHaveTopUp(e Explanation) bool {
 	if m.Purpose != ForAmount || !m.IsFund() || m.Range == nil {
 		return false
@@ -40,7 +39,7 @@ func (m Movement) MayHaveTopUp(e Explanation) bool {
 	return due && e.Came > m.Delta && e.Without < LessHolds
 }
 
-// Beside returns what may have come besides a fund that was made.
+// Beside returns the top-up that may have been made besides a fund that was made.
 func (m Movement) Beside(e Explanation) usd.Amount {
 	if m.MayHaveTopUp(e) {
 		return e.Came - m.Delta
@@ -48,8 +47,8 @@ func (m Movement) Beside(e Explanation) usd.Amount {
 	return 0
 }
 
-// Found returns the money that may be the movement or include it, for a reason: the most that may
-// have come, for a fund and LeftOver, and otherwise what is left over.
+// Found returns the unexplained money that may be the movement or include it. For a fund and the reason
+// LeftOver that is the most that any interpretation allows, and otherwise the least.
 func (m Movement) Found(e Explanation, reason Reason) usd.Amount {
 	if reason == LeftOver && m.IsFund() {
 		return e.Came
@@ -57,9 +56,9 @@ func (m Movement) Found(e Explanation, reason Reason) usd.Amount {
 	return e.Left
 }
 
-// Change is what an update changes of a card's money, by state and plan.
+// Change is the difference between state and plan for a card's money.
 type Change struct {
-	// What was loaded, and what is to be loaded. Both are the same if nothing moves.
+	// What was loaded before the update, and what will be after it. They are equal if nothing moves.
 	AmountBefore, AmountAfter     usd.Amount
 	ToppedUpBefore, ToppedUpAfter usd.Amount
 
@@ -67,7 +66,7 @@ type Change struct {
 	Freezes                 bool   // the card is frozen after the update
 }
 
-// Movements returns what a change moves: amount, then the top-up.
+// Movements returns the movements of a change: first amount, then the top-up.
 func (c Change) Movements() []Movement {
 	var all []Movement
 	delta := c.AmountAfter - c.AmountBefore
@@ -81,7 +80,7 @@ func (c Change) Movements() []Movement {
 	return all
 }
 
-// rangeFor returns the range by which a movement of amount is decided.
+// rangeFor returns the range to use when deciding about a movement of amount.
 func (c Change) rangeFor(delta usd.Amount) *Range {
 	if delta < 0 {
 		if c.Freezes { // a frozen card is not topped up
@@ -89,15 +88,15 @@ func (c Change) rangeFor(delta usd.Amount) *Range {
 		}
 		return c.RangeAfter
 	}
-	// A run that was cut off may have topped up by the range before.
+	// An interrupted run may have topped up according to the range before.
 	if c.RangeBefore != nil && (c.RangeAfter == nil || c.RangeAfter.Below < c.RangeBefore.Below) {
 		return c.RangeBefore
 	}
 	return c.RangeAfter
 }
 
-// Preview decides about the movements by one reading of the card, up to the first that is not
-// made, as if each that is sent were made at once.
+// Preview decides about each movement, using one reading of the card, and stops at the first one that
+// an apply would not make. It assumes that a movement that is sent takes effect at once.
 func (c Change) Preview(r Record, card Snapshot, keysHonoured bool) []Decision {
 	card.Waited = true
 	var all []Decision

@@ -6,34 +6,34 @@ type Moment int
 // The moments. From WhilePending on, the record has the movement pending.
 const (
 	BeforeSending Moment = iota + 1
-	WhilePending         // an earlier run sent it and never learned the outcome, and this run is to send it again
-	AnswerLost           // it was sent and its response was lost, and only the outcome is asked for
-	Answered             // the service says that it was made, or refuses its key, which it has seen before
+	WhilePending         // an earlier run sent it without learning the outcome, and this run may send it again
+	AnswerLost           // it was sent, its response was lost, and only the outcome is in question
+	Answered             // the service says that it was made, or refuses its key because it has seen it before
 )
 
-// Question is all that a row of the table looks at.
+// Question contains everything that the rows of the table depend on.
 type Question struct {
 	Moment        Moment
 	Movement      Movement
 	Record        Record
-	KeysHonoured  bool        // the service counts requests with one key once
+	KeysHonoured  bool        // the service executes requests with the same key once
 	Waited        bool        // see Snapshot
-	KeySeenBefore bool        // once answered: the service refused the key, which it has seen before
+	KeySeenBefore bool        // once answered: the service refused the key because it has seen it before
 	Since         Explanation // since the record's anchor; once answered, since the reading before sending
 	Longer        Explanation // once answered: since the anchor before sending
 }
 
-// Verdict is what is to be done.
+// Verdict says what to do about a movement.
 type Verdict int
 
 // The verdicts.
 const (
-	Undecided Verdict = iota // it is not known what happened, and nothing may be sent
+	Undecided Verdict = iota // the outcome is unknown: send nothing
 	LookAgain                // read the card again after a while
 	Stop                     // send nothing this time; the snapshot is the next anchor
 	Made                     // it was made: send nothing
 	Send                     // it was not made
-	SendKey                  // it may have been made: the service counts its key once
+	SendKey                  // it may have been made: send it under the same key, which the service executes once
 )
 
 // Reason is the row of the table that a verdict comes from.
@@ -43,13 +43,13 @@ type Reason int
 const (
 	NoReason    Reason = iota
 	BehindLast         // the card is shown as before the last movement, or that was undone
-	OverCap            // a top-up passes the month's cap, with what may have come
+	OverCap            // with unexplained money counted, the top-up exceeds the month's cap
 	LooksMade          // it was made, and nothing else explains the balance
 	NotDue             // the card is not below the top-up's range
 	Unreadable         // what could not be read may be the movement
-	KeyDecides         // it may have been made under the same key
+	KeyDecides         // it may have been made, under the same key
 	LooksEither        // the balance may be explained with it and without it
-	IntoRange          // the next top-up would load again what is withdrawn
+	IntoRange          // the next top-up would load what is withdrawn again
 	Explained          // the balance is explained without it
 	LeftOver           // unexplained money may be the movement
 	OtherMoney         // unexplained money is not the movement
@@ -58,19 +58,19 @@ const (
 	NotShown           // the service says that it was made, and the card does not show it
 )
 
-// Decision is what is to be done about a movement, and why.
+// Decision says what to do about a movement, and why.
 type Decision struct {
 	Verdict  Verdict
 	Reason   Reason
 	Movement Movement
 	Card     Snapshot    // as it was read
-	Since    Explanation // of the card; see Question
+	Since    Explanation // of the reading; see Question
 	Before   Record      // the record that the decision was made with
-	Record   Record      // the record to keep; it has a movement that is to be sent pending
+	Record   Record      // the record to keep; a movement that will be sent is pending in it
 }
 
-// Ask decides about a movement before it is sent, or before it is sent once more if the record has it
-// pending. Keys are honoured if the service counts requests with one key once.
+// Ask decides whether to send a movement, or to send it again if it is pending in the record. Keys are
+// honoured if the service executes requests with the same key once.
 func Ask(r Record, m Movement, card Snapshot, keysHonoured bool) Decision {
 	moment := BeforeSending
 	if r.Pending != nil {
@@ -98,8 +98,8 @@ func Ask(r Record, m Movement, card Snapshot, keysHonoured bool) Decision {
 	return d
 }
 
-// Resolve decides what became of a record's pending movement, which is not to be sent again. The
-// verdict Send means that it was not made.
+// Resolve decides whether a record's pending movement was made, for a run that does not send it again.
+// The verdict Send means that it was not made.
 func Resolve(r Record, card Snapshot) Decision {
 	d := decideLost(r, r.Pending.Movement(), card)
 	if d.Verdict == Send {
@@ -108,10 +108,10 @@ func Resolve(r Record, card Snapshot) Decision {
 	return d
 }
 
-// AfterLost decides what became of the movement, which was sent and whose response was lost. The
+// AfterLost decides whether the movement was made after it was sent and its response was lost. The
 // verdict Send means that it was not made.
 func (d Decision) AfterLost(card Snapshot) Decision {
-	if d.Verdict == Send { // what other calls have moved is in the new anchor
+	if d.Verdict == Send { // the new anchor includes what other calls have moved
 		card.MovedByOtherCalls = 0
 	}
 	return decideLost(d.Record, d.Movement, card)
@@ -126,14 +126,14 @@ func decideLost(r Record, m Movement, card Snapshot) Decision {
 	return d
 }
 
-// AfterAnswer decides whether the card shows the movement, which was sent. The service says that it
-// was made, or that it has seen its key before.
+// AfterAnswer decides whether the card shows the movement after the service said that it was made, or
+// that it has seen its key before.
 func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 	m := d.Movement
 	before := d.Before
 	anchor := before.anchorAt(d.Card)
 	sinceSent := card
-	sinceSent.MovedByOtherCalls = 0 // what other calls have moved is in the reading before it was sent
+	sinceSent.MovedByOtherCalls = 0 // the reading before sending includes what other calls have moved
 	longer := Explain(before.Anchor, card, m.Delta)
 	next := Decision{Movement: m, Card: card, Since: Explain(anchor, sinceSent, m.Delta), Before: d.Record, Record: d.Record}
 	next.Verdict, next.Reason = Decide(Question{
@@ -160,9 +160,8 @@ func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 	return next
 }
 
-// Decide decides whether a movement is sent, by the table in CONTRIBUTING: the first row that fits.
-// Only where keys are honoured, package transport repeats a request whose response is lost under the
-// same key without a decision.
+// Decide applies the table in CONTRIBUTING: the first row that fits decides. If keys are honoured,
+// package transport repeats a request whose response was lost under the same key without asking.
 func Decide(q Question) (Verdict, Reason) {
 	switch q.Moment {
 	case BeforeSending:
@@ -244,7 +243,7 @@ func (q Question) beforeSending() (Verdict, Reason) {
 	return q.again(Send, OtherMoney)
 }
 
-// again returns LookAgain first, and the verdict once looking again has shown no more.
+// again returns LookAgain until the card has been read again for long enough, and then the verdict.
 func (q Question) again(verdict Verdict, reason Reason) (Verdict, Reason) {
 	if !q.Waited {
 		return LookAgain, reason
@@ -252,13 +251,13 @@ func (q Question) again(verdict Verdict, reason Reason) (Verdict, Reason) {
 	return verdict, reason
 }
 
-// keyHonoured reports whether the service counts the movement's key once, as long as it keeps it.
+// keyHonoured reports whether the service executes the movement's key once, as long as it keeps the key.
 func (q Question) keyHonoured() bool { return q.KeysHonoured && q.Record.HasKey }
 
-// keyKept reports whether the service also still keeps a key that was used since the anchor.
+// keyKept reports whether, in addition, the service still keeps a key that was used since the anchor.
 func (q Question) keyKept() bool { return q.keyHonoured() && q.Since.Recent }
 
-// isOverCap reports whether a top-up may pass the month's cap, with what may have come.
+// isOverCap reports whether a top-up may exceed the month's cap, counting unexplained money.
 func (q Question) isOverCap() bool {
 	m := q.Movement
 	if m.Purpose != ForTopUp || m.Range == nil || m.Range.Limit == nil {

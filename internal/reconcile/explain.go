@@ -14,63 +14,67 @@ type Rank int
 // The ranks, from the least likely on.
 const (
 	Unexplained  Rank = iota
-	HoldReleased      // the balance is less the holds, and one hold was released besides
+	HoldReleased      // the balance is less the holds, and one of them was released
 	AsSettled         // the balance falls at settlement
 	LessHolds         // the balance is less the holds, as with most services
 )
 
-// Explanation is what a snapshot says about a movement since an anchor.
+// Explanation is what a snapshot shows about a movement since an anchor.
 type Explanation struct {
 	Balance usd.Amount
 	Month   Month // of the snapshot
 	With    Rank  // if the movement was made
 	Without Rank  // if it was not
-	// Left is what the events do not explain without the movement: the least by any interpretation,
-	// above zero if it came to the card and below if it is gone. For a fund it is Came if money came
-	// by every interpretation.
+	// Left is the unexplained money if the movement was not made: the smallest sum by any interpretation,
+	// above zero if money arrived on the card and below if it left. For a fund it is Came if money
+	// arrived by every interpretation.
 	Left usd.Amount
-	// Came is the most that may have come by any interpretation without the movement; never below zero.
+	// Came is the most unexplained money that may have arrived, by any interpretation, if the movement was
+	// not made. It is never below zero.
 	Came     usd.Amount
 	Refunded usd.Amount // the most that may have been refunded since the anchor
-	// Hidden says what could not be read and may have gone in the movement's
-	// direction; Ignored, in the other.
+	// Hidden says what could not be read and may have moved money in the movement's direction. Ignored
+	// says the same for the other direction.
 	Hidden, Ignored string
-	// Stale says that the snapshot shows the card before its last movement, which
-	// was just made, or before what other calls of this process have moved.
+	// Stale says that the snapshot shows the card before its last movement, made a moment ago, or
+	// before what other calls of this process have moved.
 	Stale bool
-	// Undone says that only the card as it was before its last fund, at any age,
-	// explains the snapshot.
+	// Undone says that only the card as it was before its last fund explains the snapshot, however long
+	// ago that was.
 	Undone bool
 	// Recent says that the service still keeps keys that were used since the anchor.
 	Recent bool
-	// Echoed says that the movement's response shows the balance of the snapshot.
+	// Echoed says that the movement's response contains the balance of the snapshot.
 	Echoed            bool
 	Delta             usd.Amount // of the movement
 	MovedByOtherCalls usd.Amount // see Snapshot
 }
 
-// DamagedRecord is the text of Hidden if there is no anchor.
+// DamagedRecord is the value of Hidden if there is no anchor.
 const DamagedRecord = "its money_record is lost or damaged"
 
-// shows reports whether the card shows a movement that the service says was made.
+// shows reports whether the balance confirms a movement that the service says was made.
 func (e Explanation) shows() bool {
 	return e.With != Unexplained && e.With >= min(e.Without, AsSettled)
 }
 
-// made reports whether a movement was made for sure.
+// made reports whether the movement was certainly made.
 func (e Explanation) made() bool {
 	return e.With >= AsSettled && e.Without == Unexplained && e.Hidden == ""
 }
 
-// explainsEither reports whether the balance may be explained with a movement and without it.
+// explainsEither reports whether the balance can be explained both with and without a movement.
 func (e Explanation) explainsEither(m Movement) bool {
 	if e.Without == Unexplained {
 		return e.With == HoldReleased
 	}
-	return e.With >= e.Without || m.IsFund() && e.With >= AsSettled
+	if m.IsFund() && e.With >= AsSettled {
+		return true
+	}
+	return e.With >= e.Without
 }
 
-// leavesHalf reports whether what is left over may be half of a movement or more.
+// leavesHalf reports whether the unexplained money may be half of a movement or more.
 func (e Explanation) leavesHalf(m Movement) bool {
 	if m.IsFund() {
 		return 2*e.Came >= m.Delta
@@ -78,8 +82,8 @@ func (e Explanation) leavesHalf(m Movement) bool {
 	return 2*e.Left <= m.Delta
 }
 
-// Gain returns what may have come to the card and is explained by no transaction: the movement,
-// or the most that is left over, which a released hold explains no better than a top-up.
+// Gain returns the most that may have arrived on the card without a transaction: the movement, or other
+// unexplained money. A released hold explains money no better than a top-up does.
 func (e Explanation) Gain() usd.Amount {
 	if e.With != Unexplained {
 		return max(0, e.Delta, e.Came)
@@ -91,15 +95,15 @@ func (e Explanation) Gain() usd.Amount {
 }
 
 const (
-	// StaleFor is how long a service may show a card as it was before a movement.
+	// StaleFor is how long a service may still show a card as it was before a movement.
 	StaleFor = 30 * time.Second
-	// keysTrusted is less than the day for which a service keeps keys, since a movement
-	// may wait for the rate limits before it is sent.
+	// keysTrusted is shorter than the day for which a service keeps keys, since a movement may wait for
+	// the rate limits before it is sent.
 	keysTrusted = 22 * time.Hour
 )
 
-// Explain compares a snapshot with an anchor, nil for none, and a movement of delta, which is
-// above zero for a fund and below for a withdrawal.
+// Explain compares a snapshot with an anchor, which may be nil, and a movement of delta: above zero for
+// a fund, below for a withdrawal.
 func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	e := Explanation{
 		Balance:           s.Balance,
@@ -113,7 +117,7 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 		return e
 	}
 
-	// A stop has said that the events cannot be read: while it stays so, the balance decides.
+	// The user was told that the events cannot be read. As long as they cannot, the balance decides.
 	byBalance := s.Unclear != "" && a.Unclear
 	var events []placedEvent
 	if !byBalance {
@@ -129,10 +133,12 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	e.With = c.rank(delta)
 	e.Without = c.rank(0)
 	e.Left, e.Came = c.left(delta)
-	e.Stale = age < StaleFor && c.rank(-a.Last) > e.Without || c.rank(-s.MovedByOtherCalls) > e.Without
+	beforeLast := age < StaleFor && c.rank(-a.Last) > e.Without
+	beforeOtherCalls := c.rank(-s.MovedByOtherCalls) > e.Without
+	e.Stale = beforeLast || beforeOtherCalls
 	undone := a.Last > 0 && !a.New && c.rank(-a.Last) >= AsSettled
 
-	if e.Without <= HoldReleased { // any settlement may have ended any authorization
+	if e.Without <= HoldReleased { // then try every pairing of settlements and authorizations
 		released := c.changes.released
 		c.changes = interpret(events, nil)
 		c.changes.released = released
@@ -153,7 +159,7 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	return e
 }
 
-// refunded returns the most that events may have refunded since the anchor.
+// refunded returns the most that may have been refunded since the anchor.
 func refunded(events []placedEvent) usd.Amount {
 	var sum usd.Amount
 	for _, event := range events {
@@ -164,29 +170,29 @@ func refunded(events []placedEvent) usd.Amount {
 	return sum
 }
 
-// unreadable returns what may have moved money in a direction since an anchor and cannot be read.
+// unreadable names what may have moved money in a direction since an anchor and cannot be read.
 func unreadable(a *Anchor, s Snapshot, events []placedEvent, up bool) string {
 	if s.Unclear != "" {
 		return s.Unclear
 	}
 	if len(a.Known) > 0 && !slices.ContainsFunc(events, func(e placedEvent) bool { return e.side == Before }) {
-		return "the transactions that were there before are no longer listed"
+		return "the transactions that were listed before are missing"
 	}
 	for _, e := range events {
 		if e.side != Before && e.mayMove(up) {
-			return cmp.Or(e.Unclear, "only the service knows what transaction "+e.ID+" did to the balance")
+			return cmp.Or(e.Unclear, "it is not documented what transaction "+e.ID+" does to the balance")
 		}
 	}
 	return ""
 }
 
-// comparison compares a balance with what it may be.
+// comparison compares a balance with the possible ones.
 type comparison struct {
 	shown, anchor usd.Amount
 	changes       interpretation // since the anchor
 }
 
-// rank returns how well the balance is explained if a movement of delta was made.
+// rank returns how well the balance is explained if a movement of delta was made. Zero stands for none.
 func (c comparison) rank(delta usd.Amount) Rank {
 	if c.explains(c.changes.lessHolds, delta) {
 		return LessHolds
@@ -205,8 +211,8 @@ func (c comparison) explains(changes sums, delta usd.Amount) bool {
 	return slices.ContainsFunc(c.rests(changes, delta), func(rest usd.Amount) bool { return rest.Abs() <= c.changes.fractions })
 }
 
-// left returns the least that no interpretation explains, and the most that came by any.
-// If money came by each of them, a fund is looked for in the most.
+// left returns the smallest unexplained sum by any interpretation, and the most that may have arrived.
+// If money arrived by every interpretation, both are the most when looking for a fund.
 func (c comparison) left(delta usd.Amount) (left, came usd.Amount) {
 	rests := append(c.rests(c.changes.lessHolds, 0), c.rests(c.changes.asSettled, 0)...)
 	came = max(0, slices.Max(rests))
@@ -217,15 +223,15 @@ func (c comparison) left(delta usd.Amount) (left, came usd.Amount) {
 	return left, came
 }
 
-// rests returns by how much the balance differs from the nearest, the least and the most
-// that it may be after some changes and a movement of delta.
+// rests returns the differences between the balance and the nearest, the least and the greatest possible
+// one after some changes and a movement of delta.
 func (c comparison) rests(changes sums, delta usd.Amount) []usd.Amount {
 	if len(changes.values) == 0 {
 		return nil
 	}
 	rest := c.shown - c.anchor - delta
 	rests := []usd.Amount{rest - changes.nearest(rest), rest - changes.least(), rest - changes.most()}
-	if c.changes.excess { // the wallet pays what the card cannot, before the movement or after it
+	if c.changes.excess { // the wallet pays what the card cannot, before or after the movement
 		least := c.anchor + changes.least()
 		rests = append(rests, c.shown-max(0, least)-delta, c.shown-max(0, least+delta))
 	}
@@ -245,15 +251,12 @@ func (e Event) mayMove(up bool) bool {
 	return true
 }
 
-// unpaired finds the pairs of a settlement and the authorization of the same merchant and
-// amount that it ended. That is the newest one, unless another settlement since, one without
-// such an authorization, may have ended it. It returns the other events, newest first, and the pairs.
+// unpaired finds pairs of an authorization and the settlement that ended it, with the same merchant and
+// amount. It returns the other events, newest first, and the pairs.
 func unpaired(events []placedEvent) (others, pairs []placedEvent) {
 	for _, e := range slices.Backward(events) { // oldest first
-		i := slices.IndexFunc(others, func(o placedEvent) bool {
-			return e.Kind == Settlement && o.Merchant == e.Merchant && (o.Kind == Settlement || o.Kind == Authorization && o.Amount == e.Amount)
-		})
-		if i >= 0 && others[i].Kind == Authorization {
+		i := authorizationOf(e, others)
+		if i >= 0 {
 			pairs = append(pairs, others[i], e)
 			others = slices.Delete(others, i, i+1)
 		} else {
@@ -263,19 +266,40 @@ func unpaired(events []placedEvent) (others, pairs []placedEvent) {
 	return others, pairs
 }
 
-// interpretation is what events may have done to the balance since an anchor. The
-// document does not say whether a balance is less the holds of open authorizations,
-// whether fees are taken from the card, and when holds are released.
+// authorizationOf returns the index of the authorization that a settlement ended, and -1 if there is none.
+// It is the newest of the same merchant and amount. If a settlement of that merchant without a pair is
+// newer, that settlement may have ended it instead.
+func authorizationOf(e placedEvent, older []placedEvent) int {
+	if e.Kind != Settlement {
+		return -1
+	}
+	for i, o := range older { // newest first
+		if o.Merchant != e.Merchant {
+			continue
+		}
+		if o.Kind == Settlement {
+			return -1
+		}
+		if o.Kind == Authorization && o.Amount == e.Amount {
+			return i
+		}
+	}
+	return -1
+}
+
+// interpretation contains the possible effects of events on the balance since an anchor. The service
+// does not document whether the holds of open authorizations reduce the balance, whether fees are taken
+// from the card, and when holds are released.
 type interpretation struct {
-	lessHolds sums       // to a balance that is less its holds
-	released  sums       // to the same, where one hold was released besides
-	asSettled sums       // to one that falls at settlement
-	fractions usd.Amount // by how much parts of cents may add up
+	lessHolds sums       // on a balance that is less its holds
+	released  sums       // the same, if one hold was also released
+	asSettled sums       // on a balance that falls at settlement
+	fractions usd.Amount // how much the parts below a cent may add up to
 	excess    bool       // a settlement may have taken more than was held, perhaps from the wallet
 }
 
-// interpret returns what events, newest first, may have done. The settlement of a pair
-// ended its authorization; any other may have ended any.
+// interpret returns the possible effects of events, newest first. The settlement of a pair ended its
+// authorization; any other settlement may have ended any authorization.
 func interpret(events, pairs []placedEvent) interpretation {
 	held, settled, fees := unchanged(), unchanged(), unchanged()
 	var fractions usd.Amount
@@ -297,7 +321,7 @@ func interpret(events, pairs []placedEvent) interpretation {
 			settled = e.change(settled, e.Amount)
 		}
 	}
-	fees = fees.or(unchanged(), 0) // which may not be taken from the card
+	fees = fees.or(unchanged(), 0) // fees may also be taken from elsewhere
 	held = held.plus(fees)
 
 	ended := endedHolds(events)
@@ -310,8 +334,8 @@ func interpret(events, pairs []placedEvent) interpretation {
 	}
 }
 
-// change adds a change by an event to sums. If the event may be in the anchor's balance already,
-// they are with and without it.
+// change adds the effect of an event to sums. If the anchor's balance may include the event already, the
+// result has the sums with and without it.
 func (e placedEvent) change(s sums, by usd.Amount) sums {
 	if e.side == Around {
 		return s.or(s, by)
@@ -319,14 +343,14 @@ func (e placedEvent) change(s sums, by usd.Amount) sums {
 	return sums{}.or(s, by)
 }
 
-// holds is what settlements may have given back of what was held.
+// holds contains the sums that settlements may have released from holds.
 type holds struct {
 	all             sums
-	withOneReleased sums // the same, where one hold was released besides
+	withOneReleased sums // the same, if one hold was also released without a settlement
 	excess          bool // a settlement may have taken more than was held
 }
 
-// endedHolds returns what the settlements of all merchants may have given back.
+// endedHolds returns what the settlements of all merchants may have released.
 func endedHolds(events []placedEvent) holds {
 	h := holds{all: unchanged()}
 	var merchants []string
@@ -336,7 +360,7 @@ func endedHolds(events []placedEvent) holds {
 		}
 		merchants = append(merchants, e.Merchant)
 		one := endedHoldsOf(events, e.Merchant)
-		// The released hold is of one of the merchants so far, or of this one.
+		// The released hold belongs to one of the merchants so far, or to this one.
 		h.withOneReleased = h.withOneReleased.plus(one.all).or(h.all.plus(one.withOneReleased), 0)
 		h.all = h.all.plus(one.all)
 		h.excess = h.excess || one.excess
@@ -344,11 +368,11 @@ func endedHolds(events []placedEvent) holds {
 	return h
 }
 
-// endedHoldsOf returns what a merchant's settlements may have given back. Each settlement ends an
-// older authorization, or one that is not listed, of the same amount as far as is known; which
-// ends which makes no difference to the sum.
+// endedHoldsOf returns what a merchant's settlements may have released. Each settlement ends an older
+// authorization, or one that is not listed, presumably of the same amount. Which one ends which makes no
+// difference to the sum.
 func endedHoldsOf(events []placedEvent, merchant string) holds {
-	// chosen are the sums by how many of the holds in them no settlement has ended yet.
+	// chosen[n] are the sums of holds of which n were not ended by a settlement yet.
 	chosen := []sums{unchanged(), {}}
 	for _, e := range events {
 		if e.Merchant == merchant && e.endsHold() {

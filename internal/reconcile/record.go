@@ -11,8 +11,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Seed is a part of the idempotency key of a card's next movement. It is random at first, and
-// moves on by hashing, so that a run which repeats one that was killed uses the same keys.
+// Seed is part of the idempotency key of a card's next movement. The first seed is random. Each later
+// one is a hash of the one before, so that a run that repeats a killed one uses the same keys.
 type Seed [8]byte
 
 func newSeed() Seed {
@@ -21,20 +21,20 @@ func newSeed() Seed {
 	return s
 }
 
-// after returns the seed after something was done.
-func (s Seed) after(done string) Seed {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%x %s", s, done))
+// after returns the seed that follows an event.
+func (s Seed) after(event string) Seed {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%x %s", s, event))
 	return Seed(sum[:len(s)])
 }
 
-// Record is all that is remembered of a card's money. The zero Record stands for one that
-// is lost or damaged: no money moves by it until a stop has taken an anchor. Only decisions and the
+// Record is everything that the provider remembers about a card's money. The zero Record stands for a
+// lost or damaged one: no money moves until a stop has taken a new anchor. Only decisions and the
 // methods of Record make one record from another.
 type Record struct {
 	Anchor *Anchor
 	Seed   Seed
-	// HasKey says that nothing was stopped, refused or given up since the last movement that
-	// was made. A request from before such an end, which may still arrive, has another key.
+	// HasKey says that no movement was stopped, refused or given up since the last one that was made.
+	// A request sent before such an event may still arrive, and has a different key.
 	HasKey  bool
 	Pending *Pending
 	TopUps  TopUps
@@ -45,7 +45,7 @@ type Pending struct {
 	Purpose  Purpose
 	Delta    usd.Amount
 	Before   usd.Amount // see Movement
-	SentAt   time.Time  // the last attempt, by the service's clock, to the second
+	SentAt   time.Time  // of the last attempt, by the service's clock, to the second
 	Answered bool       // the service says that it was made: it is not sent again
 }
 
@@ -63,8 +63,8 @@ func IssuedRecord(load usd.Amount, at time.Time) Record {
 	}
 }
 
-// ImportedRecord returns the record of a card that has a balance at a moment. All that
-// happened up to that second is in the balance.
+// ImportedRecord returns the record of a card that has a balance at a moment. The balance includes
+// everything that happened up to that second.
 func ImportedRecord(balance usd.Amount, at time.Time) Record {
 	return Record{
 		Seed:   newSeed(),
@@ -73,30 +73,30 @@ func ImportedRecord(balance usd.Amount, at time.Time) Record {
 	}
 }
 
-// ReadRecord returns the record of a card of which only a snapshot is known.
+// ReadRecord returns the record of a card about which only a snapshot is known.
 func ReadRecord(s Snapshot) Record {
 	r := Record{Seed: newSeed(), HasKey: true, Anchor: s.Anchor()}
 	r.Anchor.Unclear = s.Unclear != ""
 	return r
 }
 
-// toSecond returns a moment as records keep it.
+// toSecond returns a moment with the precision that records keep.
 func toSecond(at time.Time) time.Time { return at.UTC().Truncate(time.Second) }
 
-// Key returns the idempotency key of a movement on a card. It is the same in every run that
-// tries the movement, until it is known to be made.
+// Key returns the idempotency key of a movement on a card. Every run that tries the movement uses the
+// same key until the movement is known to be made.
 func (r Record) Key(card string, m Movement) string {
 	const version = 4 // as all other keys are
 	name := fmt.Appendf(nil, "%s purpose %d moves %s from %s seed %x", card, m.Purpose, m.Delta, m.Before, r.Seed)
 	return uuid.NewHash(sha256.New(), uuid.Nil, name, version).String()
 }
 
-// Lost returns the record of a pending movement that may have been made, and that was sent for the
-// last time at a moment by the service's clock. It stays pending.
+// Lost returns the record of a pending movement that may have been made. It was last sent at a moment,
+// by the service's clock, and stays pending.
 func (r Record) Lost(at time.Time) Record { return r.pendingSince(at, false) }
 
-// Unread returns the record of a pending movement that the service says was made, when the card does
-// not show it or cannot be read. It stays pending, and is not sent again.
+// Unread returns the record of a pending movement that the service says was made, although the card does
+// not show it or cannot be read. It stays pending and is not sent again.
 func (r Record) Unread(at time.Time) Record { return r.pendingSince(at, true) }
 
 func (r Record) pendingSince(at time.Time, answered bool) Record {
@@ -107,15 +107,15 @@ func (r Record) pendingSince(at time.Time, answered bool) Record {
 	return r
 }
 
-// NotMade returns the record of a movement that was sent and not made, as a reading of the card shows.
+// NotMade returns the record after a reading of the card has shown that the movement was not made.
 func (r Record) NotMade() Record {
 	r.Pending = nil
 	return r
 }
 
-// Refused returns the record of a movement that the service refused, for a reason that is not the
-// key, on a card as it was read before. The next request has another key, since the service may
-// repeat its response under the same one.
+// Refused returns the record of a movement that the service refused, for a reason other than its key. The
+// card is as it was read before. The next request has a new key, since the service may repeat its
+// response to the old one.
 func (r Record) Refused(card Snapshot) Record {
 	r.Pending = nil
 	r.Seed = r.Seed.after(card.reading())
@@ -123,9 +123,8 @@ func (r Record) Refused(card Snapshot) Record {
 	return r
 }
 
-// GivenUp returns the record of a pending movement that the user has given up. Money that came
-// without an explanation counts as topped up, and so does a top-up that is given up, since it may
-// have been made.
+// GivenUp returns the record of a pending movement that the user has given up. Unexplained money counts
+// as topped up, and so does a top-up that was given up, since it may have been made.
 func (r Record) GivenUp(card Snapshot) Record {
 	gain := Explain(r.Anchor, card, r.Pending.Delta).Came
 	if r.Pending.Purpose == ForTopUp {
@@ -139,8 +138,8 @@ func (r Record) Repeats(m Movement) bool {
 	return r.Pending != nil && r.Pending.Movement().is(m)
 }
 
-// sent returns the record of a movement that is sent, and may be made from then on. The anchor is
-// the last reading that does not show it. Money that came unexplained before it counts as topped up.
+// sent returns the record of a movement that is about to be sent, and may be made from then on. The
+// anchor is the last reading without it. Unexplained money from before it, gain, counts as topped up.
 func (r Record) sent(m Movement, anchor *Anchor, at time.Time, gain usd.Amount) Record {
 	r.TopUps = r.TopUps.add(MonthOf(at), gain)
 	r.Anchor = anchor
@@ -148,8 +147,7 @@ func (r Record) sent(m Movement, anchor *Anchor, at time.Time, gain usd.Amount) 
 	return r
 }
 
-// stopped returns the record after a movement was not sent. Money that may be a top-up besides it
-// counts as topped up.
+// stopped returns the record after a stop. Money that may be a top-up counts as topped up.
 func (r Record) stopped(m Movement, s Snapshot, e Explanation) Record {
 	gain := e.Gain()
 	if m.MayHaveTopUp(e) {
@@ -163,8 +161,8 @@ func (r Record) stopped(m Movement, s Snapshot, e Explanation) Record {
 	return stopped
 }
 
-// taken returns the record with a snapshot as the new anchor. Money that came unexplained counts as
-// topped up.
+// taken returns the record with a snapshot as the new anchor. Unexplained money, gain, counts as topped
+// up.
 func (r Record) taken(s Snapshot, gain usd.Amount) Record {
 	return Record{
 		Anchor: r.anchorAt(s),
@@ -173,20 +171,20 @@ func (r Record) taken(s Snapshot, gain usd.Amount) Record {
 	}
 }
 
-// anchorAt returns a snapshot as the next anchor. If a stop has said that the card's events cannot
-// be read, and they still cannot, the anchor says so.
+// anchorAt returns the anchor for a snapshot. It is Unclear if the previous one was and the card's events
+// still cannot be read.
 func (r Record) anchorAt(s Snapshot) *Anchor {
 	a := s.Anchor()
 	a.Unclear = r.Anchor != nil && r.Anchor.Unclear && s.Unclear != ""
 	return a
 }
 
-// madeBefore returns the record of a movement that was made before a snapshot. Money that came
-// besides it counts as topped up, except for the plan's own top-up if the movement alone does not
-// explain the card.
+// madeBefore returns the record of a movement that was made before a snapshot. Other unexplained money
+// counts as topped up, except for the plan's own top-up if the movement alone does not explain the
+// balance.
 func (r Record) madeBefore(m Movement, now Snapshot, e Explanation) Record {
 	beside := m.Beside(e)
-	topUp := usd.Amount(0) // of the same plan, which is made after the movement
+	topUp := usd.Amount(0) // of the same plan, made after the movement
 	if !e.shows() {
 		topUp = min(m.TopUp, beside)
 	}
@@ -202,7 +200,7 @@ func (r Record) madeSince(m Movement, e Explanation, at time.Time) Record {
 	return r.made(m, anchor, at, 0)
 }
 
-// made returns the record of a movement that was made by a moment. Money that came besides it counts
+// made returns the record of a movement that was made by a moment. Other unexplained money, gain, counts
 // as topped up.
 func (r Record) made(m Movement, anchor *Anchor, at time.Time, gain usd.Amount) Record {
 	if m.Purpose == ForTopUp {

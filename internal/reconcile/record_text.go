@@ -97,8 +97,8 @@ func checksum(card string, body []byte) []byte {
 	return sum[:checksumSize]
 }
 
-// ParseRecord reads the text of a card's record. It returns the zero Record, which stands for a damaged one,
-// for a text that is damaged, of another version, or of another card.
+// ParseRecord reads the text of a card's record. It returns the zero Record, which stands for a damaged
+// record, if the text is damaged, has another version, or belongs to another card.
 func ParseRecord(card, text string) Record {
 	if text == "" {
 		return Record{}
@@ -114,7 +114,7 @@ func ParseRecord(card, text string) Record {
 	return r
 }
 
-// parseBody reads what follows the checksum, as far as it can.
+// parseBody reads what follows the checksum. Missing numbers are 0.
 func parseBody(body []byte) Record {
 	f := flags(binary.BigEndian.Uint16(body))
 	numbers := numberReader{rest: body[flagsSize+len(Seed{}):]}
@@ -144,8 +144,11 @@ func parseBody(body []byte) Record {
 			New:     f.has(flagNew),
 			Unclear: f.has(flagUnclear),
 		}
-		for ids := numbers.rest; len(ids) >= len(ShortID{}); ids = ids[len(ShortID{}):] {
-			r.Anchor.Known = append(r.Anchor.Known, ShortID(ids[:len(ShortID{})]))
+		const size = len(ShortID{})
+		ids := numbers.rest
+		for len(ids) >= size {
+			r.Anchor.Known = append(r.Anchor.Known, ShortID(ids[:size]))
+			ids = ids[size:]
 		}
 	}
 	return r
@@ -154,7 +157,7 @@ func parseBody(body []byte) Record {
 // numberReader reads varints one after the other.
 type numberReader struct{ rest []byte }
 
-// next returns the next number, and 0 where none can be read.
+// next returns the next number, or 0 if none can be read.
 func (n *numberReader) next() int64 {
 	number, size := binary.Varint(n.rest)
 	n.rest = n.rest[max(0, size):]

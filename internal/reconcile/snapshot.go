@@ -1,5 +1,5 @@
-// Package reconcile decides what the readings of a card prove about its money, and so whether
-// money is sent. It makes no calls and reads no clock. All amounts are in USD, and all times are
+// Package reconcile decides what the readings of a card prove about its money, and therefore whether to
+// send money. It makes no calls and reads no clock. All amounts are in USD, and all times are
 // by the service's clock.
 package reconcile
 
@@ -15,8 +15,8 @@ import (
 // Kind is what an event does to a card.
 type Kind int
 
-// The kinds that the service documents (API §2.2). What any other kind does to the balance,
-// only the service knows.
+// The kinds that the service documents (API §2.2). It is not known what any other kind does to the
+// balance.
 const (
 	Other Kind = iota
 	Authorization
@@ -30,7 +30,7 @@ type Event struct {
 	ID          string
 	Kind        Kind
 	Amount, Fee usd.Amount // 0 if they cannot be read
-	// Fraction says that Amount or Fee has a part below a cent, which is left out.
+	// Fraction says that Amount or Fee has a part below a cent, which is not included.
 	Fraction bool
 	Merchant string
 	At       time.Time // zero if it cannot be read
@@ -45,7 +45,7 @@ type Snapshot struct {
 	More    bool    // there are older events than these
 	Unclear string  // why Events cannot be relied on; empty if they can
 	Status  string  // as the service shows it; no decision depends on it
-	Waited  bool    // the card was read again for a while, and showed no more
+	Waited  bool    // the card was read again for long enough, without a change
 	// MovedByOtherCalls is what other calls of this process, such as actions, have moved on the card
 	// since the anchor.
 	MovedByOtherCalls usd.Amount
@@ -53,7 +53,7 @@ type Snapshot struct {
 	AnsweredBalance *usd.Amount
 }
 
-// Anchor returns the snapshot as later ones are compared with it.
+// Anchor returns the part of a snapshot that later snapshots are compared with.
 func (s Snapshot) Anchor() *Anchor {
 	newest := s.Events[:min(len(s.Events), maxKnown)]
 	a := &Anchor{
@@ -68,13 +68,13 @@ func (s Snapshot) Anchor() *Anchor {
 	return a
 }
 
-// reading returns the snapshot as a text, for the next seed.
+// reading returns the snapshot as a text, from which the next seed is made.
 func (s Snapshot) reading() string {
 	return fmt.Sprintf("%s %d %x", s.Balance, s.At.Unix(), s.Anchor().Known)
 }
 
-// Anchor is what a card is known to have held, and which of its events are in that. What the anchor
-// and the events since do not explain is money that someone else moved.
+// Anchor is a balance that a card is known to have had, and the events that it includes. Money that the
+// anchor and the events since then do not explain was moved by someone else.
 type Anchor struct {
 	Balance usd.Amount // as read before the last movement, plus that movement
 	At      time.Time  // of the reading, to the second
@@ -83,13 +83,13 @@ type Anchor struct {
 	Listed  bool       // the events were read
 	More    bool       // there were older events than Known
 	New     bool       // the card was issued then: every event is later
-	Unclear bool       // a stop has said that its events cannot be read
+	Unclear bool       // the user was told by a stop that its events cannot be read
 }
 
 // maxKnown limits Known.
 const maxKnown = 24
 
-// ShortID is the beginning of a hash of an event's id.
+// ShortID is the first bytes of a hash of an event's id.
 type ShortID [4]byte
 
 func shortID(id string) ShortID {
@@ -97,7 +97,7 @@ func shortID(id string) ShortID {
 	return ShortID(sum[:len(ShortID{})])
 }
 
-// atTolerance is how far an anchor's time may be off from when its balance was taken.
+// atTolerance is how far the time of an anchor may be from the moment of its balance.
 const atTolerance = 5 * time.Second
 
 // Side says whether an event happened before or after the reading of an anchor.
@@ -130,8 +130,8 @@ type placedEvent struct {
 	side Side
 }
 
-// place returns each event, newest first, with its side. If the anchor does not know all older
-// events, those behind the oldest that it knows are left out: they are older still.
+// place returns each event, newest first, with its side. If there were more events than the anchor
+// knows, those after the oldest known one in the list are omitted, since they are older.
 func (a *Anchor) place(events []Event) []placedEvent {
 	all := make([]placedEvent, len(events))
 	end := len(events)
@@ -147,6 +147,7 @@ func (a *Anchor) place(events []Event) []placedEvent {
 // plus returns the anchor after a movement of delta.
 func (a *Anchor) plus(delta usd.Amount) *Anchor {
 	moved := *a
-	moved.Balance, moved.Last = a.Balance+delta, delta
+	moved.Balance = a.Balance + delta
+	moved.Last = delta
 	return &moved
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// maxSums is how many sums are kept apart.
+// maxSums limits how many sums are listed one by one.
 const maxSums = 1024
 
-// sums are what amounts may add up to. The zero value is empty.
+// sums are the possible totals of some amounts. The zero value is empty.
 type sums struct {
 	values  []usd.Amount // sorted
-	between bool         // there were too many: any amount between the least and the most may be one
+	between bool         // there were too many to list: any amount from the least to the most is possible
 }
 
 // unchanged returns the sums of nothing.
@@ -21,15 +21,15 @@ func unchanged() sums { return sums{values: []usd.Amount{0}} }
 func (s sums) least() usd.Amount { return s.values[0] }
 func (s sums) most() usd.Amount  { return s.values[len(s.values)-1] }
 
-// or returns the sums together with others, each of those with a further amount.
-func (s sums) or(others sums, further usd.Amount) sums {
+// or returns the sums, and also each of the others increased by an amount.
+func (s sums) or(others sums, increase usd.Amount) sums {
 	if len(others.values) == 0 {
 		return s
 	}
 	values := make([]usd.Amount, 0, len(s.values)+len(others.values))
 	values = append(values, s.values...)
 	for _, other := range others.values {
-		values = append(values, other+further)
+		values = append(values, other+increase)
 	}
 	slices.Sort(values)
 	values = slices.Compact(values)
@@ -41,7 +41,7 @@ func (s sums) or(others sums, further usd.Amount) sums {
 
 // plus returns the sums of one of s and one of others.
 func (s sums) plus(others sums) sums {
-	if len(others.values) > len(s.values) { // the result is the same, and faster to have
+	if len(others.values) > len(s.values) { // the same result, computed faster
 		return others.plus(s)
 	}
 	all := sums{between: others.between}

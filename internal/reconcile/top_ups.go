@@ -32,8 +32,8 @@ type TopUps struct {
 // Unknown is a sum that is not known. It is more than any cap.
 const Unknown = usd.Max
 
-// add adds a sum in a month. An earlier month than the record's counts as that, so that a clock
-// that was ahead does not open the cap again.
+// add adds a sum in a month. A month before the record's counts as the record's, so that a clock that
+// was ahead does not reset the cap.
 func (t TopUps) add(month Month, sum usd.Amount) TopUps {
 	if sum == 0 {
 		return t
@@ -45,14 +45,14 @@ func (t TopUps) add(month Month, sum usd.Amount) TopUps {
 	return t
 }
 
-// Range is where top-ups keep a card's balance.
+// Range is the range in which top-ups keep a card's balance.
 type Range struct {
 	Below, To usd.Amount
-	Limit     *usd.Amount // the cap: what top-ups may add in a month; nil for none
+	Limit     *usd.Amount // the most that top-ups may add in a month; nil without a cap
 }
 
-// Due returns what a plan tops up a card with, by the balance that it has before: nothing if that is
-// not below the range, and no more than the cap leaves for the month.
+// Due returns the top-up of a card with a balance: zero if the balance is not below the range, and at
+// most what the cap leaves for the month.
 func (r Range) Due(balance usd.Amount, had TopUps, month Month) usd.Amount {
 	if balance >= r.Below {
 		return 0
@@ -64,7 +64,7 @@ func (r Range) Due(balance usd.Amount, had TopUps, month Month) usd.Amount {
 	return due
 }
 
-// Left returns what a cap leaves for a month. Month 0 stands for the record's.
+// Left returns what a cap leaves for a month. Month 0 means the record's month.
 func (t TopUps) Left(limit usd.Amount, month Month) usd.Amount {
 	if month > t.Month {
 		return limit
