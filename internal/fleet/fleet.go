@@ -1,5 +1,4 @@
-// Package fleet reads many cards at once: the reads of one refresh share pages of
-// the card list.
+// Package fleet reads many cards at once: the reads of one refresh share pages of the card list.
 package fleet
 
 import (
@@ -24,10 +23,10 @@ type Source interface {
 	Clock() ratelimit.Clock
 }
 
-// Card is a card as it was at a time of the service's clock.
+// Card is a card and the time at which it was read.
 type Card struct {
 	api.CardListItem
-	AsOf time.Time
+	AsOf time.Time // by the service's clock
 }
 
 // Fleet reads the cards of an account. It is safe for concurrent use.
@@ -39,34 +38,34 @@ type Fleet struct {
 	active *listing
 	frozen *listing
 
-	inUseSince time.Time
-	usedAt     time.Time
-	waiting    int // readers that wait for a response
+	inUseSince time.Time // the first use after pageLifetime without any
+	usedAt     time.Time // the last use of the pages
+	waiting    int       // the number of readers that wait for a response
 
 	found atomic.Bool // whether any card was found
 
-	// The first error of a card that complete lists do not have, while no card was found. It
-	// stands for the errors of the other cards.
-	asking   *semaphore.Weighted // guards notFound, and is held while a card is requested
-	notFound error
+	// notFound is the service's error for the first card that complete lists do not contain, while no card was
+	// found. Read returns it for other such cards without requesting them.
+	notFound     error
+	notFoundLock *semaphore.Weighted // guards notFound, and is held while a card is requested
 }
 
 // New returns a fleet that has read nothing yet.
 func New(source Source) *Fleet {
-	f := &Fleet{source: source, clock: source.Clock(), asking: semaphore.NewWeighted(1)}
+	f := &Fleet{source: source, clock: source.Clock(), notFoundLock: semaphore.NewWeighted(1)}
 	f.active = &listing{fleet: f, status: api.StatusActive}
 	f.frozen = &listing{fleet: f, status: api.StatusFrozen}
 	return f
 }
 
-// Read reads a card whose status at the last read is known. Concurrent reads share pages of the
-// card list, so that refreshing a fleet costs about as many requests as the list has pages.
+// Read reads a card, given its status at the last read. Concurrent reads share pages of the card list, so that
+// refreshing a fleet costs about as many requests as the list has pages.
 //
-// A page may be up to ten minutes old, but a card that is read again comes from a page of the
-// last minute. After the client's first write no page is used.
+// A page may be up to ten minutes old, but a card that is read again comes from a page of the last minute. After the
+// client's first write, no page is used.
 //
-// Only a request for the card itself can report that it is terminated or missing. If complete
-// lists have none of the cards so far, the first such response stands for the others too.
+// Only a request for the card itself can show that it is terminated or missing. If complete lists contain none of the
+// cards so far, the error for the first missing card is returned for the others too.
 func (f *Fleet) Read(ctx context.Context, id string, last api.CardStatus) (Card, error) {
 	card, state := f.find(ctx, id, last)
 	if state == present {
@@ -77,7 +76,7 @@ func (f *Fleet) Read(ctx context.Context, id string, last api.CardStatus) (Card,
 	return f.asOfNow(summary.CardListItem), err
 }
 
-// request requests the card itself. The time that this takes counts as use of the pages.
+// request requests the card itself. The pages count as used until the response arrives.
 func (f *Fleet) request(ctx context.Context, id string, state presence) (api.CardSummary, error) {
 	f.mu.Lock()
 	unlisted := state == absent && f.active.isComplete() && f.frozen.isComplete()
@@ -98,14 +97,13 @@ func (f *Fleet) request(ctx context.Context, id string, state presence) (api.Car
 	return card, err
 }
 
-// requestUnlisted requests a card that no list has, unless an earlier one was already reported
-// as missing.
+// requestUnlisted requests a card that no list contains, unless an earlier one was missing.
 func (f *Fleet) requestUnlisted(ctx context.Context, id string) (api.CardSummary, error) {
-	err := f.asking.Acquire(ctx, 1)
+	err := f.notFoundLock.Acquire(ctx, 1)
 	if err != nil {
 		return api.CardSummary{}, err
 	}
-	defer f.asking.Release(1)
+	defer f.notFoundLock.Release(1)
 	if f.notFound != nil && !f.HasFound() {
 		return api.CardSummary{}, f.notFound
 	}
@@ -121,8 +119,8 @@ func (f *Fleet) requestUnlisted(ctx context.Context, id string) (api.CardSummary
 // HasFound reports whether any card was found.
 func (f *Fleet) HasFound() bool { return f.found.Load() }
 
-// find looks in the listing of the card's last status. If that is complete without the card, find
-// looks in the other one.
+// find looks for a card in the listing of its last status. If that listing is complete without the card, find looks in
+// the other one.
 func (f *Fleet) find(ctx context.Context, id string, last api.CardStatus) (Card, presence) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,8 +142,8 @@ func (f *Fleet) find(ctx context.Context, id string, last api.CardStatus) (Card,
 	return card, state
 }
 
-// beginWait notes that a reader waits for a response. Until endWait, the pages count as used: with
-// a small share of the rate limits, a response can take minutes.
+// beginWait notes that a reader waits for a response. The pages count as used until endWait, because a response can
+// take minutes if the client has a small share of the rate limits.
 func (f *Fleet) beginWait() { f.waiting++ }
 
 func (f *Fleet) endWait() {
@@ -153,15 +151,15 @@ func (f *Fleet) endWait() {
 	f.usedAt = f.clock.Now()
 }
 
-// use notes that a card is looked for.
-func (f *Fleet) use(now time.Time) {
+// markUsed notes that a reader looks for a card.
+func (f *Fleet) markUsed(now time.Time) {
 	if f.waiting == 0 && now.Sub(f.usedAt) >= pageLifetime {
 		f.inUseSince = now
 	}
 	f.usedAt = now
 }
 
-// wanted returns the number of cards that were looked for since the pages were last discarded.
+// wanted returns the number of cards that readers have looked for since the pages were last discarded.
 func (f *Fleet) wanted() int { return len(f.active.wanted) + len(f.frozen.wanted) }
 
 func (f *Fleet) asOfNow(card api.CardListItem) Card {

@@ -18,11 +18,11 @@ const (
 	// maxPageLifetime limits the age of pages that are in use. A CLI can take minutes to reach the
 	// last of 10,000 cards.
 	maxPageLifetime = 10 * time.Minute
-	// manyCards is the number of wanted cards from which a fleet is assumed to be large.
+	// manyCards is the number of wanted cards at which a fleet is assumed to be large.
 	manyCards = 10
 )
 
-// presence is whether a listing has a card.
+// presence says whether a listing contains a card.
 type presence int
 
 const (
@@ -31,8 +31,7 @@ const (
 	absent // the listing is complete without the card
 )
 
-// listing is what is known about the cards of one status. The fleet's lock guards its contents;
-// callers of its methods hold the lock.
+// listing contains the cards of one status. The fleet's lock guards its contents; callers of its methods hold the lock.
 type listing struct {
 	fleet  *Fleet
 	status api.CardStatus
@@ -43,8 +42,8 @@ type listing struct {
 type contents struct {
 	fetchedAt time.Time
 	arrivedAt time.Time       // when the last page arrived
-	wanted    map[string]bool // the cards that were looked for
-	spent     int             // requests for them: pages, and cards that were requested themselves
+	wanted    map[string]bool // the cards that readers have looked for
+	spent     int             // the number of requests for them, for pages and for single cards
 	fetch     *fetch          // the running fetch; nil for none
 
 	cards    map[string]Card
@@ -55,13 +54,13 @@ type contents struct {
 	repeated bool            // whether pages have repeated a card
 	changed  bool            // whether pages have different totals
 	fetched  map[int]bool    // numbers of the pages that have arrived
-	closed   bool            // whether no more pages are fetched, because one failed or they are inconsistent
+	closed   bool            // whether fetching has stopped, because a request failed or pages are inconsistent
 }
 
 // renew discards the contents if they are too old to look for a card.
 func (l *listing) renew(id string) {
 	now := l.fleet.clock.Now()
-	l.fleet.use(now)
+	l.fleet.markUsed(now)
 	expired := l.fetchedAt.Before(l.fleet.inUseSince) || now.Sub(l.arrivedAt) >= maxPageLifetime
 	if l.wanted[id] && now.Sub(l.fetchedAt) >= pageLifetime {
 		expired = true // the card is read again
@@ -79,7 +78,7 @@ func (l *listing) renew(id string) {
 	}
 }
 
-// find returns a card. It waits for pages if fetching them is worth the requests.
+// find returns a card. It fetches pages, or waits for a running fetch, if that saves requests.
 func (l *listing) find(ctx context.Context, id string) (Card, presence) {
 	l.renew(id)
 	l.wanted[id] = true
@@ -104,14 +103,17 @@ func (l *listing) find(ctx context.Context, id string) (Card, presence) {
 	return Card{}, uncertain
 }
 
-// lookup looks for a card on the pages that have arrived. A status that is neither active nor
-// frozen is uncertain.
+// lookup looks for a card on the pages that have arrived. A card with any other status than active and frozen is
+// uncertain.
 func (l *listing) lookup(id string) (Card, presence) {
 	card, ok := l.cards[id]
-	if !ok && l.hasPages() {
-		return Card{}, absent
+	if !ok {
+		if l.hasPages() {
+			return Card{}, absent
+		}
+		return Card{}, uncertain
 	}
-	if !ok || l.disputed[id] {
+	if l.disputed[id] {
 		return Card{}, uncertain
 	}
 	if card.Status != api.StatusActive && card.Status != api.StatusFrozen {
@@ -125,16 +127,16 @@ func (l *listing) missing() int { return l.pages - len(l.fetched) }
 // hasPages reports whether all pages have arrived. They may be from different moments.
 func (l *listing) hasPages() bool { return l.pages > 0 && l.missing() == 0 }
 
-// isComplete reports whether the pages show all cards. If they repeat cards and show fewer than
-// the total, the list has no fixed order. If their totals differ, cards may have moved from one
-// page to another between the requests.
+// isComplete reports whether the pages show all cards. If they repeat cards and show fewer than the total, the list
+// has no fixed order. If their totals differ, cards may have moved from one page to another between the requests.
 func (l *listing) isComplete() bool {
-	incomplete := l.repeated && len(l.cards) < l.total
-	return l.hasPages() && !l.changed && !incomplete
+	if !l.hasPages() || l.changed {
+		return false
+	}
+	return !l.repeated || len(l.cards) >= l.total
 }
 
-// fetchMore starts fetching missing pages, unless that costs too many requests. It reports
-// whether it has started.
+// fetchMore starts to fetch missing pages, unless that costs too many requests. It reports whether it has started.
 func (l *listing) fetchMore(ctx context.Context) bool {
 	if l.closed {
 		return false
@@ -156,9 +158,9 @@ func (l *listing) fetchMore(ctx context.Context) bool {
 	return true
 }
 
-// budget returns how many requests all pages may cost: about twice as many as the wanted cards
-// would cost alone. The margin is small for a few cards, because they may be all, and larger for
-// many, because more will follow.
+// budget returns how many requests all pages may cost: about twice as many as single requests for the wanted cards
+// would cost. The margin is small for a few cards, because they may be the whole fleet, and larger for many, because
+// more will follow.
 func (l *listing) budget(many bool) int {
 	margin := 1
 	if many {
@@ -167,9 +169,8 @@ func (l *listing) budget(many bool) int {
 	return 2 * (len(l.wanted) + margin)
 }
 
-// addPage adds a page. It reports whether the pages are consistent: a page must be the requested
-// one, contain no more cards than the total, and show new cards. Services that do not support
-// pages send the same page again.
+// addPage adds a page. It reports whether the pages are consistent: a page must be the requested one, contain no more
+// cards than the total, and show new cards. A service that does not support pages sends the same page again.
 func (l *listing) addPage(number int, page api.CardPage) bool {
 	if l.pages == 0 && !l.countPages(page) {
 		return false
@@ -178,7 +179,7 @@ func (l *listing) addPage(number int, page api.CardPage) bool {
 	if wrongNumber || page.ExceedsTotal((number-1)*l.size) {
 		return false
 	}
-	if len(page.Data) == 0 { // the last page: the total may include cards of every status
+	if len(page.Data) == 0 { // the pages end here, even if the total includes cards of other statuses
 		l.pages = min(l.pages, number)
 	}
 	if page.Total != nil && *page.Total != l.total {
@@ -190,8 +191,7 @@ func (l *listing) addPage(number int, page api.CardPage) bool {
 	return added > 0 || len(page.Data) == 0
 }
 
-// countPages derives the number of pages from the first one. It reports false if the number is
-// unknown or too large.
+// countPages calculates the number of pages from the first one. It reports false if the number is unknown or too large.
 func (l *listing) countPages(page api.CardPage) bool {
 	size := page.Size()
 	l.size = max(1, size)
@@ -199,17 +199,20 @@ func (l *listing) countPages(page api.CardPage) bool {
 		return false
 	}
 	l.total = *page.Total
-	if l.total > api.MaxListedCards || size == 0 && l.total > 0 {
+	if l.total > api.MaxListedCards {
+		return false
+	}
+	if l.total > 0 && size == 0 {
 		return false
 	}
 	l.pages = max(1, (l.total+size-1)/l.size)
-	if l.total == l.size { // the total may be that of the page
+	if l.total == l.size { // the service may have sent the number of cards on this page as the total
 		l.pages++
 	}
 	return true
 }
 
-// add adds the cards of a page. It returns the number of cards that were not known.
+// add adds the cards of a page. It returns the number of cards that no other page has shown.
 func (l *listing) add(cards []api.CardListItem) int {
 	added := 0
 	for _, card := range cards {
@@ -240,13 +243,13 @@ const (
 	maxConcurrentPages = 16
 )
 
-// fetch fetches pages for several readers. It is cancelled when no reader waits for it any more,
-// not when the reader that started it leaves.
+// fetch fetches pages for several readers. It is cancelled when no reader waits for it any more, and not before, even
+// if the reader that started it leaves.
 type fetch struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
 	waiters int
-	single  bool // whether no other reader joined, so that no page was fetched
+	single  bool // whether it fetched no page, because no other reader joined
 }
 
 // start runs a fetch in a goroutine. The caller holds the fleet's lock; run does not.
@@ -272,7 +275,7 @@ func withoutPanic(ctx context.Context, run func(context.Context) error) (err err
 	return run(ctx)
 }
 
-// wait waits until the fetch is done or ctx ends. It unlocks the fleet meanwhile.
+// wait waits until the fetch is done or ctx ends. It unlocks the fleet while it waits.
 func (f *fetch) wait(ctx context.Context, fleet *Fleet) {
 	f.waiters++
 	fleet.beginWait()
@@ -307,8 +310,8 @@ func (l *listing) fetchBatch(ctx context.Context) error {
 
 func (l *listing) fetchFirst(ctx context.Context) error { return l.fetchPage(ctx, 1) }
 
-// fetchMissing returns a function that fetches the pages that have not arrived. Some may have
-// arrived in an earlier fetch that was cancelled.
+// fetchMissing returns a function that fetches the pages that have not arrived yet. Others may have arrived in an
+// earlier fetch that was cancelled.
 func (l *listing) fetchMissing() func(context.Context) error {
 	var missing []int
 	for number := 1; number <= l.pages; number++ {
@@ -328,7 +331,7 @@ func (l *listing) fetchMissing() func(context.Context) error {
 	}
 }
 
-// fetchPage fetches and adds a page, unless the list has turned out to be shorter.
+// fetchPage fetches and adds a page, unless another page has shown that the list is shorter.
 func (l *listing) fetchPage(ctx context.Context, number int) error {
 	f := l.fleet
 	f.mu.Lock()
