@@ -92,7 +92,7 @@ func (c *Client) Call(method, path string, body any, headers ...string) Response
 	c.T.Helper()
 	r := c.Send(c.T.Context(), method, path, body, headers...)
 	if r.Err != nil || r.Body == nil {
-		c.T.Fatalf("%s %s answered %d with something that is not a JSON object: %q %v", method, path, r.Status, r.Raw, r.Err)
+		c.T.Fatalf("%s %s: the response, with status %d, is not a JSON object: %q %v", method, path, r.Status, r.Raw, r.Err)
 	}
 	return r
 }
@@ -131,10 +131,13 @@ type Response struct {
 	T      testing.TB
 }
 
-func object(raw []byte) (decoded map[string]any) {
+// object decodes a JSON object. It returns nil for anything else.
+func object(raw []byte) map[string]any {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
-	if decoder.Decode(&decoded) != nil {
+	var decoded map[string]any
+	err := decoder.Decode(&decoded)
+	if err != nil {
 		return nil
 	}
 	return decoded
@@ -144,7 +147,7 @@ func object(raw []byte) (decoded map[string]any) {
 func (r Response) OK(status int) Response {
 	r.T.Helper()
 	if r.Err != nil || r.Status != status {
-		r.T.Fatalf("answered %d, want %d: %s %v", r.Status, status, r.Raw, r.Err)
+		r.T.Fatalf("status %d, want %d: %s %v", r.Status, status, r.Raw, r.Err)
 	}
 	return r
 }
@@ -155,7 +158,7 @@ func (r Response) Refused(status int, code, text string) {
 	r.T.Helper()
 	message, _ := r.Body["message"].(string)
 	if r.Status != status || r.Body["error"] != code || len(r.Body) != 2 || !strings.Contains(message, text) {
-		r.T.Errorf("answered %d %s, want %d with error %q and a message with %q", r.Status, r.Raw, status, code, text)
+		r.T.Errorf("got status %d and %s, want status %d, error %q and a message with %q", r.Status, r.Raw, status, code, text)
 	}
 }
 
@@ -169,7 +172,7 @@ func ContainsAll(t testing.TB, subject, text string, words ...string) {
 	}
 }
 
-// Must returns the value. It panics after an error, which means that the machine or the test is at fault.
+// Must returns the value. It panics if there is an error, which then is a fault of the machine or of the test.
 func Must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -185,20 +188,23 @@ func Equal[T comparable](t testing.TB, subject string, got, want T) {
 	}
 }
 
-var repeated = regexp.MustCompile(`‹(\d+)×([^›]+)›`)
+var repetition = regexp.MustCompile(`‹(\d+)×([^›]+)›`)
 
-// Expand writes out what a script of a test has in short: ‹65×ü› is so many of them, ‹ff› and ‹1b› those bytes.
+// Expand replaces abbreviations in the test data: ‹65×ü› stands for the text ü 65 times, ‹ff› and ‹1b› for those bytes.
 func Expand(text string) string {
 	text = strings.NewReplacer("‹ff›", "\xff", "‹1b›", "\x1b").Replace(text)
-	return repeated.ReplaceAllStringFunc(text, func(short string) string {
-		parts := repeated.FindStringSubmatch(short)
-		return strings.Repeat(parts[2], Must(strconv.Atoi(parts[1])))
+	return repetition.ReplaceAllStringFunc(text, func(short string) string {
+		parts := repetition.FindStringSubmatch(short)
+		count := Must(strconv.Atoi(parts[1]))
+		return strings.Repeat(parts[2], count)
 	})
 }
 
-// Table reads a file of rows, whose cells a | divides. Empty lines and those that begin with # are none.
-func Table(t testing.TB, path string, columns int) (rows [][]string) {
+// Table reads a file with one row per line and | between the cells. It skips empty lines and lines that start with #.
+// The last column may contain a | itself.
+func Table(t testing.TB, path string, columns int) [][]string {
 	t.Helper()
+	var rows [][]string
 	for line := range strings.Lines(File(t, path)) {
 		if line == "\n" || line[0] == '#' {
 			continue
@@ -207,10 +213,10 @@ func Table(t testing.TB, path string, columns int) (rows [][]string) {
 		for i, cell := range cells {
 			cells[i] = Expand(strings.TrimSpace(cell))
 		}
-		rows = append(rows, cells)
 		if len(cells) != columns {
-			t.Fatalf("%s: %q has not %d cells", path, cells, columns)
+			t.Fatalf("%s: %q has %d cells, want %d", path, cells, len(cells), columns)
 		}
+		rows = append(rows, cells)
 	}
 	return rows
 }
@@ -219,7 +225,7 @@ func Table(t testing.TB, path string, columns int) (rows [][]string) {
 func (r Response) Must() Response {
 	r.T.Helper()
 	if r.Status/100 != 2 {
-		r.T.Fatalf("answered %d: %s %v", r.Status, r.Raw, r.Err)
+		r.T.Fatalf("status %d: %s %v", r.Status, r.Raw, r.Err)
 	}
 	return r
 }
@@ -233,7 +239,7 @@ func (r Response) Into(target any) {
 	}
 }
 
-// Text returns a field that is a text or a number, as it stands in the JSON.
+// Text returns a field that is a text, or a number as it is written in the JSON.
 func (r Response) Text(field string) string {
 	r.T.Helper()
 	switch v := r.Body[field].(type) {
@@ -277,15 +283,17 @@ func (r Response) Transaction() string {
 // BIN is a BIN on which cards with any amount can be issued.
 const BIN = "bin_ads_visa_us"
 
-// members returns a JSON object with additional members, each in JSON.
-func members(begin string, more []string) string {
-	return "{" + strings.Join(append([]string{begin}, more...), ",") + "}"
+// members returns a JSON object with the first members, separated by commas, and more members.
+func members(first string, more []string) string {
+	all := append([]string{first}, more...)
+	return "{" + strings.Join(all, ",") + "}"
 }
 
-// Issue issues a card and returns its id. more are additional members of the body.
+// Issue issues a card and returns its id. more are additional members of the body, in JSON.
 func (c *Client) Issue(amount string, more ...string) string {
 	c.T.Helper()
-	return c.Post("/cards", members(fmt.Sprintf(`"bin_id":%q,"amount":%s`, BIN, amount), more)).OK(http.StatusCreated).Text("id")
+	body := members(fmt.Sprintf(`"bin_id":%q,"amount":%s`, BIN, amount), more)
+	return c.Post("/cards", body).OK(http.StatusCreated).Text("id")
 }
 
 // Freeze freezes a card.
@@ -323,24 +331,23 @@ func (c *Client) Wallet() usd.Amount {
 		Balance usd.Decimal `json:"balance"`
 	}
 	c.Get("/wallet/balance").Into(&wallet)
-	cents := Must(wallet.Balance.Floor())
-	return cents
+	return Must(wallet.Balance.Floor())
 }
 
-// Authorize uses a card at a merchant with a category code. more are additional members of the body.
+// Authorize uses a card at a merchant with a category code. more are additional members of the body, in JSON.
 func (c *Client) Authorize(card, amount, mcc string, more ...string) Response {
 	c.T.Helper()
-	begin := fmt.Sprintf(`"card_id":%q,"amount":%s,"merchant":{"name":"Big Ads","mcc":%q}`, card, amount, mcc)
-	return c.Post("/_sandbox/authorizations", members(begin, more))
+	first := fmt.Sprintf(`"card_id":%q,"amount":%s,"merchant":{"name":"Big Ads","mcc":%q}`, card, amount, mcc)
+	return c.Post("/_sandbox/authorizations", members(first, more))
 }
 
-// Settle settles an amount of an authorization; "" is its whole amount.
+// Settle settles an amount of an authorization; "" stands for its whole amount.
 func (c *Client) Settle(authorization, amount string, more ...string) Response {
 	c.T.Helper()
 	return c.followUp("/_sandbox/settlements", authorization, amount, more)
 }
 
-// Refund refunds an amount of a settlement; "" is its whole amount.
+// Refund refunds an amount of a settlement; "" stands for its whole amount.
 func (c *Client) Refund(settlement, amount string, more ...string) Response {
 	c.T.Helper()
 	return c.followUp("/_sandbox/refunds", settlement, amount, more)
@@ -351,7 +358,8 @@ func (c *Client) followUp(path, transaction, amount string, more []string) Respo
 	if amount != "" {
 		more = append(more, `"amount":`+amount)
 	}
-	return c.Post(path, members(fmt.Sprintf(`"transaction_id":%q`, transaction), more))
+	first := fmt.Sprintf(`"transaction_id":%q`, transaction)
+	return c.Post(path, members(first, more))
 }
 
 // Advance moves the service's clock forward by a duration such as "720h".
@@ -363,8 +371,8 @@ func (c *Client) Advance(by string) {
 // Unlimited removes all rate limits.
 func (c *Client) Unlimited() {
 	c.T.Helper()
-	none := map[string]int{"requests_per_minute": 0, "requests_per_hour": 0, "creates_per_minute": 0, "details_per_minute": 0}
-	c.Put("/_sandbox/limits", none).OK(http.StatusOK)
+	unlimited := map[string]int{"requests_per_minute": 0, "requests_per_hour": 0, "creates_per_minute": 0, "details_per_minute": 0}
+	c.Put("/_sandbox/limits", unlimited).OK(http.StatusOK)
 }
 
 // Request is a request in the sandbox's log.
@@ -378,7 +386,7 @@ func (c *Client) Requests() []Request {
 	return log.Data
 }
 
-// Fault sets a fault.
+// Fault adds a fault.
 func (c *Client) Fault(fault any) Response {
 	c.T.Helper()
 	return c.Post("/_sandbox/faults", fault).OK(http.StatusCreated)

@@ -65,14 +65,14 @@ type BrokenResponse struct {
 	Open  bool   // the connection stays open afterwards
 }
 
-// BrokenResponses returns malformed and unusual responses with a body, which is one line of JSON:
-// twice, in a header, instead of a number, truncated, in an error and so on.
+// BrokenResponses returns responses that contain a body, one line of JSON, in unusual places: twice, in
+// a header, instead of a number, truncated, in an error and so on.
 func BrokenResponses(body string) []BrokenResponse {
 	const (
 		ok      = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 		chunked = ok + "Transfer-Encoding: chunked\r\n"
 	)
-	// header is a valid value of a header. Without a colon, it is no header by itself.
+	// header is the body as a valid header value. It has no colon, so that it is not a valid header line by itself.
 	header := strings.NewReplacer(":", "=", "{", "", "}", "").Replace(body)
 	whole := func(status, body string) string {
 		return fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Receiver is an https endpoint for webhooks, with its own certificate authority.
+// Receiver is an HTTPS endpoint for webhooks, with its own certificate authority.
 type Receiver struct {
 	URL string
 
@@ -72,7 +72,7 @@ func (r *Receiver) Respond(respond http.HandlerFunc) {
 	r.respond = respond
 }
 
-// Events returns the events that have arrived so far, whatever the response was.
+// Events returns the events that have arrived so far, including those that were refused.
 func (r *Receiver) Events() []Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +95,10 @@ func (r *Receiver) CA() []byte {
 func (r *Receiver) CAFile() string {
 	r.t.Helper()
 	path := filepath.Join(r.t.TempDir(), "ca.pem")
-	Must(0, os.WriteFile(path, r.CA(), 0o600))
+	err := os.WriteFile(path, r.CA(), 0o600)
+	if err != nil {
+		r.t.Fatal(err)
+	}
 	return path
 }
 
@@ -108,7 +111,7 @@ func (e Event) ID() string { return e.Header.Get("X-Webhook-Id") }
 // Payload returns the decoded body, or nil if it is not a JSON object.
 func (e Event) Payload() map[string]any { return object(e.Body) }
 
-// SignedWith reports whether the body has been signed with the secret.
+// SignedWith reports whether the signature in the header is that of the body and the secret.
 func (e Event) SignedWith(secret string) bool {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(e.Body)
@@ -124,7 +127,7 @@ func Eventually(t testing.TB, condition func() bool) {
 	for !condition() {
 		select {
 		case <-deadline:
-			t.Fatal("the condition did not become true")
+			t.Fatal("the condition did not become true within a minute")
 		case <-tick.C:
 		}
 	}

@@ -20,33 +20,38 @@ import (
 // cards that do not appear yet, or lists with other pages or another order. All data about cards
 // and money stays in the sandbox.
 
-// Rewrite returns a handler that changes the responses of another one. A truncated response
-// stays truncated.
+// Rewrite returns a handler that changes the responses of another one. A handler aborts a response with
+// a panic: Rewrite then sends what was written so far without changes, and panics too, so that a
+// truncated response stays truncated.
 func Rewrite(next http.Handler, change func(*http.Request, *httptest.ResponseRecorder)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		response := httptest.NewRecorder()
-		defer func() {
-			aborted := recover()
-			if aborted != nil && response.Body.Len() == 0 {
-				panic(aborted)
-			}
-			if aborted == nil {
-				change(r, response)
-				response.Header().Set("Content-Length", strconv.Itoa(response.Body.Len()))
-			}
-			maps.Copy(w.Header(), response.Header())
-			if response.Code == http.StatusNoContent {
-				w.Header().Del("Content-Length")
-			}
-			w.WriteHeader(response.Code)
-			_, _ = w.Write(response.Body.Bytes())
-			if aborted != nil {
-				_ = http.NewResponseController(w).Flush()
-				panic(aborted)
-			}
-		}()
-		next.ServeHTTP(response, r)
+		aborted := serveAndRecover(next, response, r)
+		if aborted != nil && response.Body.Len() == 0 {
+			panic(aborted)
+		}
+		if aborted == nil {
+			change(r, response)
+			response.Header().Set("Content-Length", strconv.Itoa(response.Body.Len()))
+		}
+		maps.Copy(w.Header(), response.Header())
+		if response.Code == http.StatusNoContent {
+			w.Header().Del("Content-Length")
+		}
+		w.WriteHeader(response.Code)
+		_, _ = w.Write(response.Body.Bytes())
+		if aborted != nil {
+			_ = http.NewResponseController(w).Flush()
+			panic(aborted)
+		}
 	})
+}
+
+// serveAndRecover serves a request. It returns the value of the handler's panic, or nil if there is none.
+func serveAndRecover(handler http.Handler, w http.ResponseWriter, r *http.Request) (aborted any) {
+	defer func() { aborted = recover() }()
+	handler.ServeHTTP(w, r)
+	return nil
 }
 
 // Lag returns a handler that responds to reads of a path with an old body while stale returns true.
@@ -82,9 +87,10 @@ func EditCards(next http.Handler, edit func(card map[string]any) bool) http.Hand
 			list.ServeHTTP(w, r)
 			return
 		}
-		if id, found := strings.CutPrefix(path, "/cards/"); found {
-			id, _, _ = strings.Cut(id, "/")
-			card := ask(next, r, "/cards/"+id, r.URL.RawQuery)
+		rest, isCard := strings.CutPrefix(path, "/cards/")
+		if isCard {
+			id, _, _ := strings.Cut(rest, "/")
+			card := get(next, r, "/cards/"+id, r.URL.RawQuery)
 			if card["id"] != nil && !edit(card) {
 				notFound(w)
 				return
@@ -109,7 +115,7 @@ func EditList(next http.Handler, path string, edit func(all []map[string]any) []
 	})
 }
 
-// OldestFirst returns a handler that lists cards in the opposite order.
+// OldestFirst returns a handler that lists cards in the reverse order of the API.
 func OldestFirst(next http.Handler) http.Handler {
 	list := List[map[string]any]{Entries: func(r *http.Request) []map[string]any {
 		all := allPages(next, r)
@@ -149,7 +155,7 @@ type List[T any] struct {
 	PerPage int      // entries per page, instead of the requested number
 	NoTotal bool     // the response has neither per_page nor total
 	Total   string   // JSON to return as total; PAGE stands for the number of entries on the page
-	OnePage bool     // the response is page 1, whichever is requested
+	OnePage bool     // the response is page 1, whichever page is requested
 	Short   []string // pages that lack their first three entries
 	Refused string   // a page for which the response is 404
 }
@@ -181,7 +187,7 @@ func (l *List[T]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"data":%s,"page":%d`, data, number)
 	if !l.NoTotal {
 		total := strings.ReplaceAll(cmp.Or(l.Total, strconv.Itoa(len(entries))), "PAGE", strconv.Itoa(len(shown)))
-		_, _ = io.WriteString(w, `,"per_page":`+strconv.Itoa(size)+`,"total":`+total) //nolint:gosec // a test wrote it
+		_, _ = io.WriteString(w, `,"per_page":`+strconv.Itoa(size)+`,"total":`+total) //nolint:gosec // the text comes from a test
 	}
 	_, _ = io.WriteString(w, "}")
 }
@@ -194,7 +200,7 @@ func allPages(next http.Handler, r *http.Request) []map[string]any {
 	for page := 1; ; page++ {
 		query.Set("page", strconv.Itoa(page))
 		_, path, _ := strings.Cut(r.URL.Path, "/api/v1")
-		data, _ := ask(next, r, path, query.Encode())["data"].([]any)
+		data, _ := get(next, r, path, query.Encode())["data"].([]any)
 		for _, entry := range data {
 			fields, _ := entry.(map[string]any)
 			all = append(all, fields)
@@ -205,8 +211,8 @@ func allPages(next http.Handler, r *http.Request) []map[string]any {
 	}
 }
 
-// ask makes a GET request with the API key of another request, and returns the response.
-func ask(next http.Handler, r *http.Request, path, query string) map[string]any {
+// get makes a GET request with the API key of another request, and returns the response.
+func get(next http.Handler, r *http.Request, path, query string) map[string]any {
 	other := r.Clone(r.Context())
 	other.Method = http.MethodGet
 	other.Body = http.NoBody

@@ -104,7 +104,7 @@ func (s *Server) serve(t testing.TB, box *served.Sandbox, handler http.Handler, 
 		server.Config.Handler = dashboard
 		s.Link = dashboard.Link()
 		stop = func() {
-			dashboard.Close() // ends its streams, for which the server would wait
+			dashboard.Close() // the server would wait for the streams that this ends
 			server.Close()
 		}
 	}
@@ -122,8 +122,8 @@ func (s *Server) Close() { s.stop() }
 // Direct returns a transport that passes requests to a handler, without a network.
 func Direct(handler http.Handler) http.RoundTripper { return sandbox.Direct{Handler: handler} }
 
-// compatibleQuirks returns quirks that a client must handle without the user noticing, all at once. Quirks that move
-// money differently, or that refuse more requests, are not among them.
+// compatibleQuirks returns a set of quirks whose effects a client must hide from its user. Quirks that move money
+// differently, or that refuse more requests, are not among them.
 func compatibleQuirks() map[string]any {
 	return map[string]any{
 		"idempotency":           "conflict",
@@ -151,7 +151,7 @@ func compatibleQuirks() map[string]any {
 // number of requests, calls Quirks(nil) first.
 func WithQuirks() bool { return os.Getenv("SANDBOX_QUIRKS") == "all" }
 
-// Quirks sets the quirks. Those that are not named get their defaults.
+// Quirks sets the quirks. All others get their defaults.
 func (c *Client) Quirks(quirks map[string]any) {
 	c.T.Helper()
 	if quirks == nil {
@@ -221,37 +221,36 @@ func Run(m *testing.M, atEnd ...func()) {
 	if code != 0 {
 		return // the test program exits with this code
 	}
-	left := leftRunning()
-	if len(left) > 0 {
-		panic("these goroutines are still running after the tests:\n\n" + strings.Join(left, "\n\n"))
+	leaked := leakedGoroutines()
+	for range 600 { // goroutines get a minute to end
+		if len(leaked) == 0 {
+			return
+		}
+		<-time.After(100 * time.Millisecond)
+		leaked = leakedGoroutines()
+	}
+	if len(leaked) > 0 {
+		panic("these goroutines are still running after the tests:\n\n" + strings.Join(leaked, "\n\n"))
 	}
 }
 
-// leftRunning returns the stacks of all other goroutines that run code of this module or serve a database. It waits
-// up to a minute for them to end.
-func leftRunning() []string {
-	var left []string
-	for range 600 {
-		left = nil
-		stacks := make([]byte, 16<<20)
-		stacks = stacks[:runtime.Stack(stacks, true)]
-		for _, stack := range strings.Split(string(stacks), "\n\n")[1:] {
-			if strings.Contains(stack, "terraform-provider-vcard/internal/") || strings.Contains(stack, "database/sql.(*DB)") {
-				left = append(left, stack)
-			}
+// leakedGoroutines returns the stacks of all other goroutines that run code of this module or serve a database.
+func leakedGoroutines() []string {
+	stacks := make([]byte, 16<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	var leaked []string
+	for _, stack := range strings.Split(string(stacks), "\n\n")[1:] { // the first one is this goroutine's
+		if strings.Contains(stack, "terraform-provider-vcard/internal/") || strings.Contains(stack, "database/sql.(*DB)") {
+			leaked = append(leaked, stack)
 		}
-		if len(left) == 0 {
-			return nil
-		}
-		<-time.After(100 * time.Millisecond)
 	}
-	return left
+	return leaked
 }
 
 // File returns the content of a file.
 func File(t testing.TB, path ...string) string {
 	t.Helper()
-	return string(Must(os.ReadFile(filepath.Join(path...)))) //nolint:gosec // the test names it
+	return string(Must(os.ReadFile(filepath.Join(path...)))) //nolint:gosec // the path comes from a test
 }
 
 // Process is a sandbox in a separate process, and a client with its first account's key.
