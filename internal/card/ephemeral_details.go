@@ -2,7 +2,9 @@ package card
 
 import (
 	"context"
+	"errors"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -10,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
@@ -74,11 +77,7 @@ func (e *cardDetails) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	id := opened.CardID.ValueString()
 	details, err := e.session.Client.CardDetails(ctx, id)
 	if err != nil {
-		var card api.CardSummary
-		if forState(err) != nil {
-			card, _ = e.session.Client.GetCard(ctx, id) // without the status, the first response is reported as it is
-		}
-		resp.Diagnostics.Append(rejection(card.Status, "read the details of card "+id, err))
+		resp.Diagnostics.Append(e.notRead(ctx, id, err))
 		return
 	}
 	opened.PAN = types.StringValue(details.PAN.Reveal())
@@ -86,4 +85,22 @@ func (e *cardDetails) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	opened.ExpMonth = types.Int64Value(int64(details.ExpMonth))
 	opened.ExpYear = types.Int64Value(int64(details.ExpYear))
 	resp.Diagnostics.Append(resp.Result.Set(ctx, opened)...)
+}
+
+// notRead returns the error for details that cannot be read. If the card's status may be the reason, it reads
+// the status to give advice. If that fails too, it reports the first error alone.
+func (e *cardDetails) notRead(ctx context.Context, id string, err error) diag.Diagnostic {
+	operation := "read the details of card " + id
+	rejected, ok := errors.AsType[*transport.Error](err)
+	terminated := ok && rejected.Code == "card_terminated"
+	var card api.CardSummary
+	if statusRejection(err) != nil {
+		card, _ = e.session.Client.GetCard(ctx, id)
+	}
+	if terminated || card.Status == api.StatusTerminated {
+		return diag.NewErrorDiagnostic("Could not "+operation, session.Cause(err)+
+			"\n\nThe card is terminated, which is final: it has no details. "+
+			"Set card_id to a live card, or remove this ephemeral resource from the configuration.")
+	}
+	return rejection(card.Status, operation, err)
 }

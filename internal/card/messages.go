@@ -185,7 +185,7 @@ func isConfigurable(attribute, value string) bool {
 // rejection is session.ErrorDiagnostic, with advice if the status in which the card was last seen
 // may be the reason.
 func rejection(status api.CardStatus, operation string, err error) diag.Diagnostic {
-	rejected := forState(err)
+	rejected := statusRejection(err)
 	if rejected == nil {
 		return session.ErrorDiagnostic(operation, err)
 	}
@@ -220,8 +220,8 @@ func adviceForStatus(status api.CardStatus, rejected *transport.Error) string {
 
 const terminatedForGood = "is terminated, which is final: it has no balance and no details, and its status cannot change."
 
-// forState returns the rejection of a call that may be due to the card's status, or nil.
-func forState(err error) *transport.Error {
+// statusRejection returns the service's rejection of a call if the card's status may be the reason, else nil.
+func statusRejection(err error) *transport.Error {
 	rejected, ok := errors.AsType[*transport.Error](err)
 	_, undecided := errors.AsType[*transport.UndecidedError](err)
 	if undecided || !ok || rejected.LacksFunds() || rejected.Code == "card_terminated" {
