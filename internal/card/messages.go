@@ -19,10 +19,11 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// replaceInstead explains -replace: in the first plan of a card, the provider cannot see it.
-func replaceInstead(amount usd.Amount) string {
+// replaceAdvice is advice for -replace, to follow an error about the change of amount. In the first plan of a card,
+// the provider cannot see that option. The advice is empty if no card can be issued with the amount.
+func replaceAdvice(amount usd.Amount) string {
 	if amount < api.MinimumLoad {
-		return "" // no card can be issued with that amount
+		return ""
 	}
 	return " If you passed -replace: run terraform taint on this resource instead, then apply."
 }
@@ -33,8 +34,8 @@ func withdrawsIntoTopUp(card model, after, below usd.Amount) string {
 		card.name(), after, below)
 }
 
-// notFound is the error for a card that the service answers with 404 or 410, which proves nothing. If
-// the service knows none of the cards, only the first error has a detail.
+// notFound returns the error for a card for which the service answers 404 or 410. If the service knows none of the
+// cards, only the first error has a detail.
 func notFound(card model, err error, s *session.Session) diag.Diagnostic {
 	title := "Card not found: " + card.name()
 	if !s.FirstTime(session.TopicUnknownCard, "") && !s.Cards.HasFound() {
@@ -71,7 +72,7 @@ func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
 	return failed(fmt.Sprintf("issue the card %q on BIN %s", request.Label, request.BinID), err, more)
 }
 
-// failed is session.ErrorDiagnostic with more in its detail.
+// failed returns session.ErrorDiagnostic with more text in its detail.
 func failed(operation string, err error, more string) diag.Diagnostic {
 	failure := session.ErrorDiagnostic(operation, err)
 	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+more)
@@ -83,13 +84,14 @@ func issuedButNotFrozen(card model, err error) diag.Diagnostic {
 		"To keep it, run terraform untaint on this resource and apply again: that freezes the card.")
 }
 
-// issued returns the warnings about a card that was issued.
+// issued returns the warnings about a new card.
 func issued(card model, request api.IssueCardRequest, issuance api.Issuance, shown map[string]string) diag.Diagnostics {
 	var diags diag.Diagnostics
-	if differences := differences(shown, &card); len(differences) > 0 {
+	different := differences(shown, &card)
+	if len(different) > 0 {
 		diags.AddWarning("Card was issued with different settings",
 			fmt.Sprintf("%s has %s. The service enforces these values; the state keeps the configured ones.",
-				capitalized(card.name()), strings.Join(differences, " and "))+followAdvice(shown))
+				capitalized(card.name()), strings.Join(different, " and "))+adoptAdvice(shown))
 	}
 	if request.Amount != issuance.Card.Balance {
 		diags.AddWarning("Unexpected initial balance: "+card.name(),
@@ -153,8 +155,8 @@ func labelsNotRead(err error) diag.Diagnostic {
 			"\n\nIf an earlier run was interrupted, plan again before you apply.")
 }
 
-// followAdvice says how to adopt the service's values. It leaves out those that no configuration may have.
-func followAdvice(shown map[string]string) string {
+// adoptAdvice says how to adopt the service's values. It leaves out values that a configuration cannot have.
+func adoptAdvice(shown map[string]string) string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(shown)) {
 		if isConfigurable(name, shown[name]) {
@@ -182,8 +184,7 @@ func isConfigurable(attribute, value string) bool {
 	return value != ""
 }
 
-// rejection is session.ErrorDiagnostic, with advice if the status in which the card was last seen
-// may be the reason.
+// rejection returns session.ErrorDiagnostic. If the card's last known status may be the reason, it adds advice.
 func rejection(status api.CardStatus, operation string, err error) diag.Diagnostic {
 	rejected := statusRejection(err)
 	if rejected == nil {
@@ -197,21 +198,24 @@ func rejection(status api.CardStatus, operation string, err error) diag.Diagnost
 }
 
 func adviceForStatus(status api.CardStatus, rejected *transport.Error) string {
-	isFrozen := status == api.StatusFrozen || rejected.Code == "card_frozen"
-	switch {
-	case status == api.StatusTerminated:
+	if status == api.StatusTerminated {
 		return "The card " + terminatedForGood
-	case isFrozen && strings.HasSuffix(rejected.Path, "/unfreeze"):
+	}
+	isFrozen := status == api.StatusFrozen || rejected.Code == "card_frozen"
+	if isFrozen && strings.HasSuffix(rejected.Path, "/unfreeze") {
 		return "If the card's balance is below auto_freeze_at, fund the card before you unfreeze it. " +
 			"Remove frozen from the configuration, raise amount and apply (or use the action vcard_card_fund), then try again."
-	case isFrozen:
+	}
+	if isFrozen {
 		return "The card is frozen, which may be the reason. " +
 			"Unfreeze it with frozen = false on its vcard_card or with the action vcard_card_unfreeze, then try again."
-	case status != "" && !status.IsKnown():
+	}
+	if status != "" && !status.IsKnown() {
 		return fmt.Sprintf("The service shows the card as %s, an undocumented status, which may be the reason. "+
 			"Check the card in the dashboard. If it is gone for good, remove its vcard_card with terraform state rm ADDRESS. "+
 			"The next apply issues a new card if it is still in the configuration.", status)
-	case rejected.Status == 400 && strings.HasSuffix(rejected.Path, "/withdraw"):
+	}
+	if rejected.Status == 400 && strings.HasSuffix(rejected.Path, "/withdraw") {
 		return "The service may not accept an amount for withdrawals. If so, withdraw in the dashboard. " +
 			"The state keeps the previous amount of a vcard_card: restore it in the configuration, or each apply tries again."
 	}
@@ -234,7 +238,7 @@ func statusRejection(err error) *transport.Error {
 	return nil
 }
 
-// movementNoun is a movement as in "the funding of 50.00 USD".
+// movementNoun describes a movement, as in "funding of 50.00 USD".
 func movementNoun(delta usd.Amount) string {
 	if delta < 0 {
 		return "withdrawal of " + (-delta).String() + " USD"
@@ -242,8 +246,8 @@ func movementNoun(delta usd.Amount) string {
 	return "funding of " + delta.String() + " USD"
 }
 
-// sentBefore describes a pending transfer.
-func sentBefore(card model, pending reconcile.Pending) string {
+// describePending says what is known about a pending transfer.
+func describePending(card model, pending reconcile.Pending) string {
 	text := "An earlier apply sent a request to " + operationOf(card.name(), pending.Delta)
 	if pending.Answered {
 		return text + ". The service confirmed it, but the card does not show it. Nothing is sent again until it does."
@@ -251,7 +255,7 @@ func sentBefore(card model, pending reconcile.Pending) string {
 	return text + ", and the response was lost. Until the outcome is known, no other money moves on this card."
 }
 
-// abandonAdvice says how to abandon a pending transfer: with a plan that moves no money on the card.
+// abandonAdvice says how to abandon a pending transfer, which takes a plan that moves no money on the card.
 func abandonAdvice(card model) string {
 	value := "the value in the state"
 	if card.Amount.IsKnown() {
@@ -263,34 +267,34 @@ func abandonAdvice(card model) string {
 
 func stillPending(card model, pending reconcile.Pending, reason string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Earlier transfer is still pending",
-		sentBefore(card, pending)+fmt.Sprintf(" The outcome is not known yet: %s. Each plan checks again. ", strings.TrimSuffix(reason, "."))+abandonAdvice(card))
+		describePending(card, pending)+fmt.Sprintf(" The outcome is not known yet: %s. Each plan checks again. ", strings.TrimSuffix(reason, "."))+abandonAdvice(card))
 }
 
 // stopsForPending warns that apply moves nothing on this card.
 func stopsForPending(card model, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Apply will stop until an earlier transfer is resolved: "+card.name(),
-		sentBefore(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card))
+		describePending(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card))
 }
 
 func stoppedForPending(card model, operation string, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Could not "+operation+": an earlier transfer is pending",
-		"Nothing was sent. "+sentBefore(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card))
+		"Nothing was sent. "+describePending(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card))
 }
 
 func abandonsPending(card model, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Plan abandons a pending transfer: "+card.name(),
-		sentBefore(card, pending)+" This plan moves no money on the card, so applying it forgets that transfer and accepts the card's balance. "+
+		describePending(card, pending)+" This plan moves no money on the card, so applying it forgets that transfer and accepts the card's balance. "+
 			"Check in the dashboard whether the money moved.")
 }
 
-// mayAbandonPending is for a plan that does not know yet whether it abandons a transfer.
+// mayAbandonPending warns of a plan that cannot tell yet whether it abandons a transfer.
 func mayAbandonPending(card model, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Plan may abandon a pending transfer: "+card.name(),
-		sentBefore(card, pending)+" amount or top_up is known only during apply. If it moves no money then, apply forgets that transfer and accepts the card's balance. "+
+		describePending(card, pending)+" amount or top_up is known only during apply. If it moves no money then, apply forgets that transfer and accepts the card's balance. "+
 			"To keep the transfer, write the value itself until the outcome is known, or apply its source first with -target. Each plan checks again.")
 }
 
-// describeDelta is a change of a balance as in "the balance shows an increase of 5.00 USD".
+// describeDelta describes a change of a balance, as in "an increase of 5.00 USD".
 func describeDelta(delta usd.Amount) string {
 	if delta < 0 {
 		return "a decrease of " + (-delta).String() + " USD"
@@ -298,19 +302,55 @@ func describeDelta(delta usd.Amount) string {
 	return "an increase of " + delta.String() + " USD"
 }
 
-// explainBalance says how a balance may result from a transfer, by what of it is unexplained.
+// explainBalance says why a card's balance may include a transfer of delta. unexplained is the change of the balance
+// that no transaction explains. withTopUp reports that a top-up may be part of it.
 func explainBalance(delta, unexplained usd.Amount, withTopUp bool) string {
-	switch {
-	case unexplained > 0 && delta > 0:
+	if unexplained > 0 && delta > 0 {
 		return fmt.Sprintf("Since Terraform's last transfer, it may have gained up to %s USD that no transaction explains. That may include this transfer.", unexplained)
-	case unexplained < 0 && delta < 0:
+	}
+	if unexplained < 0 && delta < 0 {
 		return fmt.Sprintf("Since Terraform's last transfer, its balance shows %s that no transaction explains. That may include this transfer.", describeDelta(unexplained))
-	case withTopUp:
+	}
+	if withTopUp {
 		return "This balance fits this transfer together with a top-up."
-	case unexplained != 0:
+	}
+	if unexplained != 0 {
 		return "This balance fits if this transfer was made."
 	}
 	return "This balance fits with this transfer and without it."
+}
+
+// moved returns the warnings about a transfer that was made.
+func moved(card model, operation string, m reconcile.Movement, result transfer.Transfer) diag.Diagnostics {
+	diags := session.LostResponseWarning(operation, result.How.LostResponse())
+	if result.How == api.AlreadyDone {
+		diags.Append(alreadyApplied(card, operation, m, result))
+	} else if result.LeftOver != 0 {
+		diags.AddWarning("Money moved outside Terraform",
+			fmt.Sprintf("Since Terraform's last transfer, the balance of %s shows %s that no transaction explains. "+
+				"The cause may be someone else, an action, an interrupted run, or a transaction that is not listed yet. "+
+				"The planned transfer was made in addition, and the card now holds %s USD.", card.name(), describeDelta(result.LeftOver), result.CardBalance))
+	} else if result.Ignored != "" {
+		diags.AddWarning("Transaction could not be counted",
+			fmt.Sprintf("For %s, %s. It is ignored when the provider checks whether a transfer was made. The planned transfer was made, and the card now holds %s USD.",
+				card.name(), strings.TrimSuffix(result.Ignored, "."), result.CardBalance))
+	}
+	if result.Excess != 0 {
+		diags.Append(excess(card.name(), operation, result))
+	}
+	return diags
+}
+
+// alreadyApplied warns of a transfer that was not sent, because the card's balance shows that it was made before.
+func alreadyApplied(card model, operation string, m reconcile.Movement, result transfer.Transfer) diag.Diagnostic {
+	repeat := fmt.Sprintf("If you want to move the same amount again, change amount by another %s USD and apply.", m.Delta.Abs())
+	if m.Purpose == reconcile.ForTopUp {
+		repeat = "If someone else moved it, the card is topped up again when that is due."
+	}
+	return diag.NewWarningDiagnostic("Already applied: "+operation,
+		fmt.Sprintf("%s already holds %s USD, the balance that this transfer leads to. An interrupted apply, an action, or someone in the dashboard may have made it. "+
+			"The transfer counts as made, and nothing was sent. %s",
+			capitalized(card.name()), result.CardBalance, repeat))
 }
 
 // previewed warns of what apply will do about a transfer that may have been made.
@@ -326,9 +366,9 @@ func previewTitle(d reconcile.Decision) string {
 	if d.Verdict == reconcile.Send && d.Reason == reconcile.OtherMoney {
 		return "Unexplained balance change"
 	}
-	mayBeDone := d.Verdict == reconcile.Undecided || d.Verdict == reconcile.SendKey || d.Verdict == reconcile.Made ||
-		d.Reason == reconcile.LooksEither || d.Reason == reconcile.LeftOver
-	if mayBeDone {
+	pending := d.Verdict == reconcile.Undecided || d.Verdict == reconcile.SendKey
+	fitsBalance := d.Verdict == reconcile.Made || d.Reason == reconcile.LooksEither || d.Reason == reconcile.LeftOver
+	if pending || fitsBalance {
 		return capitalized(movementNoun(d.Movement.Delta)) + " may already be done"
 	}
 	if d.Movement.Delta < 0 {
@@ -337,15 +377,16 @@ func previewTitle(d reconcile.Decision) string {
 	return "Apply will stop before funding " + d.Movement.Delta.String() + " USD"
 }
 
-// previewText is empty for a decision that needs no warning.
+// previewText returns "" for a decision that needs no warning.
 func previewText(card model, d reconcile.Decision) string {
-	e, m := d.Since, d.Movement
+	e := d.Since
+	m := d.Movement
 	balance := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), e.Balance)
-	explained := explainBalance(m.Delta, m.Found(e, d.Reason), m.MayHaveTopUp(e))
+	explanation := explainBalance(m.Delta, m.Found(e, d.Reason), m.MayHaveTopUp(e))
 
 	switch d.Verdict {
 	case reconcile.Undecided:
-		return sentBefore(card, *d.Before.Pending) + " Apply checks again, and moves nothing on this card until then. " +
+		return describePending(card, *d.Before.Pending) + " Apply checks again, and moves nothing on this card until then. " +
 			abandonAdvice(card)
 	case reconcile.SendKey:
 		return fmt.Sprintf("%s, which fits an interrupted apply of this plan. Apply repeats the request with the same idempotency key, which the service counts once. "+
@@ -365,7 +406,7 @@ func previewText(card model, d reconcile.Decision) string {
 
 	switch d.Reason {
 	case reconcile.LooksEither, reconcile.LeftOver:
-		return fmt.Sprintf("%s. %s Apply checks again. If the outcome is still unclear, it stops once and says what to do.", balance, explained)
+		return fmt.Sprintf("%s. %s Apply checks again. If the outcome is still unclear, it stops once and says what to do.", balance, explanation)
 	case reconcile.BehindLast:
 		return balance + ", as before Terraform's last transfer. The service may show it late, or someone reversed that transfer. " +
 			"Apply checks again. If the balance is still the same, it stops once."
@@ -382,39 +423,41 @@ func previewText(card model, d reconcile.Decision) string {
 	return ""
 }
 
-// capUsage says how much of max_top_up_per_month a month has used, or the record's month if that is later.
-func capUsage(had reconcile.TopUps, month reconcile.Month, limit usd.Amount) string {
-	used := had.Sum.String() + " USD are used, counting unexplained money"
-	if month > had.Month {
+// capUsage says how much of max_top_up_per_month is used in a month. If the record is from a later month, it
+// describes that month.
+func capUsage(topUps reconcile.TopUps, month reconcile.Month, limit usd.Amount) string {
+	used := topUps.Sum.String() + " USD are used, counting unexplained money"
+	if month > topUps.Month {
 		used = "nothing is used yet"
-	} else if had.Sum >= reconcile.Unknown {
+	} else if topUps.Sum >= reconcile.Unknown {
 		used = "the used amount is unknown, because the card's money_record was lost"
 	}
-	month = max(month, had.Month)
+	month = max(month, topUps.Month)
 	return fmt.Sprintf("In %s, %s. max_top_up_per_month is %s USD, and resets on %s.",
 		month.First().Format("January 2006"), used, limit, (month + 1).First().Format(time.DateOnly))
 }
 
-func excess(name, operation string, moved transfer.Transfer) diag.Diagnostic {
+// excess warns of a request after which the balance does not show the requested amount.
+func excess(name, operation string, result transfer.Transfer) diag.Diagnostic {
 	difference := "more"
-	if moved.Excess < 0 {
+	if result.Excess < 0 {
 		difference = "less"
 	}
 	return diag.NewWarningDiagnostic("Unexpected amount moved: "+operation,
 		fmt.Sprintf("After this request, %s holds %s USD. That is %s USD %s than its earlier balance, this transfer and its transactions explain. "+
 			"The service may have ignored the amount. If Terraform manages the card, the state has the planned amount. "+
 			"Check the card in the dashboard, and correct it with the actions vcard_card_fund and vcard_card_withdraw.",
-			name, moved.CardBalance, moved.Excess.Abs(), difference))
+			name, result.CardBalance, result.Excess.Abs(), difference))
 }
 
-// stopped says why no money was moved, and how to move it.
-func stopped(card model, operation string, halted *transfer.StoppedError, record reconcile.Record) diag.Diagnostic {
-	m := halted.Movement
-	balance := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), halted.Balance)
+// stopped returns the error for a transfer that was not made or is not shown. It gives the reason and the next step.
+func stopped(card model, operation string, stop *transfer.StoppedError, record reconcile.Record) diag.Diagnostic {
+	m := stop.Movement
+	balance := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), stop.Balance)
 	repeat := adviceToRepeat(m)
 
 	var reason, text string
-	switch halted.Reason {
+	switch stop.Reason {
 	case reconcile.BehindLast:
 		reason = "the card does not show the last transfer"
 		text = "Nothing was sent. " + balance + ", as before Terraform's last transfer. The service may show it late, or someone reversed that transfer. " +
@@ -424,31 +467,31 @@ func stopped(card model, operation string, halted *transfer.StoppedError, record
 		text = fmt.Sprintf("Nothing was sent. %s, which is not below top_up.below (%s USD). %s", balance, m.Range.Below, repeat)
 	case reconcile.IntoRange:
 		reason = "it would trigger a top-up"
-		text = "Nothing was sent. " + withdrawsIntoTopUp(card, halted.Balance+m.Delta, m.Range.Below)
+		text = "Nothing was sent. " + withdrawsIntoTopUp(card, stop.Balance+m.Delta, m.Range.Below)
 	case reconcile.OverCap:
 		reason = "it would exceed max_top_up_per_month"
 		text = fmt.Sprintf("Nothing was sent. %s. %s %s", balance, capUsage(record.TopUps, 0, *m.Range.Limit), repeat)
 	case reconcile.Unreadable:
 		reason = "it may already be done"
-		text = fmt.Sprintf("Nothing was sent. %s, and %s. An interrupted run may already have made this transfer. %s", balance, halted.Unread, repeat)
-		if halted.Unread == reconcile.DamagedRecord {
+		text = fmt.Sprintf("Nothing was sent. %s, and %s. An interrupted run may already have made this transfer. %s", balance, stop.Unread, repeat)
+		if stop.Unread == reconcile.DamagedRecord {
 			reason = "its money_record is lost"
 			text = fmt.Sprintf("Nothing was sent. %s, and %s. An interrupted run may already have made this transfer.%s %s",
-				balance, halted.Unread, loadedWith(card), repeat)
+				balance, stop.Unread, amountsInState(card), repeat)
 		}
 	case reconcile.NotShown:
 		reason = "the card does not show it"
-		text = "The service confirmed the transfer, but " + card.name() + " does not show it: it holds " + halted.Balance.String() + " USD. " +
+		text = "The service confirmed the transfer, but " + card.name() + " does not show it: it holds " + stop.Balance.String() + " USD. " +
 			"Nothing is sent again until the card shows it, or until you abandon it. Each plan checks again. " + abandonAdvice(card)
-		if halted.Refusal != nil {
+		if stop.Refusal != nil {
 			reason = "its idempotency key was already used"
 			text = fmt.Sprintf("The service has seen the idempotency key before (%s). %s, which does not show this transfer. "+
-				"Check its transactions in the dashboard first. %s", strings.TrimSuffix(halted.Refusal.Error(), "."), balance, repeat)
+				"Check its transactions in the dashboard first. %s", strings.TrimSuffix(stop.Refusal.Error(), "."), balance, repeat)
 		}
 	default:
 		reason = "it may already be done"
 		text = fmt.Sprintf("Nothing was sent. %s. %s An interrupted run or an action may have made it. %s",
-			balance, explainBalance(m.Delta, halted.Found, halted.TopUp), repeat)
+			balance, explainBalance(m.Delta, stop.Found, stop.TopUp), repeat)
 	}
 	return diag.NewErrorDiagnostic("Could not "+operation+": "+reason, text)
 }
@@ -462,7 +505,7 @@ func adviceToRepeat(m reconcile.Movement) string {
 		"If it was not made, apply again: the card's balance is accepted, and the money moves.", m.Before+m.Delta)
 }
 
-// notToppedUp is the error for a card whose status changed after its top-up was planned.
+// notToppedUp returns the error for a card whose status changed after its top-up was planned.
 func notToppedUp(card model, operation string, unusable *transfer.StatusError) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Could not "+operation+": the card is "+string(unusable.Status),
 		fmt.Sprintf("Nothing was sent. The service now shows %s as %s, with %s USD; only active and frozen cards are topped up. "+
@@ -470,8 +513,8 @@ func notToppedUp(card model, operation string, unusable *transfer.StatusError) d
 			card.name(), unusable.Status, unusable.Balance))
 }
 
-// loadedWith says what the state has of a card's money.
-func loadedWith(card model) string {
+// amountsInState lists the amounts of the state that the lost money_record belongs to.
+func amountsInState(card model) string {
 	text := ""
 	if card.Amount.IsKnown() {
 		text += fmt.Sprintf(" The state has amount = %s.", card.Amount.Amount())

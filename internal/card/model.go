@@ -26,7 +26,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-// What the service documents about a card's attributes.
+// The service's documented limits for the attributes of a card.
 const (
 	maxLabelLength   = 64
 	maxMetadataCount = 20
@@ -90,7 +90,7 @@ func (m model) toAPI(ctx context.Context, diags *diag.Diagnostics) api.IssueCard
 	return req
 }
 
-// issueCost is the load and the fee in USD. While the load is not known, it is the least possible cost.
+// issueCost returns the load plus the fee in USD. While the load is unknown, it returns the lowest possible cost.
 func (m model) issueCost() usd.Amount {
 	return max(m.Amount.Amount(), api.MinimumLoad) + api.IssuanceFee
 }
@@ -106,8 +106,8 @@ func (m *model) setRecord(r reconcile.Record) {
 	m.MoneyRecord = types.StringValue(r.Text(m.ID.ValueString()))
 }
 
-// setLoadedAfter sets what was loaded for the purpose of a movement once that is made.
-func (m *model) setLoadedAfter(made reconcile.Movement) {
+// setTotalAfter sets the total that a movement changes, topped_up or amount, to its value after the movement.
+func (m *model) setTotalAfter(made reconcile.Movement) {
 	total := usdtype.Of(made.Before + made.Delta)
 	if made.Purpose == reconcile.ForTopUp {
 		m.ToppedUp = total
@@ -116,7 +116,7 @@ func (m *model) setLoadedAfter(made reconcile.Movement) {
 	}
 }
 
-// fromAPI sets what a list item of the card contains.
+// fromAPI sets the attributes that a list of cards contains.
 func (m *model) fromAPI(c api.CardListItem) {
 	m.ID = types.StringValue(c.ID)
 	m.BinID = types.StringValue(c.BinID)
@@ -135,7 +135,7 @@ func (m *model) setState(status api.CardStatus, balance usd.Amount) {
 	m.Balance = m.Balance.WithAmount(balance)
 }
 
-// keepPlanned sets the values that the plan knew, because Terraform requires them. If the card has
+// keepPlanned sets the known values of the plan, because Terraform requires them after apply. If the card has
 // changed in the meantime, the next refresh shows it.
 func (m *model) keepPlanned(plan model) {
 	m.Frozen = knownOr(plan.Frozen, m.Frozen)
@@ -179,7 +179,8 @@ func describe(id, label, last4 string) string {
 
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// importedModel is a card that Terraform did not issue. What the service does not report is null.
+// importedModel returns the state of a card that Terraform did not issue. Attributes that the service does not
+// report are null.
 func importedModel(c api.CardSummary) model {
 	m := model{
 		AllowedCategories:  types.SetNull(types.StringType),
@@ -210,8 +211,8 @@ func labelLength(text string) string {
 	return ""
 }
 
-// decode reads a configuration, a plan or a state, unless it is null. It replaces the framework's Get,
-// which compiles a regular expression for every attribute of every card.
+// decode reads a configuration, a plan or a state. If the value is null, it does nothing. It replaces the
+// framework's Get, which compiles a regular expression for every attribute of every card.
 func decode(ctx context.Context, raw tftypes.Value, into *model, diags *diag.Diagnostics) {
 	if raw.IsNull() {
 		return
@@ -244,7 +245,7 @@ type modelAttribute struct {
 	valueType attr.Type
 }
 
-// modelAttributes are in the order of the fields.
+// modelAttributes returns the attributes of the schema in the order of the model's fields.
 var modelAttributes = sync.OnceValue(func() []modelAttribute {
 	var resp resource.SchemaResponse
 	(&cardResource{}).Schema(context.Background(), resource.SchemaRequest{}, &resp)
@@ -257,28 +258,28 @@ var modelAttributes = sync.OnceValue(func() []modelAttribute {
 	return attributes
 })
 
-// privateState is what the provider keeps about a card in Terraform's private state. It contains no
-// secrets. Terraform drops it when a provider dies, so every zero value is the safe one.
+// privateState is the provider's data about a card in Terraform's private state. It contains no secrets. If the
+// provider crashes, Terraform drops it, so every zero value is the safe one.
 type privateState struct {
-	// Shown has the service's values that differ from the configured ones, by attribute.
+	// Shown has the values, by attribute, that the service shows instead of the configured ones.
 	Shown map[string]string `json:"shown,omitempty"`
 	// DefaultLimit reports that the spending limit was not configured.
 	DefaultLimit bool `json:"default_limit,omitempty"`
-	// Month is that of the last refresh.
+	// Month is the month of the last refresh.
 	Month reconcile.Month `json:"month,omitempty"`
 	// FrozenOutside reports that a refresh saw the card become frozen outside Terraform.
 	FrozenOutside bool `json:"frozen_outside,omitempty"`
 	// JustImported skips the read that Terraform makes right after an import.
 	JustImported bool `json:"just_imported,omitempty"`
-	// Replaced is the card that the plan may replace. Terraform plans a replacement a second time as
-	// a creation, which knows only this about the old card.
+	// Replaced is the card that the plan may replace. Terraform then plans the creation of the new card, and
+	// that second plan learns about the old card only from here.
 	Replaced *replacedCard `json:"replaced,omitempty"`
 	// NextCost is the cost of the card that replaces this one, in USD; 0 with create_before_destroy.
 	NextCost usd.Amount `json:"next_cost,omitzero"`
 }
 
-// noteFrozen sets FrozenOutside if the card became frozen between two states. It only serves a warning:
-// without it, the plan still shows that it unfreezes the card.
+// noteFrozen sets FrozenOutside if the card became frozen between two states. The field only causes a warning:
+// even without the warning, the plan shows that it unfreezes the card.
 func (s *privateState) noteFrozen(before, after model) {
 	if !after.Frozen.ValueBool() {
 		s.FrozenOutside = false
@@ -287,14 +288,14 @@ func (s *privateState) noteFrozen(before, after model) {
 	}
 }
 
-// replacedCard is a card that may be about to be replaced.
+// replacedCard is a card that the plan may replace. Amounts are in USD.
 type replacedCard struct {
 	Name      string     `json:"name"`
 	Protected bool       `json:"protected"`
 	Balance   usd.Amount `json:"balance"`
-	// Planned is what the first plan added to the net total of the wallet.
+	// Planned is the amount that the first plan added to the wallet's net total.
 	Planned usd.Amount `json:"planned"`
-	// Taken is what the first plan added to the total for max_taken_per_plan.
+	// Taken is the amount that the first plan added to the total for max_taken_per_plan.
 	Taken usd.Amount `json:"taken"`
 }
 
@@ -305,7 +306,7 @@ type privateData interface {
 	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
 }
 
-// readPrivateState returns the zero privateState if none can be read.
+// readPrivateState returns the zero privateState if there is none, or if it is unreadable.
 func readPrivateState(ctx context.Context, from privateData, diags *diag.Diagnostics) privateState {
 	data, problems := from.GetKey(ctx, privateStateKey)
 	diags.Append(problems...)

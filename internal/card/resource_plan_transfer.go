@@ -29,7 +29,7 @@ func (p *planner) planTransfer(ctx context.Context) {
 	if p.diags.HasError() {
 		return
 	}
-	change := moneyOf(ctx, p.state, p.plan)
+	change := moneyChange(ctx, p.state, p.plan)
 	moves := t.unknown || len(change.Movements()) > 0
 	abandons := !moves && record.Pending != nil && p.plan.TopUp.IsNull()
 	p.plan.Balance = p.state.Balance
@@ -122,7 +122,7 @@ func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
 	if after < 0 {
 		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal exceeds the card's balance",
 			fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD, but %s held only %s USD at the last refresh. Set amount to at least %s.",
-				before, p.plan.Amount.Amount(), -t.amount, p.state.name(), balance, before-balance)+replaceInstead(p.plan.Amount.Amount()))
+				before, p.plan.Amount.Amount(), -t.amount, p.state.name(), balance, before-balance)+replaceAdvice(p.plan.Amount.Amount()))
 		return
 	}
 
@@ -130,7 +130,7 @@ func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
 	rule, _ := p.config.readTopUp(ctx)
 	if rule != nil && isActive && after < rule.Below.Amount() {
 		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal would trigger a top-up",
-			withdrawsIntoTopUp(p.state, after, rule.Below.Amount())+replaceInstead(p.plan.Amount.Amount()))
+			withdrawsIntoTopUp(p.state, after, rule.Below.Amount())+replaceAdvice(p.plan.Amount.Amount()))
 		return
 	}
 

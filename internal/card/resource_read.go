@@ -98,7 +98,7 @@ func (r *cardResource) keepSettings(state *model, before model, private *private
 	changes := strings.Join(differences(private.Shown, state), " and ")
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Card settings differ from the configuration",
 		fmt.Sprintf("%s has %s. The card is not replaced, and the state keeps the configured values.", capitalized(state.name()), changes)+
-			followAdvice(private.Shown))}
+			adoptAdvice(private.Shown))}
 }
 
 // refresh updates the model, and returns the card's status and the time of the reading.
@@ -169,7 +169,7 @@ func (r *cardResource) settle(ctx context.Context, m *model, diags *diag.Diagnos
 		return
 	}
 	if transfer.How == api.AlreadyDone {
-		m.setLoadedAfter(pending.Movement())
+		m.setTotalAfter(pending.Movement())
 	}
 	m.setRecord(transfer.Record)
 	m.setState(transfer.CardStatus, transfer.CardBalance)
