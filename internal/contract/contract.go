@@ -1,5 +1,5 @@
-// Package contract checks in tests that requests and responses match the documents of the card service, which
-// package openapi contains. [Handler] wraps a service and checks what passes between it and its clients.
+// Package contract checks in tests that requests and responses match the OpenAPI documents of the card service.
+// [Handler] wraps a service and checks the requests of its clients and its responses.
 //
 // A request must match its document in path, method, query, headers and body; a response in status, content type
 // and fields. Each violation fails the test and names the method, the path and the rule. Values are never printed,
@@ -95,8 +95,8 @@ func (c *checker) report(req request, side string, violations []string) {
 	}
 }
 
-// Handler wraps a service and checks every documented request and its response. Each violation fails t. Responses
-// that the service cuts off on purpose, by aborting the handler, are not checked.
+// Handler wraps a service and checks every request below a documented prefix and its response. Each violation fails t.
+// Responses that the service cuts off on purpose, by aborting the handler, are not checked.
 func Handler(t testing.TB, service http.Handler, options ...Option) http.Handler {
 	t.Helper()
 	c := newChecker(t, options)

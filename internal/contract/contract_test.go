@@ -110,7 +110,7 @@ func TestOptions(t *testing.T) {
 		"accepted":              {tolerant, "/cards", 201, created, []string{"request: body"}},
 		"refused in a bad form": {tolerant, "/cards", 400, "no", []string{"response: status 400: body"}},
 		"unknown path":          {tolerant, "/nowhere", 404, refusal, nil},
-		"unknown path accepted": {tolerant, "/nowhere", 201, created, []string{"there is no such call", "status 201 is not documented"}},
+		"unknown path accepted": {tolerant, "/nowhere", 201, created, []string{"this call is not documented", "status 201 is not documented"}},
 		"an odd response":       {asked, "/cards", 502, "<html>", []string{"request: body"}},
 	} {
 		e := documented(t)["create card"]

@@ -70,7 +70,7 @@ type document struct {
 	options      *openapi3filter.Options
 }
 
-// authenticate checks the form of the key only. The service checks whether it is valid.
+// authenticate checks only the form of the API key. The service checks whether the key is valid.
 func authenticate(_ context.Context, in *openapi3filter.AuthenticationInput) error {
 	values := in.RequestValidationInput.Request.Header.Values("Authorization")
 	if len(values) != 1 || !strings.HasPrefix(values[0], "Bearer sk_live_") {
@@ -133,14 +133,14 @@ func decodeText(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3
 	return string(text), err
 }
 
-// The text of numbers is checked, because a float64 may lose a third decimal.
+// Numbers are checked as text, because a float64 may lose a third decimal.
 var (
 	usdText     = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]{1,2})?$`)
 	integerText = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 )
 
-// checkText returns the violations that a JSON schema cannot express: those of the text of numbers and of the
-// names of additional properties. The pointer is the location of the value.
+// checkText checks what a JSON schema cannot express: the text of numbers and the names of additional properties. The
+// pointer is the location of the value.
 func checkText(schema *openapi3.Schema, value any, pointer string) openapi3.MultiError {
 	var violations openapi3.MultiError
 	switch value := value.(type) {
@@ -172,15 +172,15 @@ func checkText(schema *openapi3.Schema, value any, pointer string) openapi3.Mult
 	return violations
 }
 
-// formats returns the text formats of the documents. Each also checks the meaning, so that 2026-02-30 is not a date.
+// formats returns the string formats of the documents. Each also checks the meaning: 2026-02-30 is not a date.
 func formats() map[string]openapi3.StringFormatValidator {
-	text := openapi3.NewCallbackValidator[string]
+	validator := openapi3.NewCallbackValidator[string]
 	return map[string]openapi3.StringFormatValidator{
-		"date":         text(isTime(time.DateOnly)),
-		"date-time":    text(isUTC),
-		"date-or-time": text(isTime(time.DateOnly, time.RFC3339Nano, "2006-01-02T15:04:05")),
-		"https-url":    text(isHTTPSURL),
-		"retry-after":  text(isRetryAfter),
+		"date":         validator(isTime(time.DateOnly)),
+		"date-time":    validator(isUTC),
+		"date-or-time": validator(isTime(time.DateOnly, time.RFC3339Nano, "2006-01-02T15:04:05")),
+		"https-url":    validator(isHTTPSURL),
+		"retry-after":  validator(isRetryAfter),
 	}
 }
 

@@ -44,7 +44,7 @@ func (d *document) responseInput(in *openapi3filter.RequestValidationInput, res 
 // requestViolations returns the rules that a request violates.
 func (d *document) requestViolations(in *openapi3filter.RequestValidationInput) []string {
 	if in.Route == d.undocumented {
-		return []string{"there is no such call"}
+		return []string{"this call is not documented"}
 	}
 	return append(
 		queryViolations(in.Route.Operation.Parameters, in.Request.URL),
@@ -52,8 +52,8 @@ func (d *document) requestViolations(in *openapi3filter.RequestValidationInput) 
 	)
 }
 
-// queryViolations returns the violations of the query that openapi3filter does not find, because it checks only
-// documented parameters and the first value of each.
+// queryViolations returns the violations in the query that openapi3filter misses: it checks only documented
+// parameters, and only the first value of each.
 func queryViolations(documented openapi3.Parameters, u *url.URL) []string {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -81,7 +81,7 @@ func responseViolations(in *openapi3filter.ResponseValidationInput) []string {
 	return prefixed(status, rules(openapi3filter.ValidateResponse(context.Background(), in)))
 }
 
-// rules reduces an error to its location and to the violated keyword of the schema, because the full messages
+// rules reduces an error to the locations and the keywords of the schema that are violated, because the full messages
 // quote values.
 func rules(err error) []string {
 	// A type switch, because errors.As would unwrap the error of a oneOf to the errors of its alternatives.
@@ -101,7 +101,7 @@ func rules(err error) []string {
 			return prefixed(err.Parameter.In+" parameter "+err.Parameter.Name, rules(err.Err))
 		}
 		if err.RequestBody == nil {
-			return []string{"body: this call has none"}
+			return []string{"body: this call must not have one"}
 		}
 		return contentRules(err.Err)
 	case *openapi3filter.ResponseError:
@@ -125,7 +125,7 @@ func rules(err error) []string {
 	return []string{"cannot be read"}
 }
 
-// contentRules reduces the error of a body. It is nil if the content type is not documented.
+// contentRules reduces the error of a body. A nil error means that the content type is not documented.
 func contentRules(err error) []string {
 	if err == nil {
 		return []string{"header Content-Type: " + jsonType + " is required"}

@@ -24,19 +24,20 @@ func Contract() []byte { return contract }
 // Control returns the document of the control calls, in the same format.
 func Control() []byte { return control }
 
-// JSON returns a function that converts a document to JSON.
+// JSON returns a function that returns a document as JSON.
 func JSON(document func() []byte) func() []byte {
 	return func() []byte { return encode(decode[any](document())) }
 }
 
 // decode cannot fail, because the documents are embedded and tested.
-func decode[T any](document []byte) (value T) {
+func decode[T any](document []byte) T {
+	var value T
 	_ = yaml.Unmarshal(document, &value)
 	return value
 }
 
 func encode(value any) []byte {
-	text, _ := json.Marshal(value) //nolint:errchkjson // the value was decoded before
+	text, _ := json.Marshal(value) //nolint:errchkjson // decoded YAML can always be encoded
 	return text
 }
 
