@@ -1,4 +1,4 @@
-// Package buildinfo tells which version of the programs is running.
+// Package buildinfo reports which version of a program is running.
 package buildinfo
 
 import (
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Version returns the version that the linker has set or, in a program that "go install" has
-// built, the version of its module.
+// Version returns the version that the linker has set. In a program that "go install" has built, it returns the
+// version of the module; in any other program, "dev".
 func Version(linked string) string {
 	if linked != "" {
 		return linked

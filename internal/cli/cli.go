@@ -1,4 +1,4 @@
-// Package cli has what the commands of vcard share.
+// Package cli contains what the commands of vcard share.
 package cli
 
 import (

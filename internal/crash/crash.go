@@ -15,7 +15,7 @@ type Error struct {
 	Stack string // functions and lines, without arguments
 }
 
-// Error asks for a report.
+// Error asks the user to report the bug.
 func (e *Error) Error() string {
 	return "a bug in this program stopped the operation (panic with a " + e.Type + "). Please report it with these lines:\n" + e.Stack
 }
@@ -31,7 +31,7 @@ func Catch(err *error) {
 func End() {
 	if reason := recover(); reason != nil {
 		_, _ = fmt.Fprintln(os.Stderr, New(reason))
-		os.Exit(1) //nolint:revive // another panic would print the value
+		os.Exit(1) //nolint:revive // to panic again would print the value
 	}
 }
 
@@ -46,10 +46,12 @@ func New(reason any) *Error {
 	callers = callers[:runtime.Callers(skippedRows, callers)]
 	frames := runtime.CallersFrames(callers)
 	var rows []string
-	for more := true; more; {
-		var frame runtime.Frame
-		frame, more = frames.Next()
+	for {
+		frame, more := frames.Next()
 		rows = append(rows, fmt.Sprintf("  %s\n    %s:%d", frame.Function, frame.File, frame.Line))
+		if !more {
+			break
+		}
 	}
 	return &Error{Type: fmt.Sprintf("%T", reason), Stack: strings.Join(rows, "\n")}
 }

@@ -1,6 +1,5 @@
-// Command schemaexport prints the provider's schema in the JSON form of
-// `terraform providers schema -json`, without a Terraform CLI, so that the
-// generated documentation does not depend on which one is installed.
+// Command schemaexport prints the provider's schema as `terraform providers schema -json` does. It needs no CLI, so that
+// the generated documentation does not depend on the installed one.
 package main
 
 import (
@@ -20,7 +19,7 @@ import (
 )
 
 func main() {
-	name := flag.String("name", provider.Address, "key of the provider in the output; tfplugindocs wants its short name")
+	name := flag.String("name", provider.Address, "key of the provider in the output; tfplugindocs needs the short name")
 	flag.Parse()
 	schemas, err := export(context.Background(), providerserver.NewProtocol6(provider.New("dev")())(), *name)
 	if err != nil {
@@ -34,15 +33,16 @@ func main() {
 	}
 }
 
-// object is one of JSON. Those that are written leave out what is not set, as the CLI does.
+// object is a JSON object.
 type object = map[string]any
 
-func written(o object) object {
+// withoutUnset removes empty strings and false from an object, as the CLI does.
+func withoutUnset(o object) object {
 	maps.DeleteFunc(o, func(_ string, value any) bool { return value == "" || value == false })
 	return o
 }
 
-// export asks a provider server for everything it has.
+// export returns the schemas of a provider server.
 func export(ctx context.Context, server tfprotov6.ProviderServer, name string) (object, error) {
 	all, err := server.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
@@ -52,19 +52,20 @@ func export(ctx context.Context, server tfprotov6.ProviderServer, name string) (
 	if err != nil {
 		return nil, fmt.Errorf("get the identity schemas: %w", err)
 	}
-	return object{"format_version": "1.0", "provider_schemas": object{name: object{
+	schemas := object{
 		"provider":                   schema(all.Provider),
-		"resource_schemas":           each(all.ResourceSchemas, schema),
-		"data_source_schemas":        each(all.DataSourceSchemas, schema),
-		"ephemeral_resource_schemas": each(all.EphemeralResourceSchemas, schema),
-		"list_resource_schemas":      each(all.ListResourceSchemas, schema),
-		"action_schemas":             each(all.ActionSchemas, func(a *tfprotov6.ActionSchema) object { return object{"block": block(a.Schema.Block)} }),
-		"functions":                  each(all.Functions, function),
-		"resource_identity_schemas":  each(identities.IdentitySchemas, identity),
-	}}}, nil
+		"resource_schemas":           convertAll(all.ResourceSchemas, schema),
+		"data_source_schemas":        convertAll(all.DataSourceSchemas, schema),
+		"ephemeral_resource_schemas": convertAll(all.EphemeralResourceSchemas, schema),
+		"list_resource_schemas":      convertAll(all.ListResourceSchemas, schema),
+		"action_schemas":             convertAll(all.ActionSchemas, actionSchema),
+		"functions":                  convertAll(all.Functions, function),
+		"resource_identity_schemas":  convertAll(identities.IdentitySchemas, identity),
+	}
+	return object{"format_version": "1.0", "provider_schemas": object{name: schemas}}, nil
 }
 
-func each[From any](from map[string]From, convert func(From) object) object {
+func convertAll[From any](from map[string]From, convert func(From) object) object {
 	to := object{}
 	for name, value := range from {
 		to[name] = convert(value)
@@ -74,26 +75,37 @@ func each[From any](from map[string]From, convert func(From) object) object {
 
 func schema(s *tfprotov6.Schema) object { return object{"version": s.Version, "block": block(s.Block)} }
 
-// block converts one without nested blocks: the provider nests attributes.
+func actionSchema(a *tfprotov6.ActionSchema) object { return object{"block": block(a.Schema.Block)} }
+
+// block converts a block without nested blocks. The provider has none, because it uses nested attributes.
 func block(b *tfprotov6.SchemaBlock) object {
-	return written(object{
-		"attributes": attributes(b.Attributes), "deprecated": b.Deprecated,
-		"description": b.Description, "description_kind": strings.ToLower(b.DescriptionKind.String()),
+	return withoutUnset(object{
+		"attributes":       attributes(b.Attributes),
+		"deprecated":       b.Deprecated,
+		"description":      b.Description,
+		"description_kind": strings.ToLower(b.DescriptionKind.String()),
 	})
 }
 
 func attributes(all []*tfprotov6.SchemaAttribute) object {
 	converted := object{}
 	for _, a := range all {
-		attribute := written(object{
-			"description": a.Description, "description_kind": strings.ToLower(a.DescriptionKind.String()), "deprecated": a.Deprecated,
-			"required": a.Required, "optional": a.Optional, "computed": a.Computed, "sensitive": a.Sensitive, "write_only": a.WriteOnly,
+		attribute := withoutUnset(object{
+			"description":      a.Description,
+			"description_kind": strings.ToLower(a.DescriptionKind.String()),
+			"deprecated":       a.Deprecated,
+			"required":         a.Required,
+			"optional":         a.Optional,
+			"computed":         a.Computed,
+			"sensitive":        a.Sensitive,
+			"write_only":       a.WriteOnly,
 		})
 		if a.NestedType == nil {
 			attribute["type"] = a.Type
 		} else {
 			attribute["nested_type"] = object{
-				"attributes": attributes(a.NestedType.Attributes), "nesting_mode": strings.ToLower(a.NestedType.Nesting.String()),
+				"attributes":   attributes(a.NestedType.Attributes),
+				"nesting_mode": strings.ToLower(a.NestedType.Nesting.String()),
 			}
 		}
 		converted[a.Name] = attribute
@@ -104,8 +116,11 @@ func attributes(all []*tfprotov6.SchemaAttribute) object {
 func identity(s *tfprotov6.ResourceIdentitySchema) object {
 	attributes := object{}
 	for _, a := range s.IdentityAttributes {
-		attributes[a.Name] = written(object{
-			"type": a.Type, "description": a.Description, "required_for_import": a.RequiredForImport, "optional_for_import": a.OptionalForImport,
+		attributes[a.Name] = withoutUnset(object{
+			"type":                a.Type,
+			"description":         a.Description,
+			"required_for_import": a.RequiredForImport,
+			"optional_for_import": a.OptionalForImport,
 		})
 	}
 	return object{"version": s.Version, "attributes": attributes}
@@ -114,10 +129,18 @@ func identity(s *tfprotov6.ResourceIdentitySchema) object {
 func function(f *tfprotov6.Function) object {
 	var parameters []object
 	for _, p := range f.Parameters {
-		parameters = append(parameters, written(object{"name": p.Name, "description": p.Description, "is_nullable": p.AllowNullValue, "type": p.Type}))
+		parameters = append(parameters, withoutUnset(object{
+			"name":        p.Name,
+			"description": p.Description,
+			"is_nullable": p.AllowNullValue,
+			"type":        p.Type,
+		}))
 	}
-	return written(object{
-		"description": f.Description, "summary": f.Summary, "deprecation_message": f.DeprecationMessage,
-		"return_type": f.Return.Type, "parameters": parameters,
+	return withoutUnset(object{
+		"description":         f.Description,
+		"summary":             f.Summary,
+		"deprecation_message": f.DeprecationMessage,
+		"return_type":         f.Return.Type,
+		"parameters":          parameters,
 	})
 }
