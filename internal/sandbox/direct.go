@@ -3,7 +3,6 @@ package sandbox
 import (
 	"io"
 	"net/http"
-	"sync"
 
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
@@ -11,8 +10,8 @@ import (
 // Direct is a transport that passes requests to a handler in this process, without a network.
 type Direct struct{ http.Handler }
 
-// RoundTrip returns the response of the handler. If the handler panics with http.ErrAbortHandler, the response is
-// cut off, as a server would do. Any other panic becomes an error without the panic's value.
+// RoundTrip returns the response of the handler. If the handler panics with http.ErrAbortHandler, RoundTrip cuts the
+// response off, as a server does. Any other panic becomes an error without the panic's value.
 func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	err := r.Context().Err()
 	if err != nil {
@@ -22,9 +21,9 @@ func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := &pipedResponse{PipeWriter: writer, header: http.Header{}, status: make(chan int, 1)}
 	go d.serve(w, r.Clone(r.Context()))
 	select {
-	case status, found := <-w.status:
-		if !found {
-			_, err := body.Read(nil)
+	case status, ok := <-w.status:
+		if !ok {
+			_, err := body.Read(nil) // returns the error with which serve closed the pipe
 			return nil, err
 		}
 		return &http.Response{StatusCode: status, Header: w.header, Body: body, ContentLength: -1, Request: r}, nil
@@ -53,21 +52,28 @@ func (d Direct) serve(w *pipedResponse, r *http.Request) {
 // pipedResponse is a response whose body the caller of RoundTrip reads from a pipe.
 type pipedResponse struct {
 	*io.PipeWriter
-	header http.Header
-	begin  sync.Once
-	status chan int
+	header  http.Header
+	started bool
+	status  chan int // receives the status when the response starts; closed after the handler has returned
 }
 
 func (w *pipedResponse) Header() http.Header { return w.header }
 
-func (w *pipedResponse) WriteHeader(status int) { w.begin.Do(func() { w.status <- status }) }
+func (w *pipedResponse) WriteHeader(status int) {
+	if w.started {
+		return
+	}
+	w.started = true
+	w.status <- status
+}
 
 // abortError returns the error that a client of a server gets when the handler aborts: io.EOF before the response
-// has begun, and io.ErrUnexpectedEOF after that.
+// has started, and io.ErrUnexpectedEOF afterwards.
 func (w *pipedResponse) abortError() error {
-	err := io.ErrUnexpectedEOF
-	w.begin.Do(func() { err = io.EOF })
-	return err
+	if w.started {
+		return io.ErrUnexpectedEOF
+	}
+	return io.EOF
 }
 
 func (w *pipedResponse) Write(body []byte) (int, error) {

@@ -1,5 +1,5 @@
-// Package sandbox is a complete virtual-card service in one SQLite file, behind one
-// http.Handler. The provider embeds it. Package served adds the control calls, seeds and the dashboard of a server.
+// Package sandbox is a complete virtual-card service in one SQLite file, behind one http.Handler. The provider
+// embeds it. Package served adds what a server needs: the control calls, seeds and the dashboard.
 package sandbox
 
 import (
@@ -88,7 +88,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 		return nil, err
 	}
 	s := &Sandbox{db: db, recorder: requestlog.New(db, o.Logger)}
-	err = db.Begin(ctx, func(tx *store.Tx) error { return s.begin(tx, o) })
+	err = db.Begin(ctx, func(tx *store.Tx) error { return s.initialize(tx, o) })
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the sandbox file %s: %w", o.Path, err), db.Close())
 	}
@@ -111,8 +111,8 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// begin reads the master key and the first account from the file. It creates both in a new file.
-func (s *Sandbox) begin(tx *store.Tx, o Options) error {
+// initialize reads the master key and the first account from the file. It creates both in a new file.
+func (s *Sandbox) initialize(tx *store.Tx, o Options) error {
 	var master []byte
 	found, err := tx.Get([]any{&master}, `SELECT master_key FROM service`)
 	if err != nil {
