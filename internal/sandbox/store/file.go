@@ -135,8 +135,8 @@ const readMark = `SELECT (SELECT COUNT(*) FROM sqlite_master) = 0, application_i
 
 var errNewer = errors.New("it was written by a later version of this program")
 
-// check returns an error if the file does not belong to a sandbox, or to a version that this program
-// cannot read. The newest is the latest version that it can read.
+// check returns an error if the file does not belong to a sandbox, or has a version that this program
+// cannot read. newest is the latest version that it can read.
 func (m mark) check(newest int32) error {
 	unused := mark{empty: true}
 	if m == unused {
@@ -154,8 +154,8 @@ func (m mark) check(newest int32) error {
 	return nil
 }
 
-// inspect returns an error for another program's file. It does not see what is only in the log next
-// to the file; migrate does.
+// inspect returns an error for another program's file. It does not see changes that are only in the log
+// next to the file; change checks those.
 func inspect(path string, newest int32) error {
 	db, err := sql.Open("sqlite", fileURI(path, filepath.Separator)+"?mode=ro&immutable=1")
 	if err != nil {
@@ -165,7 +165,7 @@ func inspect(path string, newest int32) error {
 	var m mark
 	err = db.QueryRow(readMark).Scan(&m.empty, &m.application, &m.version) //nolint:noctx // it takes no lock, so it does not wait
 	if isSQLite(err, sqlite3.SQLITE_CORRUPT) {
-		return nil // another process may be writing the file right now; prepare checks it again under a lock
+		return nil // another process may be writing the file; prepare checks it again under a lock
 	}
 	if err != nil {
 		return err
@@ -174,21 +174,22 @@ func inspect(path string, newest int32) error {
 	if !errors.Is(err, errNewer) {
 		return err
 	}
+	// Without a row, the text stays as it is.
 	release := "that version"
-	_ = db.QueryRow(`SELECT release FROM read_by`).Scan(&release) //nolint:noctx // as above; without a row, the text remains
+	_ = db.QueryRow(`SELECT release FROM read_by`).Scan(&release) //nolint:noctx // it takes no lock, so it does not wait
 	return fmt.Errorf("%w; use %s or later", errNewer, release)
 }
 
-// prepare creates the schema of a new file, returns an error for a damaged file, and migrates an
-// older file after copying it.
+// prepare creates the schema of a new file, and returns an error for a damaged file. It copies a file
+// of an older version and then migrates it.
 func (db *DB) prepare(ctx context.Context) error {
-	found, err := db.createSchema(ctx)
+	version, err := db.createSchema(ctx)
 	if err != nil || db.path == memoryPath {
 		return err
 	}
 	t := transaction{pool: db.writer, begin: "BEGIN", ctx: context.WithoutCancel(ctx), wait: longTimeout}
 	err = db.run(ctx, t, checkDamage)
-	if err != nil || found == db.version() {
+	if err != nil || version == db.version() {
 		return err
 	}
 	leads, err := db.Lead()
@@ -198,7 +199,7 @@ func (db *DB) prepare(ctx context.Context) error {
 	if !leads {
 		return errors.New("it has an older version, and another process is using it; stop that process first")
 	}
-	err = db.Snapshot(ctx, fmt.Sprintf("%s.version-%d", db.target, found))
+	err = db.Snapshot(ctx, fmt.Sprintf("%s.version-%d", db.target, version))
 	if err != nil {
 		return fmt.Errorf("it has an older version and must be copied before migration: %w", err)
 	}
@@ -221,12 +222,12 @@ func (db *DB) createSchema(ctx context.Context) (int32, error) {
 	return version, err
 }
 
-// migrate upgrades the file from its version, whichever process has written it.
+// migrate upgrades the file from its current version, which another process may have changed meanwhile.
 func (db *DB) migrate(ctx context.Context) error {
 	return db.change(ctx, func(tx *Tx, m mark) error { return db.upgrade(tx, m) })
 }
 
-// change calls f in a transaction that may change the schema, with the mark of the file.
+// change calls f with the mark of the file, in a transaction that may change the schema.
 func (db *DB) change(ctx context.Context, f func(*Tx, mark) error) error {
 	c, err := db.writer.acquire(ctx)
 	if err != nil {
@@ -265,11 +266,14 @@ func (db *DB) upgrade(tx *Tx, m mark) error {
 	return err
 }
 
-// checkDamage returns an error for a damaged file, before anybody relies on a balance in it.
+// checkDamage returns an error for a damaged file, before anyone relies on a balance in it.
 func checkDamage(tx *Tx) error {
-	found, err := Value[string](tx, `PRAGMA quick_check(1)`)
-	if err == nil && found != "ok" {
+	result, err := Value[string](tx, `PRAGMA quick_check(1)`)
+	if err != nil {
+		return err
+	}
+	if result != "ok" {
 		return errDamaged
 	}
-	return err
+	return nil
 }

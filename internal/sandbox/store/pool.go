@@ -18,16 +18,16 @@ type conn struct {
 }
 
 func (c *conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
-	prepared := c.statements[query]
-	if prepared != nil {
+	prepared, found := c.statements[query]
+	if found {
 		return prepared, nil
 	}
-	s, err := c.raw.PrepareContext(ctx, strings.TrimSpace(query))
+	prepared, err := c.raw.PrepareContext(ctx, strings.TrimSpace(query))
 	if err != nil {
 		return nil, err
 	}
-	c.statements[query] = s
-	return s, nil
+	c.statements[query] = prepared
+	return prepared, nil
 }
 
 // checkpoint writes the log into the file and reports whether the log is empty now.
@@ -95,7 +95,7 @@ func (p *pool) release(c *conn) { p.idle <- c }
 // close waits until all connections are released.
 func (p *pool) close() error {
 	var errs []error
-	for range p.db.Stats().InUse { // that is every connection: the pool never returns one to p.db
+	for range p.db.Stats().InUse { // all connections, because the pool never returns one to p.db
 		c := <-p.idle
 		errs = append(errs, c.close())
 	}

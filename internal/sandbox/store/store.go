@@ -26,8 +26,8 @@ const (
 	// memoryPath stands for a database in memory.
 	memoryPath = ":memory:"
 	// busyTimeout is how long a transaction waits for other transactions of this or another
-	// process. It is generous: on a slow or busy machine, several seconds can pass, and a client
-	// that gets a 503 spends much longer on finding out whether its call took effect.
+	// process. It is generous: on a busy machine this can take several seconds, and a client that
+	// gets a 503 spends much longer on finding out whether its call took effect.
 	busyTimeout = 15 * time.Second
 	// longTimeout is how long a long read waits for other long reads, and how long Open waits
 	// for other processes that open the file.
@@ -39,10 +39,10 @@ const (
 // ErrBusy is returned for a transaction that could not start in time. It had no effect.
 var ErrBusy = errors.New("the sandbox is busy")
 
-// ErrLocked is the ErrBusy of a transaction that waited for a lock of another process.
+// ErrLocked is an ErrBusy: the transaction waited for a lock of another process.
 var ErrLocked = fmt.Errorf("%w: another process has locked its file", ErrBusy)
 
-// ErrFull is returned for a transaction for which the disk has no room. It had no effect.
+// ErrFull is returned for a transaction that had no room on the disk. It had no effect.
 var ErrFull = errors.New("its disk is full, or the maximum file size is reached")
 
 // DB is an open file. Only one writer runs at a time. Readers see the last commit and
@@ -170,7 +170,7 @@ func (db *DB) Path() string { return db.path }
 // Created reports whether Open created the file.
 func (db *DB) Created() bool { return db.created }
 
-// retryBusy calls try until it does not meet a lock, or until the context ends.
+// retryBusy calls try until no lock blocks it, or until the context ends.
 func retryBusy(ctx context.Context, try func() error) error {
 	for {
 		err := try()
@@ -204,12 +204,12 @@ func (db *DB) Lead() (bool, error) {
 	if err != nil || !locked {
 		return false, err
 	}
-	held, err := db.lock.Stat()
+	opened, err := db.lock.Stat()
 	if err != nil {
 		return false, errors.Join(err, db.lock.Unlock())
 	}
 	current, err := os.Stat(db.lock.Path())
-	if err == nil && os.SameFile(current, held) {
+	if err == nil && os.SameFile(current, opened) {
 		return true, nil
 	}
 	// The previous leader has removed the lock's file since this DB opened it. The next call opens a new one.
@@ -283,12 +283,12 @@ func (db *DB) closePools() error {
 // Signal is committed. Several signals can become one. The channel is meant for one receiver.
 func (db *DB) Signals() <-chan struct{} { return db.signal }
 
-// Read runs f on a snapshot. f must not change anything. It is run again if it meets a lock.
+// Read runs f on a snapshot. f must not change anything. It runs again if a lock blocks it.
 func (db *DB) Read(ctx context.Context, f func(*Tx) error) error {
 	return db.run(ctx, transaction{pool: db.reader, begin: "BEGIN", ctx: context.WithoutCancel(ctx), wait: busyTimeout}, f)
 }
 
-// ReadLong is Read for long reads. No Read waits for them, and the context can end them.
+// ReadLong is like Read, for long reads. No Read waits for them, and the context can end them.
 func (db *DB) ReadLong(ctx context.Context, f func(*Tx) error) error {
 	return db.run(ctx, transaction{pool: db.long, begin: "BEGIN", ctx: ctx, wait: longTimeout}, f)
 }
@@ -313,7 +313,7 @@ func (db *DB) Write(ctx context.Context, f func(*Tx) error) error {
 	return db.write(ctx, busyTimeout, f)
 }
 
-// Begin is Write for the first transaction, which waits as long as Open does.
+// Begin is like Write, for the first transaction, which waits as long as Open does.
 func (db *DB) Begin(ctx context.Context, f func(*Tx) error) error {
 	return db.write(ctx, longTimeout, f)
 }
@@ -331,15 +331,15 @@ type transaction struct {
 
 // run runs f in a transaction. The context ends the wait for its start.
 func (db *DB) run(ctx context.Context, t transaction, f func(*Tx) error) error {
-	waiting, cancel := context.WithTimeoutCause(ctx, t.wait, ErrBusy)
+	startCtx, cancel := context.WithTimeoutCause(ctx, t.wait, ErrBusy)
 	defer cancel()
-	c, err := t.pool.acquire(waiting)
+	c, err := t.pool.acquire(startCtx)
 	if err != nil {
 		return fmt.Errorf("waiting for the database: %w", err)
 	}
 	defer t.pool.release(c)
 	tx := &Tx{conn: c, ctx: t.ctx}
-	err = retryBusy(waiting, func() error {
+	err = retryBusy(startCtx, func() error {
 		return tx.run(t.begin, func(tx *Tx) error {
 			err := db.setTime(tx)
 			if err != nil {
@@ -378,10 +378,10 @@ func (db *DB) setTime(tx *Tx) error {
 const (
 	// watchInterval is how long SQLite's log must be unchanged to count as idle.
 	watchInterval = 200 * time.Millisecond
-	// maxLog is the size of the log in bytes from which other transactions have to wait until it
-	// is written into the file.
+	// maxLog is the maximum size of the log in bytes. If the log is larger, other transactions wait
+	// until it is written into the file.
 	maxLog = 16 << 20
-	// quietTimeout is how long to wait for running transactions to end before that.
+	// quietTimeout is how long a large log waits for running transactions to end.
 	quietTimeout = 5 * time.Second
 )
 
@@ -407,7 +407,8 @@ func (db *DB) watch() {
 		before = log
 		if log.Size() > limit {
 			limit = maxLog
-			if !db.quietCheckpoint() {
+			done := db.quietCheckpoint()
+			if !done {
 				limit += log.Size() // another process is reading; try again when the log has grown further
 			}
 		} else if idle && log.Size() > 0 {
@@ -428,11 +429,11 @@ func (db *DB) idleCheckpoint() {
 
 // quietCheckpoint waits until no transaction of this process runs, writes the log into the file,
 // and reports whether the log is empty afterwards. SQLite restarts the log only when no transaction
-// reads it, which does not happen by itself under steady load.
+// reads it. Under steady load there is always one.
 func (db *DB) quietCheckpoint() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), quietTimeout)
 	defer cancel()
-	// Wait for long reads first: while they end, short transactions can still run.
+	// Wait for long reads first. Short transactions can still run meanwhile.
 	for _, p := range []*pool{db.long, db.versions, db.reader} {
 		for range cap(p.idle) {
 			c, err := p.acquire(ctx)

@@ -38,17 +38,23 @@ func (tx *Tx) run(begin string, f func(*Tx) error) error {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
 	err = tx.try(f)
-	if err == nil {
-		err = tx.Exec("COMMIT")
-		if err == nil {
-			return nil
-		}
-		err = fmt.Errorf("committing: %w", err)
+	if err != nil {
+		return errors.Join(err, tx.rollback())
 	}
-	tx.ctx = context.WithoutCancel(tx.ctx)
-	return errors.Join(err, tx.Exec("ROLLBACK"))
+	err = tx.Exec("COMMIT")
+	if err != nil {
+		return errors.Join(fmt.Errorf("committing: %w", err), tx.rollback())
+	}
+	return nil
 }
 
+// rollback rolls the transaction back, even if its context has ended.
+func (tx *Tx) rollback() error {
+	tx.ctx = context.WithoutCancel(tx.ctx)
+	return tx.Exec("ROLLBACK")
+}
+
+// try calls f and turns a panic into an error.
 func (tx *Tx) try(f func(*Tx) error) (err error) {
 	defer crash.Catch(&err)
 	return f(tx)
@@ -206,15 +212,17 @@ func addFields(byName map[string][]int, structType reflect.Type, prefix string, 
 	}
 }
 
-// destination returns what a column is scanned into: the field itself, or its value as JSON.
+// destination returns the value that a column is scanned into: a pointer to the field, or JSON for a map or a slice.
 func destination(field reflect.Value) any {
 	pointer := field.Addr().Interface()
 	_, scanner := pointer.(sql.Scanner)
 	if scanner {
 		return pointer
 	}
-	bytes := field.Kind() == reflect.Slice && field.Type().Elem().Kind() == reflect.Uint8
-	if field.Kind() == reflect.Map || field.Kind() == reflect.Slice && !bytes {
+	if field.Kind() == reflect.Map {
+		return JSON{pointer}
+	}
+	if field.Kind() == reflect.Slice && field.Type().Elem().Kind() != reflect.Uint8 {
 		return JSON{pointer}
 	}
 	return pointer
@@ -290,7 +298,7 @@ func (tx *Tx) ResetClock() error {
 	return tx.Exec(`UPDATE service SET clock_offset_ms = 0`)
 }
 
-// ReadSetting decodes a setting into value. It leaves value as it is if there is no such setting.
+// ReadSetting decodes a setting into value. It does not change value if the setting does not exist.
 func (tx *Tx) ReadSetting(name string, value any) error {
 	_, err := tx.Get([]any{JSON{value}}, `SELECT value FROM settings WHERE name = ?`, name)
 	if err != nil {
