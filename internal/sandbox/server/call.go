@@ -39,13 +39,13 @@ func (o Operation) request(ctx context.Context) *http.Request {
 }
 
 // Do runs an operation for an account in the transaction of this call, without any limits. It decodes
-// the response unless into is nil. If it fails, the whole transaction must be rolled back.
+// the response into a value, unless into is nil. If it fails, the caller must roll the whole transaction back.
 func (c *Call) Do(owner account.Account, o Operation, into any) error {
-	part := *c
-	part.Account = owner
-	part.request = o.request(c.request.Context())
-	part.body = wire.Body{Raw: o.Body}
-	res, err := c.Routes[o.Route].Handle(&part)
+	nested := *c
+	nested.Account = owner
+	nested.request = o.request(c.request.Context())
+	nested.body = wire.Body{Raw: o.Body}
+	res, err := c.Routes[o.Route].Handle(&nested)
 	if err != nil || into == nil {
 		return err
 	}
@@ -53,8 +53,8 @@ func (c *Call) Do(owner account.Account, o Operation, into any) error {
 }
 
 // Do runs an operation for an authenticated account. Faults, the request log and the limits for all
-// requests apply to clients only, but a limit for this kind of operation applies here too. After an
-// error nothing was changed; the message is for people.
+// requests apply to clients only, but a limit for this kind of operation applies here too. If Do returns an
+// error, nothing has changed. The error's message is for people.
 func (s *Server) Do(ctx context.Context, owner account.Account, o Operation) (wire.Response, *wire.Error) {
 	x := &exchange{
 		id:      vault.Token("req_"),
@@ -97,7 +97,7 @@ func (s *Server) handleOperation(x *exchange, c *Call) (wire.Response, error) {
 	return x.route.Handle(c)
 }
 
-// Read runs f on a snapshot. Like a control call, f may take long. The message of the error is for people.
+// Read runs f on a snapshot. Like a control call, f may take long. The error's message is for people.
 func (s *Server) Read(ctx context.Context, f func(*store.Tx) error) *wire.Error {
 	err := s.commitLateNow(ctx)
 	if err == nil {
@@ -202,11 +202,14 @@ func (x *exchange) idempotencyScope() idempotencyScope {
 	}
 }
 
-// claim refuses a call while another call of this process uses its idempotency key, if the quirks
-// ask for that. The caller must call release after the call.
+// claim reserves the idempotency key of a call, if a quirk asks for that. It refuses the call while another call
+// of this process uses the key. The caller must call release after the call.
 func (s *Server) claim(x *exchange) (release func(), err error) {
+	if !x.isAPI() || !x.route.writes() || x.quirks.Idempotency != behavior.Conflict {
+		return func() {}, nil
+	}
 	scope := x.idempotencyScope()
-	if !x.isAPI() || x.quirks.Idempotency != behavior.Conflict || scope.key == "" || !x.route.writes() {
+	if scope.key == "" {
 		return func() {}, nil
 	}
 	inUse := s.isLate(scope)
@@ -220,9 +223,10 @@ func (s *Server) claim(x *exchange) (release func(), err error) {
 	return func() { s.inFlight.Delete(scope) }, nil
 }
 
+// applyFault processes the call as its fault configures, and returns the response that the client sees.
 func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 	f := x.fault
-	// The response to a call that is not processed.
+	// This is the response if the call is not processed, or only later.
 	res := response{Response: wire.Response{Status: http.StatusOK, Body: []byte(`{"data":[],"page":1}`)}}
 	if f.When == behavior.After {
 		res.Response = s.process(ctx, x)
@@ -237,8 +241,8 @@ func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 		res.extent = truncated
 	case behavior.Pass:
 		if f.When == behavior.Before {
-			// The service processes the call even if the client has gone away meanwhile. Clients
-			// must expect such late commits.
+			// The service processes the call even if the client has disconnected during the delay.
+			// Clients must expect such late commits.
 			res.Response = s.process(context.WithoutCancel(ctx), x)
 		}
 	default:
@@ -254,7 +258,7 @@ func (x *exchange) faultResponse(t behavior.Then) wire.Response {
 		return x.errorResponse(wire.NewError(t.Status, wire.CodeInjectedFault,
 			"this response was configured with POST "+Control+"/faults"))
 	}
-	var text *string
+	var text *string // stays nil if the body is null
 	err := json.Unmarshal(t.Body, &text)
 	if err == nil && text != nil {
 		return wire.Response{Status: t.Status, Body: []byte(*text), ContentType: textType}

@@ -2,14 +2,14 @@ package server
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 )
 
-// lateCalls are calls that a fault has answered and that are not committed yet. They are lost when the process
-// ends.
+// lateCalls are the calls that a fault has answered before they are committed. They are lost when the process ends.
 type lateCalls struct {
 	mu  sync.Mutex  // also held while calls are committed, so that no request overtakes them
 	all []*exchange // in the order of their arrival
@@ -25,14 +25,17 @@ func (s *Server) postpone(x *exchange, f *behavior.Fault) {
 }
 
 // commitLate commits the calls that are due at the service's time, the earliest first. Every request and every
-// page of the dashboard calls it first, so that no client sees a state without them.
+// page of the dashboard calls it first, so that no client sees a state in which a due call is missing.
 func (s *Server) commitLate(ctx context.Context, now time.Time) {
 	s.late.mu.Lock()
 	defer s.late.mu.Unlock()
 	for {
 		next := -1
 		for i, call := range s.late.all {
-			if !call.due.After(now) && (next < 0 || call.due.Before(s.late.all[next].due)) {
+			if call.due.After(now) {
+				continue
+			}
+			if next < 0 || call.due.Before(s.late.all[next].due) {
 				next = i
 			}
 		}
@@ -40,7 +43,7 @@ func (s *Server) commitLate(ctx context.Context, now time.Time) {
 			return
 		}
 		call := s.late.all[next]
-		s.late.all = append(s.late.all[:next:next], s.late.all[next+1:]...)
+		s.late.all = slices.Delete(s.late.all, next, next+1)
 		call.now = call.due
 		s.process(context.WithoutCancel(ctx), call)
 	}
@@ -74,7 +77,7 @@ func (s *Server) isLate(key idempotencyScope) bool {
 	return false
 }
 
-// ForgetLate drops the calls that are not committed yet. A reset of the file needs it.
+// ForgetLate drops the calls that are not committed yet. A reset of the file calls it.
 func (s *Server) ForgetLate() {
 	s.late.mu.Lock()
 	defer s.late.mu.Unlock()

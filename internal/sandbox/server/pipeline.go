@@ -25,14 +25,16 @@ type exchange struct {
 	request *http.Request
 	body    wire.Body
 
+	// When a late call is committed. It is zero for all other calls.
+	due time.Time
+
 	// prepare sets the following fields.
 	now     time.Time       // the service's time
-	due     time.Time       // when a late call is committed; zero if it is not late
 	account account.Account // the owner of the key; its ID is 0 if the key is invalid
 	quirks  behavior.Quirks
 	limits  behavior.Limits // of an API call
-	faultID int64           // of the fault for an API call; 0 for none
-	fault   *behavior.Fault // the same fault, once it is counted as applied; nil for none
+	faultID int64           // the fault for an API call; 0 if there is none
+	fault   *behavior.Fault // the same fault, after it was counted as applied; nil if there is none
 
 	// The request log needs the following fields.
 	refused *wire.Error // nil if the call succeeded
@@ -45,12 +47,12 @@ func (x *exchange) isAPI() bool { return strings.HasPrefix(x.request.URL.Path, A
 // path returns the path relative to the base address.
 func (x *exchange) path() string { return strings.TrimPrefix(x.request.URL.Path, API) }
 
-// serve handles every request. The functions below it are its steps, in their order.
+// serve handles every request. The functions below are its steps, in order.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	start := time.Now()
 	x := &exchange{id: vault.Token("req_"), route: route, request: r, now: start, quirks: behavior.DefaultQuirks()}
 	res := s.respond(w, x)
-	s.record(x, res, time.Since(start)) //nolint:contextcheck // the entry is written even if the client has gone away
+	s.record(x, res, time.Since(start)) //nolint:contextcheck // the entry is written even if the client has disconnected
 	s.Logger.Debug("answered", "request", x.id, "method", requestlog.Clean(r.Method), "path", requestlog.Clean(r.URL.Path),
 		"status", res.sentStatus(), "duration", time.Since(start))
 	res.send(w, x.id, x.now)
@@ -84,7 +86,7 @@ func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
 }
 
 // prepare authenticates the request, reads the settings of the service, and takes the fault that is set
-// for the call. Only prepare looks up keys.
+// for the call. No other function looks up keys.
 func (s *Server) prepare(ctx context.Context, x *exchange) error {
 	err := s.DB.Read(ctx, x.readSettings)
 	if err != nil {
@@ -130,6 +132,7 @@ func (x *exchange) readSettings(tx *store.Tx) error {
 	return err
 }
 
+// process handles a call and returns its response. A call that fails changes nothing.
 func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 	err := s.authorize(x)
 	if err != nil {
@@ -147,12 +150,12 @@ func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 	return res
 }
 
-// transaction runs a function in a transaction.
-type transaction func(context.Context, func(*store.Tx) error) error
+// runner runs a function in a transaction.
+type runner func(context.Context, func(*store.Tx) error) error
 
-// transact handles a call in a transaction, which read starts if the call only reads.
+// transact handles a call in a transaction. A call that only reads runs in a transaction of read.
 func (s *Server) transact(
-	ctx context.Context, x *exchange, read transaction, handle func(*Call) (wire.Response, error),
+	ctx context.Context, x *exchange, read runner, handle func(*Call) (wire.Response, error),
 ) (wire.Response, error) {
 	if x.route.NeedsRequestLog {
 		err := s.Recorder.Flush(ctx)
@@ -187,7 +190,7 @@ func (s *Server) authorize(x *exchange) error {
 	if wait > 0 {
 		return rateLimited(wait)
 	}
-	return readiness(x.account.State)
+	return requireReady(x.account.State)
 }
 
 func (x *exchange) handle(c *Call) (wire.Response, error) {
@@ -206,7 +209,7 @@ func (x *exchange) handle(c *Call) (wire.Response, error) {
 	return res, err
 }
 
-// handleWrite runs a handler that writes. It records for the request log what the call changes.
+// handleWrite runs a handler that writes. It keeps the change that the call makes for the request log.
 func (x *exchange) handleWrite(c *Call) (wire.Response, error) {
 	x.cardID = x.request.PathValue("card_id")
 	before, err := requestlog.Read(c.Tx, x.account.ID, x.cardID)
@@ -233,8 +236,11 @@ func (x *exchange) handleWrite(c *Call) (wire.Response, error) {
 		x.cardID = issued.ID
 	}
 	after, err := requestlog.Read(c.Tx, x.account.ID, x.cardID)
+	if err != nil {
+		return wire.Response{}, err
+	}
 	x.change = before.Until(after)
-	return res, err
+	return res, nil
 }
 
 func (s *Server) refuse(x *exchange, err error) wire.Response {
@@ -242,7 +248,7 @@ func (s *Server) refuse(x *exchange, err error) wire.Response {
 }
 
 // explain turns an error into a response. Refusals keep their status and message; other errors become a 500.
-// If ctx has ended, the client has gone away while its call waited for a transaction, so nothing was done.
+// If ctx has ended, the client disconnected while its call waited for a transaction, so nothing was done.
 func (s *Server) explain(ctx context.Context, requestID string, err error) *wire.Error {
 	if refused, ok := errors.AsType[*wire.Error](err); ok {
 		return refused
@@ -270,8 +276,8 @@ func (s *Server) explain(ctx context.Context, requestID string, err error) *wire
 	return internalError(requestID)
 }
 
-// record logs an API call. It runs before the response is sent, so that a client that has the response finds the
-// call in the log.
+// record adds an API call to the request log. It runs before the response is sent, so that a client that has the
+// response finds the call in the log.
 func (s *Server) record(x *exchange, res response, took time.Duration) {
 	if !x.isAPI() || x.account.ID == 0 {
 		return

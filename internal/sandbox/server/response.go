@@ -30,6 +30,7 @@ func LargeList[T any](c *Call, read func(wire.Page) (data []T, total int64, err 
 	return wire.OK(map[string]any{"data": data, "page": page.Number, "per_page": page.Size, "total": total}), err
 }
 
+// response is a response with the extent to which it is sent.
 type response struct {
 	wire.Response
 
@@ -53,7 +54,7 @@ func (r response) sentStatus() int {
 }
 
 // send writes the response. It panics with http.ErrAbortHandler to cut the response off. It ignores errors,
-// which mean that the client has gone away.
+// which mean that the client has disconnected.
 func (r response) send(w http.ResponseWriter, requestID string, now time.Time) {
 	if r.extent == dropped {
 		panic(http.ErrAbortHandler)
@@ -64,7 +65,7 @@ func (r response) send(w http.ResponseWriter, requestID string, now time.Time) {
 	h.Set("Content-Length", strconv.Itoa(len(r.Body)))
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Request-Id", requestID)
-	h.Set("Date", now.UTC().Format(http.TimeFormat)) // the service's clock, which created_at follows
+	h.Set("Date", now.UTC().Format(http.TimeFormat)) // by the service's clock, like created_at
 	if r.Status == http.StatusNoContent || r.Status == http.StatusNotModified {
 		h.Del("Content-Length")
 		r.Body = nil
@@ -94,7 +95,8 @@ func internalError(requestID string) *wire.Error {
 		"internal error; the sandbox's log has the details of request %s", requestID)
 }
 
-func readiness(state account.State) error {
+// requireReady returns an error unless the account's onboarding is complete.
+func requireReady(state account.State) error {
 	switch state {
 	case account.Ready:
 		return nil
@@ -109,17 +111,18 @@ func readiness(state account.State) error {
 	return fmt.Errorf("account state %q is unknown", state)
 }
 
+// errorResponse returns the response for an error, in the format of the quirks. It keeps the error for the request log.
 func (x *exchange) errorResponse(e *wire.Error) wire.Response {
+	x.refused = e
 	res := wire.Response{Status: e.Status, Header: http.Header{}}
 	if e.Allow != "" {
 		res.Header.Set("Allow", e.Allow)
 	}
-	x.refused = e
 	if e.Wait > 0 {
 		switch x.quirks.RetryAfter {
 		case behavior.Seconds:
 			res.Header.Set("Retry-After", strconv.FormatInt(seconds(e.Wait), 10))
-		case behavior.Date: // in the time of the Date header
+		case behavior.Date: // by the same clock as the Date header
 			at := x.now.Add(time.Duration(seconds(e.Wait)+1) * time.Second)
 			res.Header.Set("Retry-After", at.UTC().Format(http.TimeFormat))
 		}

@@ -29,8 +29,8 @@ type Route struct {
 	Method string
 	Path   string // with {name} for a path parameter
 	Handle func(*Call) (wire.Response, error)
-	Public bool // whether it needs no key
-	// Class is the rate limit that the call counts towards. Empty means behavior.Request.
+	Public bool // needs no key
+	// Class selects the rate limit for the call. If it is empty, only the limits for all requests apply.
 	Class behavior.Class
 	// NeedsRequestLog makes the server write the request log to the file before the transaction.
 	NeedsRequestLog bool
@@ -105,7 +105,7 @@ func (s *Server) Handler(routes []Route) http.Handler {
 	}
 	mux.HandleFunc("/", serveUnknown)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The mux would redirect these to their canonical form.
+		// The mux would redirect these paths to their canonical form.
 		p := r.URL.EscapedPath()
 		if !strings.HasPrefix(p, "/") || !isClean(p) || p == Control {
 			serveUnknown(w, r)
@@ -117,14 +117,13 @@ func (s *Server) Handler(routes []Route) http.Handler {
 
 // unknown refuses a method and path that no route has.
 func (s *Server) unknown(mux *http.ServeMux, r *http.Request) *wire.Error {
-	has := func(method, path string) bool {
-		_, pattern := mux.Handler(&http.Request{Method: method, URL: &url.URL{Path: path}})
-		return pattern != "/"
-	}
 	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
-		if isClean(r.URL.Path) && r.URL.Path != Control && has(method, r.URL.Path) {
-			allowed = append(allowed, method)
+	if isClean(r.URL.Path) && r.URL.Path != Control {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
+			_, pattern := mux.Handler(&http.Request{Method: method, URL: &url.URL{Path: r.URL.Path}})
+			if pattern != "/" {
+				allowed = append(allowed, method)
+			}
 		}
 	}
 	if len(allowed) > 0 {
@@ -160,10 +159,10 @@ func (s *Server) pathHint(path string) string {
 	return ""
 }
 
-// similarCall returns the control call that has the longest beginning in common with a path. It
-// returns nothing if that is less than half of the path.
+// similarCall returns the control call whose path has the longest prefix in common with a path. If that is
+// less than half of the path, it returns "".
 func (s *Server) similarCall(path string) string {
-	asked, ok := strings.CutPrefix(path, Control+"/")
+	requested, ok := strings.CutPrefix(path, Control+"/")
 	if !ok {
 		return ""
 	}
@@ -171,11 +170,16 @@ func (s *Server) similarCall(path string) string {
 	longest := 1
 	for key, route := range s.Routes {
 		name, ok := strings.CutPrefix(route.Path, Control+"/")
-		common := commonPrefix(name, asked)
-		if !ok || 2*common < len(asked) {
+		if !ok {
 			continue
 		}
-		if common > longest || common == longest && key < similar {
+		common := commonPrefix(name, requested)
+		if 2*common < len(requested) {
+			continue
+		}
+		// Of several calls, take the first by name, because the order of the map is random.
+		first := common == longest && key < similar
+		if common > longest || first {
 			longest = common
 			similar = key
 		}
@@ -183,6 +187,7 @@ func (s *Server) similarCall(path string) string {
 	return similar
 }
 
+// commonPrefix returns the length of the longest common prefix.
 func commonPrefix(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -191,7 +196,7 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// isClean reports whether a path has neither empty segments nor segments of dots.
+// isClean reports whether a path has no empty segments, and none that are "." or "..".
 func isClean(p string) bool {
 	clean := path.Clean(p)
 	return p == clean || p == strings.TrimSuffix(clean, "/")+"/"
