@@ -36,7 +36,7 @@ func redeliver(c *server.Call) (wire.Response, error) {
 	return wire.OK(delivery), err
 }
 
-// redeliverFailed makes all deliveries due at once whose last attempt failed.
+// redeliverFailed makes all deliveries whose last attempt failed due at once.
 func redeliverFailed(c *server.Call) (wire.Response, error) {
 	ids, err := makeDue(c, `(state = 'failed' OR state = 'pending' AND failures > 0)`)
 	return wire.List(ids), err
@@ -94,9 +94,11 @@ func (v *Delivery) Last() *Try {
 	return &v.Tries[len(v.Tries)-1]
 }
 
+// onPage selects a page of an account's deliveries, oldest first.
 const onPage = `d.id IN (SELECT d.id FROM deliveries d JOIN events e ON e.id = d.event_id
 	WHERE e.account_id = ? ORDER BY d.id LIMIT ? OFFSET ?)`
 
+// shownState selects the DeliveryState of a delivery d. Retrying is not stored.
 const shownState = `CASE WHEN d.state = 'pending' AND d.failures > 0 THEN 'retrying' ELSE d.state END`
 
 func deliveryByID(tx *store.Tx, accountID int64, id string) (*Delivery, error) {
@@ -120,11 +122,6 @@ type Filter struct {
 	Subjects []string // the ids of the objects of the events
 }
 
-// row is the row of a delivery.
-type row struct {
-	ID int64 `db:"id"`
-}
-
 // Newest returns a page of the deliveries that match a filter, newest first.
 func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries []*Delivery, more bool, err error) {
 	// CROSS JOIN makes SQLite read the rows in this order, so that it stops at the limit of the page.
@@ -137,11 +134,14 @@ func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries
 		And(bySubject, `e.subject IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Subjects))).
 		And(f.Endpoint != "", `d.webhook_id = (SELECT id FROM webhooks WHERE public_id = ?)`, f.Endpoint).
 		And(f.State != "", shownState+` = ?`, f.State)
-	ids, more, err := store.Page[row](tx, page, `SELECT d.id FROM `+from+where.SQL+` ORDER BY d.id DESC`, where.Args...)
+	type row struct {
+		ID int64 `db:"id"`
+	}
+	rows, more, err := store.Page[row](tx, page, `SELECT d.id FROM `+from+where.SQL+` ORDER BY d.id DESC`, where.Args...)
 	if err != nil {
 		return nil, false, err
 	}
-	deliveries, err = readDeliveries(tx, `d.id IN (SELECT value->>'ID' FROM json_each(?))`, string(wire.Encode(ids)))
+	deliveries, err = readDeliveries(tx, `d.id IN (SELECT value->>'ID' FROM json_each(?))`, string(wire.Encode(rows)))
 	slices.Reverse(deliveries)
 	return deliveries, more, err
 }
@@ -151,8 +151,8 @@ type Sent struct {
 	*Delivery
 
 	Payload   []byte
-	Response  string // the beginning of the last response
-	Signature string // the header with the signature of the payload
+	Response  string // the first bytes of the last response that had a body
+	Signature string // the value of the header that signs the payload
 }
 
 // SentByID returns a delivery of an account with its payload and response.
@@ -172,7 +172,7 @@ func SentByID(tx *store.Tx, accountID int64, id string) (Sent, error) {
 	return s, err
 }
 
-// address is the URL of an endpoint without parts that may be tokens.
+// address is the URL of an endpoint without the parts that may be tokens.
 type address string
 
 // Scan shortens the stored URL.
@@ -191,7 +191,10 @@ func shownURL(text string) address {
 		return ""
 	}
 	parts := []string{u.Scheme + "://" + requestlog.Clean(u.Host)}
-	for segment := range strings.FieldsFuncSeq(u.Path, func(r rune) bool { return r == '/' }) {
+	for segment := range strings.SplitSeq(u.Path, "/") {
+		if segment == "" {
+			continue
+		}
 		if !plainSegment.MatchString(segment) {
 			segment = "…"
 		}

@@ -1,5 +1,5 @@
-// Package webhook registers endpoints, writes events into an outbox and delivers them. It keeps the
-// outcome of each delivery.
+// Package webhook registers endpoints, writes events into an outbox and delivers them. It stores the
+// outcome of each attempt.
 package webhook
 
 import (
@@ -23,8 +23,8 @@ const (
 	maxEndpoints = 2000
 )
 
-// Routes returns the route of API §4.15 and the control calls for endpoints and deliveries. With plain,
-// endpoints on this machine's own addresses may be without TLS.
+// Routes returns the route of API §4.15 and the control calls for endpoints and deliveries. If plain is true,
+// endpoints on a loopback address may use http.
 func Routes(plain bool) []server.Route {
 	const deliveries = server.Control + "/deliveries"
 	return []server.Route{
@@ -95,9 +95,11 @@ func checkURL(f *wire.Fields, text string, plain bool) {
 		f.Refuse(wire.Invalid("url must be an https URL with a host"))
 		return
 	}
-	isPlain := plain && u.Scheme == "http" && isOwn(u.Hostname())
-	isHTTPS := u.Scheme == "https" && u.Hostname() != ""
-	if !isPlain && !isHTTPS {
+	valid := u.Scheme == "https" && u.Hostname() != ""
+	if plain && u.Scheme == "http" {
+		valid = isLoopback(u.Hostname())
+	}
+	if !valid {
 		f.Refuse(wire.Invalid("url must be an https URL with a host"))
 		return
 	}
@@ -106,8 +108,8 @@ func checkURL(f *wire.Fields, text string, plain bool) {
 	}
 }
 
-// isOwn reports whether a host is this machine itself.
-func isOwn(host string) bool {
+// isLoopback reports whether a host is a loopback address of this machine.
+func isLoopback(host string) bool {
 	if host == "localhost" {
 		return true
 	}
@@ -137,13 +139,14 @@ type Endpoint struct {
 	Events    []string  `db:"events"`
 	CreatedAt wire.Time `db:"created_at"`
 
-	// The following describe its newest deliveries.
-	Recent    int64  // their number
-	Delivered int64  // how many were delivered
-	Attempt   int64  // the next attempt of one that has failed; 0 if none has
-	LastError string // empty if the last attempt succeeded
+	// The following fields describe the newest deliveries of the endpoint.
+	Recent    int64  // the number of these deliveries
+	Delivered int64  // how many of them were delivered
+	Attempt   int64  // the number of the next retry, the highest of several; 0 if there is none
+	LastError string // of the last attempt; empty if it succeeded
 }
 
+// readHealth sets the fields that describe the newest deliveries.
 func (e *Endpoint) readHealth(tx *store.Tx) error {
 	const recent = 100
 	_, err := tx.Get([]any{&e.Recent, &e.Delivered, &e.Attempt, &e.LastError}, `
@@ -193,9 +196,9 @@ func CountFailing(tx *store.Tx, accountID int64) (int64, error) {
 			SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL AND d.failures > 0)`, accountID)
 }
 
-// Failing returns the newest failed delivery of each endpoint, at most as many as asked for.
-func Failing(tx *store.Tx, accountID, most int64) ([]*Delivery, error) {
+// Failing returns the newest failed delivery of each endpoint, for at most limit endpoints.
+func Failing(tx *store.Tx, accountID, limit int64) ([]*Delivery, error) {
 	return readDeliveries(tx, `d.id IN (
 		SELECT (SELECT MAX(d.id) FROM deliveries d WHERE d.webhook_id = w.id AND (d.state = 'failed' OR d.state = 'pending' AND d.failures > 0)) AS newest
-		FROM webhooks w WHERE w.account_id = ? AND newest IS NOT NULL ORDER BY newest DESC LIMIT ?)`, accountID, most)
+		FROM webhooks w WHERE w.account_id = ? AND newest IS NOT NULL ORDER BY newest DESC LIMIT ?)`, accountID, limit)
 }

@@ -46,8 +46,8 @@ type payload struct {
 	Data      any       `json:"data"`
 }
 
-// Emit writes an event to the outbox, with a delivery for each endpoint that subscribes to it. It does so
-// in the transaction of the change that the event reports. Without a subscriber it writes nothing. The
+// Emit writes an event to the outbox, with a delivery for each endpoint that subscribes to it. It uses the
+// transaction of the change that the event reports. If no endpoint subscribes, it writes nothing. The
 // subject is the id of the changed object; data is the object as the API shows it.
 func Emit(c *server.Call, event EventType, subject string, data any) error {
 	endpoints, err := store.Values[int64](c.Tx, `
@@ -92,7 +92,7 @@ type delivery struct {
 	Event   EventType `db:"type"`
 	Payload []byte    `db:"payload"`
 	Target  target    `db:"target_"`
-	begun   time.Time
+	started time.Time // when the attempt started, by the service's clock
 }
 
 type target struct {
@@ -144,7 +144,7 @@ func (w *Worker) due(tx *store.Tx) ([]*delivery, error) {
 				continue
 			}
 			capacity--
-			d.begun = now
+			d.started = now
 			selected = append(selected, d)
 		}
 	}
@@ -158,12 +158,12 @@ const (
 	keptDeliveries = 100_000
 	// pruneInterval is the time between prunings.
 	pruneInterval = 5 * time.Second
-	// pruneSize is the maximum number of deliveries that are deleted at once, because other writers wait
-	// meanwhile.
+	// pruneSize is the maximum number of deliveries that one statement deletes, because other writers have
+	// to wait for it.
 	pruneSize = 250
 )
 
-// prune deletes the oldest deliveries of each account.
+// prune deletes the oldest deliveries of each account, if pruneInterval has passed since the last time.
 func (w *Worker) prune(tx *store.Tx) error {
 	if time.Since(w.pruned) < pruneInterval {
 		return nil
@@ -192,8 +192,8 @@ func (w *Worker) prune(tx *store.Tx) error {
 	return nil
 }
 
-// deleteOldest keeps the newest deliveries of an account that match a condition. It deletes up to pruneSize of the
-// others, and returns how many.
+// deleteOldest keeps the newest of an account's deliveries that match a condition. It deletes at most pruneSize of
+// the older ones, and returns the number of deleted deliveries.
 func deleteOldest(tx *store.Tx, account int64, condition string, keep int64) (int, error) {
 	deleted, err := store.Values[int64](tx, `
 		DELETE FROM deliveries WHERE id IN (SELECT d.id FROM events e JOIN deliveries d ON d.event_id = e.id

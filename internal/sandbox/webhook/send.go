@@ -24,19 +24,20 @@ import (
 
 const (
 	defaultTimeout = 15 * time.Second
-	// maxResponse is the part of a receiver's response that is kept, in bytes.
+	// maxResponse is how many bytes of an endpoint's response are stored.
 	maxResponse = 1 << 10
 
 	signatureHeader = "X-Webhook-Signature"
 	idHeader        = "X-Webhook-Id"
 )
 
+// outcome is the outcome of an attempt to deliver an event.
 type outcome struct {
 	status      int    // 0 if there was no response
-	failure     string // the reason of a failure; empty if the attempt succeeded
-	response    []byte // the beginning of the body
+	failure     string // why the attempt failed; empty if it succeeded
+	response    []byte // the first bytes of the body
 	took        time.Duration
-	interrupted bool // whether Close interrupted it, so that it does not count as an attempt
+	interrupted bool // Close interrupted the attempt, so it does not count
 }
 
 type sender struct {
@@ -92,8 +93,8 @@ func (s sender) post(ctx context.Context, d *delivery) (status int, body []byte,
 	request.Header.Set("User-Agent", "vcard-sandbox")
 	request.Header.Set(signatureHeader, sign(d.Target.Secret, d.Payload))
 	request.Header.Set(idHeader, d.EventID)
-	// An empty header is not sent. It allows the transport to retry if an idle connection turns out to be
-	// closed.
+	// The transport does not send an empty header. But the header allows the transport to retry the request
+	// if an idle connection turns out to be closed.
 	request.Header["Idempotency-Key"] = []string{}
 	response, err := s.client.Do(request)
 	if err != nil {
@@ -111,11 +112,11 @@ func sign(secret, body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// explain describes why there was no response. It leaves out the URL, which may contain a token, the IP
-// address, and a malformed response, which may repeat the event.
+// explain describes why there was no response. The text does not contain the IP address, the URL, which may contain
+// a token, or a malformed response, which may repeat the event.
 func (s sender) explain(err error) string {
-	refused, bySystem := errors.AsType[syscall.Errno](err)
-	connecting, inNetwork := errors.AsType[*net.OpError](err)
+	errno, isErrno := errors.AsType[syscall.Errno](err)
+	opError, isOpError := errors.AsType[*net.OpError](err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("no response within %v", s.client.Timeout)
@@ -126,27 +127,27 @@ func (s sender) explain(err error) string {
 	case is[*tls.CertificateVerificationError](err):
 		return "its certificate is not valid; it may have expired"
 	case errors.Is(err, ssrf.ErrProhibitedIP):
-		return "its address is private, or this machine's own; a sandbox that listens to the network calls it only with " +
-			"--allow-private-webhooks"
+		return "its address is private or belongs to this machine; allow such addresses with --allow-private-webhooks"
 	case is[*net.DNSError](err):
 		return "the address of its host could not be found"
-	case inNetwork && connecting.Op == "proxyconnect":
+	case isOpError && opError.Op == "proxyconnect":
 		return "the proxy from the environment cannot connect to it"
-	case bySystem:
-		return refused.Error()
+	case isErrno:
+		return errno.Error()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection was closed before there was a response"
 	}
 	return "malformed HTTP response, or no TLS connection"
 }
 
+// is reports whether the chain of an error contains one of type T.
 func is[T error](err error) bool {
 	_, ok := errors.AsType[T](err)
 	return ok
 }
 
 // Roots returns the system's certificate authorities and those in extra, which is PEM. If extra is empty,
-// it returns nil, which stands for the system's.
+// it returns nil, which crypto/tls takes as the system's.
 func Roots(extra []byte) (*x509.CertPool, error) {
 	if len(extra) == 0 {
 		return nil, nil

@@ -29,12 +29,12 @@ type WorkerOptions struct {
 	Logger  *slog.Logger
 	Roots   *x509.CertPool // the authorities of endpoints' certificates; nil for the system's
 	Timeout time.Duration  // how long an endpoint may take to answer; 0 is 15 s
-	// PublicOnly refuses endpoints whose address is this machine's or its network's.
+	// PublicOnly refuses endpoints on this machine or in its private network.
 	PublicOnly bool
 }
 
 // Worker delivers the events of the outbox to their endpoints. If several workers have the same file open,
-// in one process or in many, one of them delivers and the others stand by.
+// in one process or in several, one of them delivers and the others stand by.
 type Worker struct {
 	db      *store.DB
 	logger  *slog.Logger
@@ -54,7 +54,7 @@ type result struct {
 	outcome
 }
 
-// StartWorker starts a worker. Close it before the file.
+// StartWorker starts a worker. Close it before you close the file.
 func StartWorker(o WorkerOptions) *Worker {
 	w := &Worker{
 		db:       o.DB,
@@ -96,7 +96,7 @@ func (w *Worker) run() {
 	}
 }
 
-// poll records the results so far and sends what is due, unless another worker does.
+// poll records the results so far and sends the deliveries that are due, unless another worker leads.
 func (w *Worker) poll(ctx context.Context) {
 	for len(w.results) > 0 { // record all results in one transaction
 		w.complete(<-w.results)
@@ -116,7 +116,7 @@ func (w *Worker) poll(ctx context.Context) {
 	}
 }
 
-// work records the results so far and returns the deliveries to send.
+// work records the results so far and returns the deliveries to send. If another worker leads, it does nothing.
 func (w *Worker) work(ctx context.Context) ([]*delivery, error) {
 	lead, err := w.db.Lead()
 	if err != nil || !lead {
@@ -144,6 +144,7 @@ func (w *Worker) work(ctx context.Context) ([]*delivery, error) {
 	return due, err
 }
 
+// complete removes a delivery from those in flight, and keeps its result to be recorded.
 func (w *Worker) complete(r result) {
 	delete(w.inFlight, r.ID)
 	if r.interrupted {
@@ -161,6 +162,7 @@ func (w *Worker) complete(r result) {
 	}
 }
 
+// shutDown waits for the deliveries in flight and records their results.
 func (w *Worker) shutDown() {
 	for len(w.inFlight) > 0 {
 		w.complete(<-w.results)
@@ -195,18 +197,19 @@ func (w *Worker) record(tx *store.Tx) error {
 
 func (r result) record(tx *store.Tx) error {
 	var (
-		row, round int64
-		failures   int
+		row      int64
+		round    int64
+		failures int
 	)
 	found, err := tx.Get([]any{&row, &round, &failures}, `SELECT id, round, failures FROM deliveries WHERE public_id = ?`, r.ID)
-	if err != nil || !found { // it is missing if the sandbox was reset meanwhile
+	if err != nil || !found { // the delivery is missing if the sandbox was reset or the endpoint removed
 		return err
 	}
 	err = tx.Exec(`
 		INSERT INTO delivery_tries (delivery_id, time, status, error, duration_ms, response)
 		VALUES (?, ?, NULLIF(?, 0), NULLIF(?, ''), ?, ?)`,
-		row, r.begun.UnixMilli(), r.status, r.failure, r.took.Milliseconds(), r.response)
-	if err != nil || round != r.Round { // an attempt from before a redelivery changes nothing
+		row, r.started.UnixMilli(), r.status, r.failure, r.took.Milliseconds(), r.response)
+	if err != nil || round != r.Round { // an attempt that started before a redelivery does not change the state
 		return err
 	}
 	var due sql.NullInt64
