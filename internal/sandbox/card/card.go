@@ -17,18 +17,18 @@ import (
 func Routes() []server.Route {
 	const (
 		cards = server.API + "/cards"
-		one   = cards + "/{card_id}"
+		card  = cards + "/{card_id}"
 	)
 	return []server.Route{
 		{Method: http.MethodPost, Path: cards, Handle: issue, Class: behavior.Create},
 		{Method: http.MethodGet, Path: cards, Handle: list},
-		{Method: http.MethodGet, Path: one, Handle: summary},
-		{Method: http.MethodGet, Path: one + "/details", Handle: details, Class: behavior.Details},
-		{Method: http.MethodPost, Path: one + "/freeze", Handle: server.NoFields(freeze)},
-		{Method: http.MethodPost, Path: one + "/unfreeze", Handle: server.NoFields(unfreeze)},
-		{Method: http.MethodDelete, Path: one, Handle: server.NoFields(terminate)},
-		{Method: http.MethodPost, Path: one + "/fund", Handle: fund},
-		{Method: http.MethodPost, Path: one + "/withdraw", Handle: withdraw},
+		{Method: http.MethodGet, Path: card, Handle: summary},
+		{Method: http.MethodGet, Path: card + "/details", Handle: details, Class: behavior.Details},
+		{Method: http.MethodPost, Path: card + "/freeze", Handle: server.NoFields(freeze)},
+		{Method: http.MethodPost, Path: card + "/unfreeze", Handle: server.NoFields(unfreeze)},
+		{Method: http.MethodDelete, Path: card, Handle: server.NoFields(terminate)},
+		{Method: http.MethodPost, Path: card + "/fund", Handle: fund},
+		{Method: http.MethodPost, Path: card + "/withdraw", Handle: withdraw},
 		{Method: http.MethodGet, Path: server.API + "/bins", Handle: listBINs},
 	}
 }
@@ -64,7 +64,7 @@ type Card struct {
 	CreatedAt         wire.Time                  `db:"created_at"`
 	ExpiresAt         string                     `db:"expires_at"` // the last day of its month, as 2006-01-02
 
-	holds usd.Amount // the holds that the service shows as part of the balance
+	holds usd.Amount // the holds that the API shows as part of the balance; see readHolds
 }
 
 // Network returns the lower-case name of the card's network.
@@ -84,16 +84,16 @@ func ByPublicID(tx *store.Tx, accountID int64, publicID string) (*Card, error) {
 	return wire.Only(found, err, "card", publicID)
 }
 
+// find returns the card in the call's path.
 func find(c *server.Call) (*Card, error) {
 	card, err := ByPublicID(c.Tx, c.Account.ID, c.PathValue("card_id"))
 	if err != nil {
 		return nil, err
 	}
-	_, err = card.Shown(c)
-	return card, err
+	return card, card.readHolds(c)
 }
 
-// findLive returns the card in the call's path. It fails if the card is terminated.
+// findLive is like find. It returns an error if the card is terminated.
 func findLive(c *server.Call) (*Card, error) {
 	card, err := find(c)
 	if err != nil || card.Status != Terminated {
@@ -106,7 +106,7 @@ func findLive(c *server.Call) (*Card, error) {
 		"card %s is terminated, which is permanent", card.PublicID)
 }
 
-// findUsable is like findLive, for calls that the service may refuse on a frozen card.
+// findUsable is like findLive. If a quirk asks for that, it also returns an error if the card is frozen.
 func findUsable(c *server.Call) (*Card, error) {
 	card, err := findLive(c)
 	if err == nil && card.Status == Frozen && c.Quirks.FrozenMoney == behavior.Refused {
@@ -143,16 +143,31 @@ type fullView struct {
 }
 
 func (c *Card) item() listItem {
-	return listItem{c.PublicID, c.BINID, c.Network(), c.Last4, c.Status, c.shown(), c.SpendingLimit, c.Label}
+	return listItem{
+		ID:            c.PublicID,
+		BINID:         c.BINID,
+		Network:       c.Network(),
+		Last4:         c.Last4,
+		Status:        c.Status,
+		Balance:       c.shown(),
+		SpendingLimit: c.SpendingLimit,
+		Label:         c.Label,
+	}
 }
 
-func (c *Card) summary() summaryView { return summaryView{c.item(), c.CreatedAt} }
+func (c *Card) summary() summaryView {
+	return summaryView{listItem: c.item(), CreatedAt: c.CreatedAt}
+}
 
 // full returns the representation that events contain, too.
 func (c *Card) full() fullView {
 	return fullView{
-		c.item(), c.AllowedCategories, c.AutoFreezeAt, c.Metadata,
-		c.CreatedAt, c.ExpiresAt,
+		listItem:          c.item(),
+		AllowedCategories: c.AllowedCategories,
+		AutoFreezeAt:      c.AutoFreezeAt,
+		Metadata:          c.Metadata,
+		CreatedAt:         c.CreatedAt,
+		ExpiresAt:         c.ExpiresAt,
 	}
 }
 
@@ -170,6 +185,9 @@ func details(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	expires, err := time.Parse(time.DateOnly, card.ExpiresAt)
+	if err != nil {
+		return wire.Response{}, err
+	}
 	year := expires.Year()
 	if c.Quirks.ExpYearDigits == 2 {
 		year %= 100
@@ -177,15 +195,15 @@ func details(c *server.Call) (wire.Response, error) {
 	id := card.PublicID
 	return wire.OK(map[string]any{
 		"id": id, "pan": c.Keys.PAN(id), "cvv": c.Keys.CVV(id), "exp_month": int(expires.Month()), "exp_year": year,
-	}), err
+	}), nil
 }
 
-// newestVisible returns the time since which issued cards are hidden from reads and lists.
+// newestVisible returns the newest issue time that is visible: reads and lists hide the cards that were issued later.
 func newestVisible(c *server.Call) time.Time {
 	return c.Tx.Now().Add(-time.Duration(c.Quirks.CardsHiddenSeconds) * time.Second)
 }
 
-// visible returns the card that find returns. It fails if reads do not show the card yet.
+// visible returns the card that find returns, or a 404 if reads do not show the card yet.
 func visible(c *server.Call, find func(*server.Call) (*Card, error)) (*Card, error) {
 	card, err := find(c)
 	if err != nil {
@@ -218,7 +236,7 @@ func list(c *server.Call) (wire.Response, error) {
 	}
 	items := make([]listItem, len(cards))
 	for i, card := range cards {
-		_, err := card.Shown(c)
+		err := card.readHolds(c)
 		if err != nil {
 			return wire.Response{}, err
 		}
@@ -233,7 +251,7 @@ func list(c *server.Call) (wire.Response, error) {
 
 // Filter selects cards of an account. A field that is not set excludes no card.
 type Filter struct {
-	Text   string // in the label, or the last four digits, or the id
+	Text   string // part of the label, or the last four digits, or the id
 	Status Status
 	Live   bool // active or frozen
 	BINID  string
@@ -264,8 +282,7 @@ const low = `c.id IN (
 
 func firstLowDay(now time.Time) int64 { return store.Day(now) - lowDays + 1 }
 
-// Low reports whether the card is active and has nothing left, or less than was spent
-// with it in the last seven days.
+// Low reports whether the card is active and its balance is 0, or less than the spending of the last seven days.
 func (c *Card) Low(tx *store.Tx) (bool, error) {
 	if c.Status != Active {
 		return false, nil
@@ -279,7 +296,7 @@ func (c *Card) Low(tx *store.Tx) (bool, error) {
 	return c.Balance < spent, err
 }
 
-// Search returns a page of the cards that match a filter, newest first, and the number of all that match.
+// Search returns a page of the cards that match a filter, newest first, and the total number of matching cards.
 func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*Card, total int64, err error) {
 	total, err = Count(tx, accountID, f)
 	if err != nil {
@@ -311,10 +328,10 @@ func CountByStatus(tx *store.Tx, accountID int64) (Counts, error) {
 	return n, err
 }
 
-// NearLimit returns active cards that have used more than nine tenths of this month's spending limit,
-// at most as many as asked for.
-func NearLimit(tx *store.Tx, accountID, most int64) ([]*Card, error) {
+// NearLimit returns active cards that have used more than nine tenths of this month's spending limit, at most
+// limit cards.
+func NearLimit(tx *store.Tx, accountID, limit int64) ([]*Card, error) {
 	return store.List[Card](tx, columns+`JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ? / 1000, 'unixepoch')
 		WHERE c.account_id = ? AND c.status = ? AND s.amount * 10 > c.spending_limit * 9 ORDER BY c.id DESC LIMIT ?`,
-		tx.Now().UnixMilli(), accountID, Active, most)
+		tx.Now().UnixMilli(), accountID, Active, limit)
 }

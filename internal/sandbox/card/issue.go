@@ -14,11 +14,10 @@ import (
 )
 
 const (
-	minimumLoad     = 50 * usd.Dollar
-	issuanceFee     = 1 * usd.Dollar
-	maxLabel        = 64 // characters
-	maxMetadataKeys = 20
-
+	minimumLoad      = 50 * usd.Dollar
+	issuanceFee      = 1 * usd.Dollar
+	maxLabel         = 64 // characters
+	maxMetadataKeys  = 20
 	maxMetadataValue = 512 // characters of a key or a value
 	validYears       = 3
 )
@@ -62,14 +61,15 @@ func tidy(categories []string) []string {
 	return sorted
 }
 
-// readCard reads a request to issue a card. With tidied, it trims the label and lowers the spending limit to the
+// readCard reads a request to issue a card. If tidied is true, it trims the label and lowers the spending limit to the
 // BIN's maximum, as some services do.
 func readCard(f *wire.Fields, tidied bool) (*Card, error) {
 	card := &Card{Status: Active, BINID: f.Text("bin_id"), Balance: f.Amount("amount")}
 	card.Label, _ = f.OptionalText("label", maxLabel)
-	limit, limited := f.OptionalAmount("spending_limit")
+	limit, hasLimit := f.OptionalAmount("spending_limit")
 	card.AllowedCategories, _ = f.Texts("allowed_categories")
-	if threshold, found := f.OptionalAmount("auto_freeze_at"); found {
+	threshold, hasThreshold := f.OptionalAmount("auto_freeze_at")
+	if hasThreshold {
 		card.AutoFreezeAt = &threshold
 	}
 	card.Metadata = f.Pairs("metadata", maxMetadataKeys, maxMetadataValue)
@@ -82,7 +82,7 @@ func readCard(f *wire.Fields, tidied bool) (*Card, error) {
 		return nil, wire.Refuse(wire.CodeBINNotFound, "bin_id: there is no BIN %.64q; GET /bins lists them", card.BINID)
 	}
 	card.SpendingLimit = issuer.Maximum
-	if limited {
+	if hasLimit {
 		card.SpendingLimit = limit
 	}
 	if tidied {
@@ -135,8 +135,8 @@ func (c *Card) insert(call *server.Call) error {
 	return err
 }
 
-// bin is a range of card numbers. The API does not show its maximum, and a quirk sets the names of the fields for
-// the mobile wallets A and B.
+// bin is a range of card numbers. The API does not show Maximum. A quirk sets the names of the fields for the mobile
+// wallets A and B.
 type bin struct {
 	ID         string
 	Network    string
@@ -192,7 +192,7 @@ type category struct {
 	codes []mccRange
 }
 
-// categories returns the categories with their codes. No code has two categories; codes without one are "other".
+// categories returns the categories with their codes. No code has two categories. All other codes belong to "other".
 func categories() []category {
 	return []category{
 		{"advertising", []mccRange{{"7311", "7311"}, {"7333", "7333"}}},

@@ -38,7 +38,7 @@ func fund(c *server.Call) (wire.Response, error) {
 	return res, webhook.Emit(c, webhook.CardFunded, card.PublicID, card.full())
 }
 
-// withdraw moves the amount in the body back to the wallet, or the whole balance if the body has none.
+// withdraw moves the amount in the body back to the wallet, or the whole balance if the body has no amount.
 func withdraw(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	var amount usd.Amount
@@ -90,16 +90,22 @@ func (c *Card) move(call *server.Call, entry string, amount usd.Amount) (wire.Re
 	}), err
 }
 
-// Shown returns the balance that the API shows. It includes the holds of open authorizations if, by a quirk, the
-// balance falls only at settlement.
+// Shown returns the balance that the API shows.
 func (c *Card) Shown(call *server.Call) (usd.Amount, error) {
+	err := c.readHolds(call)
+	return c.shown(), err
+}
+
+// readHolds sets the holds of open authorizations that the API shows as part of the balance. By default there are none.
+// A quirk makes the balance fall only at settlement.
+func (c *Card) readHolds(call *server.Call) error {
 	c.holds = 0
 	if call.Quirks.Balance == behavior.LessHolds || c.Status == Terminated {
-		return c.shown(), nil
+		return nil
 	}
 	var err error
 	c.holds, err = c.Held(call.Tx)
-	return c.shown(), err
+	return err
 }
 
 // Held returns the sum of the holds of the card's open authorizations.
@@ -126,8 +132,8 @@ func unfreeze(c *server.Call) (wire.Response, error) {
 	return changeStatus(c, Active, webhook.CardUnfrozen)
 }
 
-// changeStatus changes the status of the card in the path. If the card already has the status, it responds in the
-// same way, unless a quirk refuses the call.
+// changeStatus changes the status of the card in the path. If the card already has the status, the response is the
+// same, unless a quirk refuses the call.
 func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.Response, error) {
 	card, err := findLive(c)
 	if err != nil {
@@ -177,15 +183,16 @@ func (c *Card) AutoFreeze(call *server.Call) error {
 	return c.setStatus(call, Frozen, webhook.CardFrozen, true)
 }
 
+// terminate moves the card's balance to the wallet and terminates the card.
 func terminate(c *server.Call) (wire.Response, error) {
 	card, err := findLive(c)
 	if err != nil {
 		return wire.Response{}, err
 	}
-	rest := card.Balance
-	if rest != 0 {
+	returned := card.Balance
+	if returned != 0 {
 		err := ledger.Post(c.Tx, c.Account.ID, "card terminated",
-			ledger.OnCard(card.LedgerAccountID, -rest), ledger.On(ledger.Wallet, rest))
+			ledger.OnCard(card.LedgerAccountID, -returned), ledger.On(ledger.Wallet, returned))
 		if err != nil {
 			return wire.Response{}, err
 		}
@@ -193,5 +200,5 @@ func terminate(c *server.Call) (wire.Response, error) {
 	card.Balance = 0
 	card.holds = 0
 	err = card.setStatus(c, Terminated, webhook.CardTerminated, false)
-	return wire.OK(map[string]any{"id": card.PublicID, "status": Terminated, "returned_to_wallet": rest}), err
+	return wire.OK(map[string]any{"id": card.PublicID, "status": Terminated, "returned_to_wallet": returned}), err
 }
