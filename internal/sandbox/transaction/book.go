@@ -12,13 +12,15 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// debit returns the leg that takes an amount from a card. The card must have that much.
+// debit returns the leg that takes an amount from a card, and lowers the card's balance. The balance must cover the
+// amount.
 func debit(from *card.Card, amount usd.Amount) ledger.Leg {
 	from.Balance -= amount
 	return ledger.OnCard(from.LedgerAccountID, -amount)
 }
 
-// credit returns the leg that gives an amount back to a card, or to the wallet if the card is terminated.
+// credit returns the leg that gives an amount back to a card, and raises the card's balance. If the card is terminated,
+// the wallet gets the amount.
 func credit(to *card.Card, amount usd.Amount) ledger.Leg {
 	if to.Status == card.Terminated {
 		return ledger.On(ledger.Wallet, amount)
@@ -27,8 +29,8 @@ func credit(to *card.Card, amount usd.Amount) ledger.Leg {
 	return ledger.OnCard(to.LedgerAccountID, amount)
 }
 
-// collect returns the legs that take an amount from the card, then from the wallet. The remainder is
-// the service's loss.
+// collect returns the legs that take an amount from the card and, if that is not enough, from the wallet. The
+// remainder is the service's loss.
 func collect(c *server.Call, from *card.Card, amount usd.Amount) ([]ledger.Leg, error) {
 	wallet, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
 	if err != nil {
@@ -43,14 +45,15 @@ func collect(c *server.Call, from *card.Card, amount usd.Amount) ([]ledger.Leg, 
 	}, nil
 }
 
-// book records a transaction, moves its money, charges its fee and emits the event. If the card then
-// shows a lower balance than before, it may freeze automatically.
+// book records a transaction, moves its money, charges its fee and emits the event. If this lowers the balance that the
+// API shows, the card may freeze automatically. legs returns the movements of money. It also changes the card's balance,
+// so book reads the previous balance first.
 func book(c *server.Call, n New, entry string, event webhook.EventType, legs func() ([]ledger.Leg, error)) (Transaction, error) {
 	before, err := n.Card.Shown(c)
 	if err != nil {
 		return Transaction{}, err
 	}
-	done, err := record(c.Tx, c.Account.ID, n)
+	recorded, err := record(c.Tx, c.Account.ID, n)
 	if err != nil {
 		return Transaction{}, err
 	}
@@ -58,25 +61,25 @@ func book(c *server.Call, n New, entry string, event webhook.EventType, legs fun
 	if err != nil {
 		return Transaction{}, err
 	}
-	err = ledger.PostFor(c.Tx, c.Account.ID, done.ID, entry, moved...)
+	err = ledger.PostFor(c.Tx, c.Account.ID, recorded.ID, entry, moved...)
 	if err != nil {
 		return Transaction{}, err
 	}
 	if n.Fee > 0 {
-		err := chargeFee(c, n, done.ID)
+		err := chargeFee(c, n, recorded.ID)
 		if err != nil {
 			return Transaction{}, err
 		}
 	}
-	err = webhook.Emit(c, event, done.ID, done)
+	err = webhook.Emit(c, event, recorded.ID, recorded)
 	if err != nil {
 		return Transaction{}, err
 	}
 	after, err := n.Card.Shown(c)
 	if err != nil || after >= before {
-		return done, err
+		return recorded, err
 	}
-	return done, n.Card.AutoFreeze(c)
+	return recorded, n.Card.AutoFreeze(c)
 }
 
 func chargeFee(c *server.Call, n New, transactionID string) error {
@@ -111,27 +114,27 @@ type Spending struct {
 	Amount usd.Amount `db:"spent"`
 }
 
-// ofMonth returns the first day of the current UTC month.
-func ofMonth(tx *store.Tx) int64 {
+// firstOfMonth returns the first day of the current UTC month.
+func firstOfMonth(tx *store.Tx) int64 {
 	now := tx.Now()
 	return store.Day(now) - int64(now.Day()) + 1
 }
 
-// Spent returns what was spent this month with a card or, with 0, with all of an account.
+// Spent returns this month's spending with a card. A cardID of 0 stands for all cards of the account.
 func Spent(tx *store.Tx, accountID, cardID int64) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, `
-		SELECT COALESCE(SUM(settled - refunded), 0) FROM daily_sums WHERE account_id = ? AND card_id = ? AND day >= ?`, accountID, cardID, ofMonth(tx))
+		SELECT COALESCE(SUM(settled - refunded), 0) FROM daily_sums WHERE account_id = ? AND card_id = ? AND day >= ?`, accountID, cardID, firstOfMonth(tx))
 }
 
-// LargestSpending returns the cards of an account that spent most this month.
-func LargestSpending(tx *store.Tx, accountID, cards int64) ([]*Spending, error) {
+// LargestSpending returns at most limit cards of an account: those with the largest spending of this month.
+func LargestSpending(tx *store.Tx, accountID, limit int64) ([]*Spending, error) {
 	return store.List[Spending](tx, `
 		SELECT c.public_id AS card_id, c.label, c.last4, SUM(d.settled - d.refunded) AS spent FROM daily_sums d JOIN cards c ON c.id = d.card_id
-		WHERE d.account_id = ? AND d.day >= ? GROUP BY c.id HAVING spent > 0 ORDER BY spent DESC LIMIT ?`, accountID, ofMonth(tx), cards)
+		WHERE d.account_id = ? AND d.day >= ? GROUP BY c.id HAVING spent > 0 ORDER BY spent DESC LIMIT ?`, accountID, firstOfMonth(tx), limit)
 }
 
-// settle pays a merchant the amount that an authorization holds, or another one. It is final: the rest
-// of the hold returns to the card. It works on frozen and terminated cards too.
+// settle pays a merchant the amount in the body, or the held amount if the body has no amount. It is final: the
+// remainder of the hold returns to the card. It works on frozen and terminated cards, too.
 func settle(c *server.Call) (wire.Response, error) {
 	f, err := readFollowUp(c)
 	if err != nil {
@@ -154,25 +157,25 @@ func settle(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	// The amount counts in the month of the authorization, whenever it is settled.
+	// The amount counts in the month of the authorization, even if it is settled in another month.
 	err = addUsedLimit(c.Tx, f.Card.ID, monthOf(authorized.CreatedAt.Time), f.Amount-authorized.Amount)
 	return wire.Created(map[string]Transaction{"transaction": shown}), err
 }
 
-// payMerchant returns the legs of a settlement.
-func payMerchant(c *server.Call, on *card.Card, held, amount usd.Amount) ([]ledger.Leg, error) {
+// payMerchant returns the legs of a settlement, which may be for more or less than the held amount.
+func payMerchant(c *server.Call, from *card.Card, held, amount usd.Amount) ([]ledger.Leg, error) {
 	legs := []ledger.Leg{ledger.On(ledger.Holds, -held), ledger.On(ledger.Merchants, amount)}
 	if amount <= held {
-		return append(legs, credit(on, held-amount)), nil
+		return append(legs, credit(from, held-amount)), nil
 	}
-	collected, err := collect(c, on, amount-held)
+	collected, err := collect(c, from, amount-held)
 	if err != nil {
 		return nil, err
 	}
 	return append(legs, collected...), nil
 }
 
-// refund returns a settled amount to the card, as a whole or in part.
+// refund returns the amount in the body to the card, or the whole settled amount if the body has no amount.
 func refund(c *server.Call) (wire.Response, error) {
 	f, err := readFollowUp(c)
 	if err != nil {
@@ -182,13 +185,13 @@ func refund(c *server.Call) (wire.Response, error) {
 	if settled.Type != Settlement {
 		return wire.Response{}, wire.Invalid("transaction_id: %s is of type %s; only a settlement can be refunded", settled.ID, settled.Type)
 	}
-	left := settled.Amount - f.childTotal
+	refundable := settled.Amount - f.childTotal
 	f.Type = Refund
 	if !f.partial {
-		f.Amount = left
+		f.Amount = refundable
 	}
-	if f.Amount == 0 || f.Amount > left {
-		return wire.Response{}, wire.Invalid("amount: of %s, only %s USD can still be refunded", settled.ID, left)
+	if f.Amount == 0 || f.Amount > refundable {
+		return wire.Response{}, wire.Invalid("amount: of %s, only %s USD can still be refunded", settled.ID, refundable)
 	}
 	shown, err := book(c, f.New, "refunded", webhook.TransactionRefunded, func() ([]ledger.Leg, error) {
 		return []ledger.Leg{ledger.On(ledger.Merchants, -f.Amount), credit(f.Card, f.Amount)}, nil
@@ -201,12 +204,13 @@ func refund(c *server.Call) (wire.Response, error) {
 type followUp struct {
 	New
 
-	partial    bool // whether the request names an amount
+	partial    bool // the body has an amount
 	parent     Transaction
-	children   int64 // of the parent
-	childTotal usd.Amount
+	children   int64      // the number of transactions that follow the parent
+	childTotal usd.Amount // the sum of their amounts
 }
 
+// readFollowUp reads the body, and the transaction and the card that it refers to.
 func readFollowUp(c *server.Call) (followUp, error) {
 	var f followUp
 	fields := c.Fields()

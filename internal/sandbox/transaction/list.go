@@ -28,15 +28,15 @@ func list(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	cardID := query.Text("card_id")
 	kind := query.Choice("type", string(Authorization), string(Settlement), string(Refund), string(Decline))
-	lasting := 24*time.Hour - time.Millisecond
+	dateLength := 24*time.Hour - time.Millisecond // until the end of the day
 	switch c.Quirks.TransactionPeriod {
 	case behavior.Midnights:
-		lasting = 0
+		dateLength = 0
 	case behavior.DatesOnly:
 		query.Date("from")
 		query.Date("to")
 	}
-	from, to := query.Period(lasting)
+	from, to := query.Period(dateLength)
 	switch c.Quirks.TransactionsPerPage {
 	case behavior.Ignored:
 		query.Skip("per_page")
@@ -49,11 +49,11 @@ func list(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	filter := Filter{CardID: cardID, Type: Type(kind), From: from, To: to}
-	most, err := filter.most(c.Tx, c.Account.ID)
+	bound, err := filter.upperBound(c.Tx, c.Account.ID)
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if page.Offset() >= most {
+	if page.Offset() >= bound {
 		return wire.OK(map[string]any{"data": []Transaction{}, "page": page.Number}), nil
 	}
 	where := filter.Where(c.Account.ID)
@@ -69,16 +69,20 @@ func list(c *server.Call) (wire.Response, error) {
 
 // sign gives the amounts the signs that a quirk asks for.
 func (t *Transaction) sign(signs string) {
-	if signs == behavior.Spending {
+	switch signs {
+	case behavior.Refunds:
+		if t.Type == Refund {
+			t.Amount = -t.Amount
+		}
+	case behavior.Spending:
 		t.Fee = -t.Fee
-	}
-	negative := signs == behavior.Spending && t.Type != Refund || signs == behavior.Refunds && t.Type == Refund
-	if negative {
-		t.Amount = -t.Amount
+		if t.Type != Refund {
+			t.Amount = -t.Amount
+		}
 	}
 }
 
-// Chain returns all transactions of the purchase to which a transaction belongs, in their order.
+// Chain returns all transactions of the purchase to which a transaction belongs, oldest first.
 func Chain(tx *store.Tx, accountID int64, id string) ([]*Transaction, error) {
 	chain, err := store.List[Transaction](tx, `
 		WITH RECURSIVE
@@ -99,12 +103,11 @@ func Chain(tx *store.Tx, accountID int64, id string) ([]*Transaction, error) {
 type Filter struct {
 	ID     string
 	CardID string
-	Text   string // a text of the card, as in card.Filter, of the merchant's name, or of the reason of a decline
+	Text   string // part of the merchant's name or of a decline's reason; or a text of the card, as in card.Filter
 	Type   Type
-	// Purchases excludes settlements and refunds, which belong to a purchase. State selects purchases
-	// by their state.
+	// Purchases excludes settlements and refunds, which belong to a purchase.
 	Purchases bool
-	State     State
+	State     State     // of the purchase; selects purchases only
 	From, To  time.Time // both inclusive
 }
 
@@ -138,8 +141,9 @@ const (
 	lastUntil  = `SELECT p.id FROM transactions p WHERE p.account_id = ? AND p.created_at <= ? ORDER BY p.created_at DESC, p.id DESC LIMIT 1`
 )
 
-// most returns an upper bound of the number of transactions, without reading them.
-func (f Filter) most(tx *store.Tx, accountID int64) (int64, error) {
+// upperBound returns an upper bound of the number of transactions that match CardID, From and To. It reads only the
+// first and the last of them.
+func (f Filter) upperBound(tx *store.Tx, accountID int64) (int64, error) {
 	where := Filter{CardID: f.CardID, From: f.From, To: f.To}.Where(accountID)
 	ends := `(SELECT id FROM transactions ` + where.SQL + ` ORDER BY id DESC LIMIT 1) - (SELECT id FROM transactions ` + where.SQL + ` ORDER BY id LIMIT 1)`
 	return store.Value[int64](tx, `SELECT COALESCE(`+ends+` + 1, 0)`, slices.Concat(where.Args, where.Args)...)
@@ -164,7 +168,7 @@ type Sums struct {
 	Fees     usd.Amount `db:"fees"`
 }
 
-// Net returns what was spent.
+// Net returns the settled amount minus the refunded one.
 func (s Sums) Net() usd.Amount { return s.Settled - s.Refunded }
 
 // Sum adds up the purchases that match a filter. From and To must be the limits of whole days.
@@ -173,7 +177,7 @@ func Sum(tx *store.Tx, accountID int64, f Filter) (Sums, error) {
 	from := `SELECT COUNT(*), COUNT(*) FILTER (WHERE state = 'declined'), SUM(amount) FILTER (WHERE state = 'authorized'),
 		SUM(settled), SUM(refunded), SUM(fees) FROM transactions `
 	if f.Text == "" && f.State == "" {
-		// The daily sums are much faster than adding up all purchases.
+		// Reading the daily sums is much faster than adding up all purchases.
 		from = `SELECT SUM(purchases), SUM(declines), SUM(held), SUM(settled), SUM(refunded), SUM(fees) FROM daily_sums `
 		where = store.NewWhere(`account_id = ? AND card_id = 0`, accountID).
 			And(!f.From.IsZero(), `day >= ?`, store.Day(f.From)).And(!f.To.IsZero(), `day <= ?`, store.Day(f.To))
@@ -191,7 +195,7 @@ type Day struct {
 	Sums
 }
 
-// Days returns the days with purchases since a day, in their order. A cardID of 0 stands for all cards.
+// Days returns the days with purchases since a day, oldest first. A cardID of 0 stands for all cards.
 func Days(tx *store.Tx, accountID, cardID, from int64) ([]*Day, error) {
 	return store.List[Day](tx, `
 		SELECT day, purchases, declines, held, settled, refunded, fees FROM daily_sums

@@ -2,6 +2,7 @@
 package transaction
 
 import (
+	"regexp"
 	"slices"
 	"time"
 
@@ -46,7 +47,7 @@ type Transaction struct {
 // New is a transaction to record.
 type New struct {
 	Card     *card.Card
-	ParentID *int64 // the row of the transaction that a settlement or a refund follows
+	ParentID *int64 // the row id of the transaction that a settlement or a refund follows
 	Type     Type
 	Amount   usd.Amount
 	Fee      usd.Amount
@@ -62,13 +63,13 @@ type State string
 const (
 	Authorized State = "authorized"
 	Settled    State = "settled"
-	Refunded   State = "refunded" // in part or as a whole
+	Refunded   State = "refunded" // in part or in full
 	Declined   State = "declined"
 )
 
-// Facts are the values by which a purchase was declined, at that time.
+// Facts are the values that decided a decline, at the time of the decline.
 type Facts struct {
-	Asked   usd.Amount `json:"asked"` // with the fee
+	Asked   usd.Amount `json:"asked"` // the requested amount plus the fee
 	Balance usd.Amount `json:"balance"`
 	Spent   usd.Amount `json:"spent"` // in the UTC calendar month
 	Limit   usd.Amount `json:"limit"`
@@ -79,8 +80,8 @@ type Facts struct {
 // Scan decodes the JSON of a column.
 func (f *Facts) Scan(column any) error { return store.JSON{Into: f}.Scan(column) }
 
-// record writes a transaction and returns it as the API shows it. It moves no money. Its time is never
-// earlier than that of the account's last transaction, even if the clock goes back, because lists rely
+// record writes a transaction and returns it as the API shows it. It moves no money. The transaction's time is never
+// earlier than that of the account's last transaction, even if the clock was set back, because lists rely
 // on the order.
 func record(tx *store.Tx, accountID int64, n New) (Transaction, error) {
 	last, err := store.Value[int64](tx, `SELECT created_at FROM transactions WHERE account_id = ? ORDER BY id DESC LIMIT 1`, accountID)
@@ -113,8 +114,8 @@ func record(tx *store.Tx, accountID int64, n New) (Transaction, error) {
 	return shown, addToPurchase(tx, accountID, row, n)
 }
 
-// addToPurchase adds a transaction to the sums of its purchase, and to the sums of the purchase's day,
-// for the card and for all cards.
+// addToPurchase adds a transaction to the sums of its purchase. It also adds it to the sums of the day of the
+// purchase, both for the card and for all cards.
 func addToPurchase(tx *store.Tx, accountID, row int64, n New) error {
 	var state State
 	var added Sums
@@ -132,9 +133,9 @@ func addToPurchase(tx *store.Tx, accountID, row int64, n New) error {
 		state = Declined
 		added = Sums{Count: 1, Declines: 1}
 	}
-	var made int64
+	var purchasedAt int64
 	var authorized usd.Amount
-	_, err := tx.Get([]any{&made, &authorized}, `
+	_, err := tx.Get([]any{&purchasedAt, &authorized}, `
 		UPDATE transactions SET state = ?, settled = settled + ?, refunded = refunded + ?, fees = fees + ?
 		WHERE id = COALESCE((SELECT parent_id FROM transactions WHERE id = ?5), ?5, ?6) RETURNING created_at, amount`,
 		state, added.Settled, added.Refunded, n.Fee, n.ParentID, row)
@@ -144,12 +145,12 @@ func addToPurchase(tx *store.Tx, accountID, row int64, n New) error {
 	if n.Type == Settlement {
 		added.Held = -authorized
 	}
-	for _, cardID := range []int64{0, n.Card.ID} {
+	for _, cardID := range []int64{0, n.Card.ID} { // 0 stands for all cards
 		err := tx.Exec(`
 			INSERT INTO daily_sums (account_id, card_id, day, purchases, declines, held, settled, refunded, fees) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET purchases = purchases + excluded.purchases, declines = declines + excluded.declines, held = held + excluded.held,
 				settled = settled + excluded.settled, refunded = refunded + excluded.refunded, fees = fees + excluded.fees`,
-			accountID, cardID, store.Day(time.UnixMilli(made)), added.Count, added.Declines, added.Held, added.Settled, added.Refunded, n.Fee)
+			accountID, cardID, store.Day(time.UnixMilli(purchasedAt)), added.Count, added.Declines, added.Held, added.Settled, added.Refunded, n.Fee)
 		if err != nil {
 			return err
 		}
@@ -171,7 +172,7 @@ const (
 	spendingLimitExceeded declineReason = "spending_limit_exceeded"
 )
 
-// authorize answers a merchant with a hold on the card's money, or with a decline.
+// authorize answers a merchant's request with a hold on the card's balance, or with a decline.
 func authorize(c *server.Call) (wire.Response, error) {
 	n, err := readAttempt(c)
 	if err != nil {
@@ -194,6 +195,7 @@ func authorize(c *server.Call) (wire.Response, error) {
 	return wire.Created(body), err
 }
 
+// readAttempt reads the body of an authorization, and the card that it refers to.
 func readAttempt(c *server.Call) (New, error) {
 	var n New
 	fields := c.Fields()
@@ -202,7 +204,7 @@ func readAttempt(c *server.Call) (New, error) {
 	n.Fee = fields.OptionalNotNegative("fee")
 	fields.Object("merchant", func(f *wire.Fields) {
 		n.Merchant = Merchant{Name: f.ShortText("name", card.MaxMerchantName), MCC: f.Text("mcc")}
-		if !isMCC(n.Merchant.MCC) {
+		if !mccForm.MatchString(n.Merchant.MCC) {
 			f.Refuse(wire.Invalid("mcc must be four digits"))
 		}
 	})
@@ -214,11 +216,10 @@ func readAttempt(c *server.Call) (New, error) {
 	return n, err
 }
 
-func isMCC(code string) bool {
-	return len(code) == 4 && !slices.ContainsFunc([]byte(code), func(b byte) bool { return b < '0' || b > '9' })
-}
+// mccForm matches merchant category codes.
+var mccForm = regexp.MustCompile(`^[0-9]{4}$`)
 
-// decline returns the first reason to decline the purchase, and the facts that decide it. The reason
+// decline returns the first reason to decline the purchase, and the values that decide it. The reason
 // is empty if the purchase is approved.
 func (n New) decline(tx *store.Tx) (declineReason, *Facts, error) {
 	spent, err := UsedLimit(tx, n.Card.ID)
