@@ -20,8 +20,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Fields reads the members of a JSON object. It keeps the first error, after
-// which reads return zero values: read all members, then call Done.
+// Fields reads the members of a JSON object. It keeps the first error. After an
+// error, reads return zero values: read all members, then call Done.
 type Fields struct {
 	firstError
 
@@ -31,7 +31,7 @@ type Fields struct {
 // firstError is the first error of a reader.
 type firstError struct{ err error }
 
-// Refuse keeps err, unless there was an error before.
+// Refuse keeps err, unless there is an earlier error.
 func (e *firstError) Refuse(err *Error) {
 	if e.err == nil {
 		e.err = err
@@ -171,7 +171,7 @@ func (f *Fields) Texts(name string) ([]string, bool) {
 	if raw == nil {
 		return []string{}, false
 	}
-	var all []*string // nil: null, which is not a string
+	var all []*string // nil stands for null, which is not a string
 	err := json.Unmarshal(raw, &all)
 	if err != nil || slices.Contains(all, nil) {
 		f.Refuse(Invalid("%s must be an array of strings", name))
@@ -223,7 +223,7 @@ func (f *Fields) Pairs(name string, maxKeys, maxLength int) map[string]json.RawM
 		f.Refuse(Invalid("%s has %d keys; at most %d are allowed", name, len(pairs), maxKeys))
 	}
 	for key, value := range pairs {
-		text := string(value) // of a number or a boolean, which are limited as they are written
+		text := string(value) // the length of a number or a boolean is that of its JSON
 		switch value[0] {
 		case '{', '[', 'n':
 			f.Refuse(Invalid("%s.%.64s must be a string, a number or a boolean", name, key))
@@ -285,7 +285,7 @@ func (f *Fields) HasObject(name string) bool { return bytes.HasPrefix(f.values[n
 // MaxBody is the maximum size of a body, in bytes.
 const MaxBody = 1 << 20
 
-// Body is the body of a request. Err says why it cannot be used.
+// Body is the body of a request. If it cannot be used, Err is the reason.
 type Body struct {
 	Raw []byte
 	Err error
@@ -301,7 +301,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request) Body {
 	if tooLarge {
 		return Body{Err: Invalid("the body is larger than 1 MiB")}
 	}
-	return Body{Err: Invalid("the body is incomplete: the connection broke off while it was read")}
+	return Body{Err: Invalid("the body is incomplete: the connection broke while the sandbox read it")}
 }
 
 // Fields returns a reader of the body, which must be a JSON object or empty.
@@ -316,7 +316,8 @@ func (b Body) Fields(contentType string) *Fields {
 	}
 	media, params, err := mime.ParseMediaType(contentType)
 	charset := params["charset"]
-	if err != nil || media != "application/json" || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
+	validCharset := charset == "" || strings.EqualFold(charset, "utf-8")
+	if err != nil || media != "application/json" || !validCharset {
 		f.Refuse(Invalid("a request with a body needs Content-Type: application/json"))
 		return f
 	}
@@ -331,8 +332,8 @@ func (b Body) Fields(contentType string) *Fields {
 	return f
 }
 
-// checkStrict refuses what encoding/json accepts: bytes that are not UTF-8,
-// a second value after the first, and a name that an object has twice.
+// checkStrict refuses malformed bodies that encoding/json accepts or changes: bytes that are not
+// UTF-8, a second value after the first, and a name that an object has twice.
 func checkStrict(raw []byte) error {
 	if !utf8.Valid(raw) {
 		return Invalid("the body is not valid UTF-8")

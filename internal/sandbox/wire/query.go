@@ -69,8 +69,8 @@ type Page struct {
 	Size   int64
 }
 
-// Offset returns the number of elements before the page. The number of pages is limited to avoid an overflow;
-// no list is that long.
+// Offset returns the number of elements before the page. It limits the number of pages to avoid an overflow. No list
+// is that long.
 func (p Page) Offset() int64 { return min(p.Number-1, math.MaxInt32) * p.Size }
 
 // Page reads page and per_page.
@@ -100,8 +100,8 @@ func (q *Query) integer(name string, fallback, maximum int64) int64 {
 	return n
 }
 
-// Period reads from and to, both inclusive. Each is a time as in RFC 3339, or a date, which means midnight UTC.
-// If to is a date, the duration is added to it. An absent parameter is a zero time.
+// Period reads from and to, both inclusive. Each is a time in the format of RFC 3339, or a date, which means midnight
+// UTC. If to is a date, Period adds addToDate to it. An absent parameter becomes a zero time.
 func (q *Query) Period(addToDate time.Duration) (from, to time.Time) {
 	from = q.instant("from")
 	to = q.instant("to")

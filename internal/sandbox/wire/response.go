@@ -12,7 +12,7 @@ import (
 type Response struct {
 	Status      int
 	Body        []byte
-	ContentType string      // empty: JSON
+	ContentType string      // empty for JSON
 	Header      http.Header // further headers; may be nil
 }
 
@@ -37,7 +37,7 @@ func Encode(v any) []byte {
 	return buffer.Bytes()
 }
 
-// Time is a time in the database: Unix milliseconds there, a Timestamp in JSON.
+// Time is a time that the database stores as Unix milliseconds. In JSON it is a Timestamp.
 type Time struct{ time.Time }
 
 // Scan implements sql.Scanner.
@@ -106,7 +106,7 @@ func Invalid(format string, args ...any) *Error {
 	return Refuse(CodeInvalidRequest, format, args...)
 }
 
-// Only returns the one object that a query by id found, or a 404. An error of the query is returned as it is.
+// Only returns the one object that a query by id found, or a 404. If the query failed, it returns the query's error.
 func Only[T any](found []*T, err error, kind, id string) (*T, error) {
 	if err != nil {
 		return nil, err
