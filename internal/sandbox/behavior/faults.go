@@ -32,9 +32,9 @@ type Fault struct {
 	ID      int64  `json:"id" db:"id"`
 	Method  string `json:"method" db:"method"`
 	Path    string `json:"path" db:"path"` // relative to the base URL; segments may be Any
-	Times   int64  `json:"times"`          // how often it will be applied; 0: until it is deleted
+	Times   int64  `json:"times"`          // how many more calls it applies to; 0: until it is deleted
 	When    string `json:"when"`
-	DelayMS int64  `json:"delay_ms"` // before it is applied
+	DelayMS int64  `json:"delay_ms"` // how long the call waits for its response
 	Then    Then   `json:"then"`
 
 	LaterSeconds int64 `json:"later_seconds,omitempty"` // by the service's clock; 0 unless When is Later
@@ -66,13 +66,13 @@ func (f *Fault) String() string {
 	return text
 }
 
-// Delay returns the time that a call waits before the fault is applied.
+// Delay returns how long a call waits for its response.
 func (f *Fault) Delay() time.Duration { return time.Duration(f.DelayMS) * time.Millisecond }
 
 // Later returns the time between the response and the commit of a call.
 func (f *Fault) Later() time.Duration { return time.Duration(f.LaterSeconds) * time.Second }
 
-// Loses reports whether the caller cannot learn from the response whether the call was committed.
+// Loses reports whether the response leaves it open whether the call was committed.
 func (f *Fault) Loses() bool {
 	switch f.Then.Word {
 	case Drop, Truncate:
@@ -156,7 +156,8 @@ func FindFault(tx *store.Tx, method, path string) (int64, error) {
 	return 0, nil
 }
 
-// TakeFault returns the oldest fault that matches a call, or nil. It counts as applied once more.
+// TakeFault returns the oldest fault that matches a call, or nil. It counts the fault as applied, and deletes it after
+// the last time.
 func TakeFault(tx *store.Tx, method, path string) (*Fault, error) {
 	id, err := FindFault(tx, method, path)
 	if err != nil || id == 0 {

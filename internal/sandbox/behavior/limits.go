@@ -55,12 +55,14 @@ const (
 
 const longestWindow = time.Hour
 
+// window is a limit for the calls of a class in a sliding window of time.
 type window struct {
 	class  Class
 	limit  int64
 	length time.Duration
 }
 
+// windows returns the limits for a class of calls.
 func (l Limits) windows(class Class) []window {
 	all := []window{
 		{Request, l.RequestsPerMinute, time.Minute},
@@ -77,49 +79,49 @@ func (l Limits) windows(class Class) []window {
 
 // Counters counts the calls of each key. It does so in memory, so that no call waits for the file.
 type Counters struct {
-	mu      sync.Mutex
-	counted map[counted]*history
+	mu        sync.Mutex
+	histories map[counterKey]*history
 }
 
-type counted struct {
-	accountID int64
-	class     Class
+type counterKey struct {
+	keyID int64 // identifies the API key
+	class Class
 }
 
 // NewCounters returns empty counters.
-func NewCounters() *Counters { return &Counters{counted: map[counted]*history{}} }
+func NewCounters() *Counters { return &Counters{histories: map[counterKey]*history{}} }
 
 // Admit counts a call and returns 0 if all limits allow it. Otherwise, it returns the time until they do.
-func (c *Counters) Admit(l Limits, accountID int64, class Class, now time.Time) time.Duration {
+func (c *Counters) Admit(l Limits, keyID int64, class Class, now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var wait time.Duration
-	classes := map[Class]bool{} // those with a limit
+	limited := map[Class]bool{} // the classes with a limit
 	for _, w := range l.windows(class) {
-		classes[w.class] = true
-		wait = max(wait, c.of(accountID, w.class).wait(w, now))
+		limited[w.class] = true
+		wait = max(wait, c.history(keyID, w.class).wait(w, now))
 	}
 	if wait > 0 {
 		return wait
 	}
-	for class := range classes {
-		c.of(accountID, class).add(now)
+	for class := range limited {
+		c.history(keyID, class).add(now)
 	}
 	return 0
 }
 
 // Used returns the number of calls that count against each limit.
-func (c *Counters) Used(accountID int64, now time.Time) Limits {
+func (c *Counters) Used(keyID int64, now time.Time) Limits {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	in := func(class Class, length time.Duration) int64 {
-		return int64(len(c.of(accountID, class).in(length, now)))
+	count := func(class Class, length time.Duration) int64 {
+		return int64(len(c.history(keyID, class).window(length, now)))
 	}
 	return Limits{
-		RequestsPerMinute: in(Request, time.Minute),
-		CreatesPerMinute:  in(Create, time.Minute),
-		RequestsPerHour:   in(Request, longestWindow),
-		DetailsPerMinute:  in(Details, time.Minute),
+		RequestsPerMinute: count(Request, time.Minute),
+		CreatesPerMinute:  count(Create, time.Minute),
+		RequestsPerHour:   count(Request, longestWindow),
+		DetailsPerMinute:  count(Details, time.Minute),
 	}
 }
 
@@ -127,36 +129,37 @@ func (c *Counters) Used(accountID int64, now time.Time) Limits {
 func (c *Counters) Forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	clear(c.counted)
+	clear(c.histories)
 }
 
-func (c *Counters) of(accountID int64, class Class) *history {
-	key := counted{accountID, class}
-	if c.counted[key] == nil {
-		c.counted[key] = new(history)
+// history returns the history of a class of calls with a key.
+func (c *Counters) history(keyID int64, class Class) *history {
+	key := counterKey{keyID: keyID, class: class}
+	if c.histories[key] == nil {
+		c.histories[key] = &history{}
 	}
-	return c.counted[key]
+	return c.histories[key]
 }
 
-// clockStep is the time by which the newest call must be in the future for the clock to have been reset meanwhile.
-// It is longer than any call takes, because calls that run at the same time may be counted out of order.
+// clockStep is how far in the future the newest call can be without a reset of the service's clock. Concurrent calls
+// may be counted out of order, so it is longer than any call takes.
 const clockStep = 5 * time.Minute
 
 // history contains the times of calls in Unix milliseconds, in ascending order.
 type history []int64
 
-// add adds a call and drops those that no window contains any more. It keeps the order.
+// add adds a call and drops the calls that have left the longest window. It keeps the order.
 func (h *history) add(now time.Time) {
 	at := now.UnixMilli()
-	recent := h.in(longestWindow, now)
-	if len(recent) > 0 {
-		at = max(at, recent[len(recent)-1])
+	*h = h.window(longestWindow, now)
+	if len(*h) > 0 {
+		at = max(at, (*h)[len(*h)-1])
 	}
-	*h = append(h.in(longestWindow, now), at)
+	*h = append(*h, at)
 }
 
-// in returns the calls in the window that ends now. It forgets all calls if the clock was reset.
-func (h *history) in(length time.Duration, now time.Time) []int64 {
+// window returns the calls in the window that ends now. It forgets all calls if the service's clock was reset.
+func (h *history) window(length time.Duration, now time.Time) []int64 {
 	if len(*h) > 0 {
 		newest := time.UnixMilli((*h)[len(*h)-1])
 		if newest.Sub(now) > clockStep {
@@ -169,11 +172,11 @@ func (h *history) in(length time.Duration, now time.Time) []int64 {
 
 // wait returns the time until the window has room for another call.
 func (h *history) wait(w window, now time.Time) time.Duration {
-	calls := h.in(w.length, now)
-	number := int64(len(calls))
-	if number < w.limit {
+	calls := h.window(w.length, now)
+	count := int64(len(calls))
+	if count < w.limit {
 		return 0
 	}
-	last := calls[number-w.limit] // there is room when this call has left the window
-	return time.UnixMilli(last).Add(w.length).Sub(now)
+	blocking := calls[count-w.limit] // the window has room when this call has left it
+	return time.UnixMilli(blocking).Add(w.length).Sub(now)
 }

@@ -1,5 +1,5 @@
-// Package behavior has the settings by which the service's behavior can be changed: the limits of its keys,
-// quirks (alternatives where its document leaves something open), and faults for the next calls.
+// Package behavior has the settings that change the service's behavior: the rate limits of its keys, quirks
+// (alternatives where the API's document leaves something open), and faults for the next calls.
 package behavior
 
 import (
@@ -51,7 +51,7 @@ const (
 	Array  = "array"
 )
 
-// Quirks are the alternatives that the service uses. Settings describes them.
+// Quirks are the alternatives that the service uses. The method Settings describes them.
 type Quirks struct {
 	Idempotency         string    `json:"idempotency"`
 	CardsPerPage        int64     `json:"cards_per_page"`
@@ -170,6 +170,8 @@ func (q Quirks) Rewrite(response []byte) ([]byte, error) {
 	return wire.Encode(q.rewritten("", body)), nil
 }
 
+// rewritten returns a value of a response in the notation of the quirks. The name is that of the member with the value;
+// it is empty for other values.
 func (q Quirks) rewritten(name string, value any) any {
 	switch v := value.(type) {
 	case json.Number:
@@ -189,8 +191,8 @@ func (q Quirks) rewritten(name string, value any) any {
 			}
 			return v
 		}
-		for name := range v {
-			v[name] = q.rewritten(name, v[name])
+		for member := range v {
+			v[member] = q.rewritten(member, v[member])
 		}
 	}
 	return value
@@ -207,7 +209,7 @@ func (q Quirks) amount(number json.Number) any {
 	case Plain:
 		return json.Number(strings.TrimSuffix(strings.TrimRight(decimals, "0"), "."))
 	case Floats:
-		return json.Number(decimals + "0000000000004")
+		return json.Number(decimals + "0000000000004") // like the rounding error of a binary fraction
 	}
 	return number
 }
