@@ -23,7 +23,7 @@ const columns = `
 	FROM request_log r JOIN runs u ON u.id = r.run_id
 	LEFT JOIN cards c ON c.public_id = r.card_id AND c.account_id = r.account_id `
 
-// List returns a page of the calls of an account, oldest first, and the number of all.
+// List returns a page of the calls of an account, oldest first, and the number of all its calls.
 func List(tx *store.Tx, accountID int64, page wire.Page) ([]*Entry, int64, error) {
 	entries, err := store.List[Entry](tx, columns+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`,
 		accountID, page.Size, page.Offset())
@@ -52,7 +52,7 @@ func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry, 
 		"lost":      `r.lost`,
 		"fault":     `r.fault <> ''`,
 	}
-	outcome, found := conditions[f.Outcome]
+	outcome, hasOutcome := conditions[f.Outcome]
 	where := store.NewWhere(`r.account_id = ?`, accountID)
 	if f.RunID != 0 {
 		where = store.NewWhere(`r.run_id = ?`, f.RunID)
@@ -61,7 +61,7 @@ func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry, 
 	where = where.And(f.Run != "", named, accountID, f.Run, f.Run).
 		And(f.Method != "", `r.method = ?`, f.Method).
 		And(f.CardID != "", `r.card_id = ?`, f.CardID).
-		And(found, outcome)
+		And(hasOutcome, outcome)
 	return store.Page[Entry](tx, page, columns+where.SQL+` ORDER BY r.id DESC`, where.Args...)
 }
 
@@ -87,11 +87,11 @@ func Forget(tx *store.Tx, accountID int64) error {
 // Run summarizes the requests of one process of a client, such as a plan or an apply.
 type Run struct {
 	ID        int64      `db:"id"`
-	Name      string     `db:"name"` // empty: the client does not name its runs
+	Name      string     `db:"name"` // empty if the client does not name its runs
 	Requests  int64      `db:"requests"`
 	Refused   int64      `db:"refused"`
-	Lost      int64      `db:"lost"`       // changes whose response was lost or replaced on the way
-	Changes   int64      `db:"changes"`    // requests for a change
+	Lost      int64      `db:"lost"`       // changes whose response a fault dropped or replaced
+	Changes   int64      `db:"changes"`    // requests that ask for a change
 	ToCards   usd.Amount `db:"to_cards"`   // from the wallet to cards
 	FromCards usd.Amount `db:"from_cards"` // from cards to the wallet
 	Fees      usd.Amount `db:"fees"`
@@ -105,7 +105,7 @@ const RunKey = `COALESCE(NULLIF(u.name, ''), u.id)`
 // Key identifies the run in a URL.
 func (r *Run) Key() string { return cmp.Or(r.Name, strconv.FormatInt(r.ID, 10)) }
 
-// Kind returns the kind of run that its requests suggest.
+// Kind returns the kind of the run, as its requests suggest.
 func (r *Run) Kind() string {
 	if r.Name == "" {
 		return "Other client"
@@ -127,11 +127,11 @@ var runName = regexp.MustCompile(`(?:^| )run/([0-9a-f]{8})(?:$| )`)
 
 // RunOf returns the name of the run in a User-Agent, or "".
 func RunOf(userAgent string) string {
-	found := runName.FindStringSubmatch(userAgent)
-	if found == nil {
+	match := runName.FindStringSubmatch(userAgent)
+	if match == nil {
 		return ""
 	}
-	return found[1]
+	return match[1]
 }
 
 const runColumns = `

@@ -18,15 +18,16 @@ import (
 )
 
 const (
-	// flushDelay is how long entries are collected in memory, so that not every request costs a write.
+	// flushDelay is how long the recorder collects entries in memory, so that not every request costs a write.
 	flushDelay = 100 * time.Millisecond
-	// maxPending is the maximum number of entries in memory while the file is locked. Older ones are dropped.
+	// maxPending is the maximum number of entries in memory while the file is locked. The recorder drops older ones.
 	maxPending = 10_000
-	// maxEntries is the maximum number of entries in the file. Older ones are deleted.
+	// maxEntries is the maximum number of entries in the file. The recorder deletes older ones.
 	maxEntries = 100_000
-	// pause is the time without requests after which the next one starts a new run, if the client does not name its runs.
-	pause = 10 * time.Minute
-	// maxText is the maximum length of a text from a caller, in bytes.
+	// runPause separates the runs of a client that does not name them: after so long without a request, the next
+	// request starts a new run.
+	runPause = 10 * time.Minute
+	// maxText is the maximum length of a text from a client, in bytes.
 	maxText = 512
 )
 
@@ -38,17 +39,17 @@ type Entry struct {
 	Method         string        `json:"method" db:"method"`
 	Path           string        `json:"path" db:"path"` // relative to the base URL
 	Query          string        `json:"query" db:"query"`
-	Status         int           `json:"status" db:"status"`   // 0: there was no response
+	Status         int           `json:"status" db:"status"`   // 0 if there was no response
 	Error          string        `json:"error" db:"error"`     // the code of a refusal
 	Message        string        `json:"message" db:"message"` // of a refusal
 	Run            string        `json:"run" db:"run"`         // the client's name for its process, if it has one
 	IdempotencyKey string        `json:"-" db:"idempotency_key"`
-	Replayed       bool          `json:"replayed" db:"replayed"` // the response of an earlier call with the same key was repeated
+	Replayed       bool          `json:"replayed" db:"replayed"` // the response is that of an earlier call with the same idempotency key
 	CardID         string        `json:"card_id" db:"card_id"`   // the card in the path, or the issued one
 	Label          string        `json:"-" db:"label"`           // of the card; set when the entry is read
 	Last4          string        `json:"-" db:"last4"`           // of the card; set when the entry is read
-	Fault          string        `json:"fault" db:"fault"`       // a description of the fault that was applied, if any
-	Lost           bool          `json:"-" db:"lost"`            // a change whose response was lost or replaced on the way
+	Fault          string        `json:"fault" db:"fault"`       // describes the fault that was applied, if any
+	Lost           bool          `json:"-" db:"lost"`            // a change whose response a fault dropped or replaced
 	Duration       time.Duration `json:"-" db:"duration"`
 	Time           wire.Time     `json:"time" db:"time"`
 	Change
@@ -62,7 +63,7 @@ type Recorder struct {
 	db     *store.DB
 	logger *slog.Logger
 
-	flushing sync.Mutex // held while a batch is written, so that batches stay in order
+	flushing sync.Mutex // held while Flush writes a batch, so that batches stay in order
 	mu       sync.Mutex // guards the fields below
 	pending  []Entry
 	closed   bool
@@ -113,18 +114,23 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	}
 	err := r.db.Write(ctx, func(tx *store.Tx) error { return write(tx, entries) })
 	if err != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if len(r.pending) == 0 { // otherwise, Record has scheduled a batch
-			r.schedule()
-		}
-		r.pending = append(entries, r.pending...)
-		r.pending = r.pending[max(0, len(r.pending)-maxPending):]
+		r.restore(entries)
 	}
 	return err
 }
 
-// Close writes all pending entries. Entries that are recorded later are lost.
+// restore makes entries pending again, before the entries that Record has added meanwhile.
+func (r *Recorder) restore(entries []Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.pending) == 0 { // otherwise, Record has scheduled a batch
+		r.schedule()
+	}
+	r.pending = append(entries, r.pending...)
+	r.pending = r.pending[max(0, len(r.pending)-maxPending):]
+}
+
+// Close writes all pending entries. Later entries are lost.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -148,12 +154,12 @@ func write(tx *store.Tx, entries []Entry) error {
 	return tx.Exec(`DELETE FROM runs WHERE last_entry <= ?`, last-maxEntries)
 }
 
-// write adds the entry to its run, which is created if necessary, and returns the entry's id.
+// write adds the entry to its run and returns the entry's id. It creates the run if necessary.
 func (e *Entry) write(tx *store.Tx) (int64, error) {
 	begun := e.Time.UnixMilli()
 	run, err := store.Value[int64](tx, `
 		SELECT id FROM runs WHERE account_id = ? AND name = ? AND (name <> '' OR ended > ?) ORDER BY id DESC LIMIT 1`,
-		e.AccountID, e.Run, begun-pause.Milliseconds())
+		e.AccountID, e.Run, begun-runPause.Milliseconds())
 	if err != nil {
 		return 0, err
 	}
@@ -185,21 +191,21 @@ func (e *Entry) write(tx *store.Tx) (int64, error) {
 }
 
 var (
-	// secret matches API keys and webhook secrets, which callers may put into a path by mistake.
+	// secret matches API keys and webhook secrets, which a client may put into a path by mistake.
 	secret = regexp.MustCompile(`(?i)(sk_live_|whsec_)[^&/\s]*`)
 	// escaped matches an escaped byte of a URL.
 	escaped = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 )
 
-// Clean prepares a text from a caller for a log: it shortens the text and masks everything
-// that looks like an API key or a secret, however often it is escaped.
+// Clean prepares a text from a client for a log: it shortens the text and masks everything
+// that looks like an API key or a secret, even if it is escaped several times.
 func Clean(text string) string {
-	end := ""
+	suffix := ""
 	if len(text) > maxText { // first, because the rest is slow for a long text
 		text = text[:maxText]
-		end = "…"
+		suffix = "…"
 	}
-	plain := text
+	plain := text // unescaped once more in each round
 	for {
 		decoded := escaped.ReplaceAllStringFunc(plain, func(code string) string {
 			b, _ := hex.DecodeString(code[1:]) // escaped matches only valid digits
@@ -213,7 +219,7 @@ func Clean(text string) string {
 		}
 		plain = decoded
 	}
-	return secret.ReplaceAllString(display.Printable(text), "$1…") + end
+	return secret.ReplaceAllString(display.Printable(text), "$1…") + suffix
 }
 
 // Change is the effect of a call.
@@ -222,11 +228,11 @@ type Change struct {
 	Fee            usd.Amount `json:"fee" db:"fee"`       // the part of it that is a fee
 	Before         CardState  `json:"-" db:"before_"`
 	After          CardState  `json:"-" db:"after_"`
-	EntryID        int64      `json:"-" db:"entry_id"`      // of the ledger; 0: none was posted
-	StatusChangeID int64      `json:"-" db:"status_change"` // 0: the status did not change
+	EntryID        int64      `json:"-" db:"entry_id"`      // of the ledger; 0 if the call posted none
+	StatusChangeID int64      `json:"-" db:"status_change"` // 0 if the status did not change
 }
 
-// CardState is a card's balance and status at one moment. An empty status means that there was no card.
+// CardState is a card's balance and status at one moment. The status is empty if the card did not exist.
 type CardState struct {
 	Balance usd.Amount `db:"balance"`
 	Status  string     `db:"status"`
@@ -242,13 +248,13 @@ func (e *Entry) Changes() bool { return e.Method != http.MethodGet }
 type Reading struct {
 	wallet       usd.Amount
 	fees         usd.Amount
-	entry        int64 // the id of the newest one
-	statusChange int64 // the id of the newest one
+	entry        int64 // the id of the newest ledger entry
+	statusChange int64 // the id of the newest change of a status
 	card         CardState
 }
 
-// Read reads the state of an account and of one of its cards, if that exists. Only one call at a time writes to
-// the file, so all differences between two readings in one transaction are effects of its call.
+// Read reads the state of an account and of one of its cards, if that card exists. Only one call at a time writes to
+// the file, so all differences between two readings in one transaction are effects of the call.
 func Read(tx *store.Tx, accountID int64, cardID string) (Reading, error) {
 	var r Reading
 	_, err := tx.Get([]any{&r.wallet, &r.fees, &r.entry, &r.statusChange, &r.card.Balance, &r.card.Status}, `
@@ -271,7 +277,8 @@ func (r Reading) Until(later Reading) Change {
 	if later.statusChange != r.statusChange {
 		c.StatusChangeID = later.statusChange
 	}
-	if c.EntryID == 0 && c.StatusChangeID == 0 { // for example, a replayed response to the request that issued the card
+	if c.EntryID == 0 && c.StatusChangeID == 0 {
+		// Nothing changed. But if a request to issue a card was replayed, r lacks the card, which only the response names.
 		c.Before = c.After
 	}
 	return c
