@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
@@ -37,7 +38,7 @@ type Entry struct {
 // Posting is the change that an entry makes to one ledger account.
 type Posting struct {
 	Kind    Kind       `db:"kind"`
-	CardID  string     `db:"card_id"` // if it is a card's ledger account, and so are Label and Last4
+	CardID  string     `db:"card_id"` // empty, like Label and Last4, unless Kind is Card
 	Label   string     `db:"label"`
 	Last4   string     `db:"last4"`
 	Amount  usd.Amount `db:"amount"`
@@ -104,8 +105,8 @@ type DailyBalance struct {
 	Balance usd.Amount `db:"balance"`
 }
 
-// DailyBalances returns a card's daily balances since a day, oldest first. The first one is the last at or before that
-// day, because days without a change have none.
+// DailyBalances returns a card's daily balances since a day, oldest first. Days without a change have no balance, so the
+// first one may be from before that day.
 func DailyBalances(tx *store.Tx, ledgerAccountID, since int64) ([]*DailyBalance, error) {
 	return store.List[DailyBalance](tx, `
 		SELECT day, balance FROM daily_balances WHERE ledger_account_id = ?1 AND day >= (
@@ -113,9 +114,9 @@ func DailyBalances(tx *store.Tx, ledgerAccountID, since int64) ([]*DailyBalance,
 		ledgerAccountID, since)
 }
 
-// Line is the balance of a ledger account. The name of a card's is the card's id.
+// Line is the balance of a ledger account.
 type Line struct {
-	Name    string     `json:"name" db:"name"`
+	Name    string     `json:"name" db:"name"` // the kind; the card's id for a card's ledger account
 	Balance usd.Amount `json:"balance" db:"balance"`
 }
 
@@ -128,13 +129,13 @@ type Report struct {
 	Problems []string `json:"problems,omitempty"` // empty if it is balanced
 }
 
-// account is a ledger account with what its balance must be consistent with.
+// account is a ledger account with the values that Audit compares its balance with.
 type account struct {
 	Line
 
 	Kind   Kind       `db:"kind"`
-	Posted usd.Amount `db:"posted"`
-	Status string     `db:"status"` // of the card
+	Posted usd.Amount `db:"posted"` // the sum of its postings
+	Status string     `db:"status"` // of the card; empty for other ledger accounts
 }
 
 // Audit checks an account's ledger:
@@ -164,13 +165,19 @@ func Audit(tx *store.Tx, accountID int64) (Report, error) {
 		report.Accounts = append(report.Accounts, a.Line)
 		report.Problems = append(report.Problems, a.problems()...)
 	}
-	for _, check := range []func(*store.Tx, int64) ([]string, error){checkEntries, checkHolds, checkIndexes} {
-		problems, err := check(tx, accountID)
-		if err != nil {
-			return Report{}, err
-		}
-		report.Problems = append(report.Problems, problems...)
+	entries, err := checkEntries(tx, accountID)
+	if err != nil {
+		return Report{}, err
 	}
+	holds, err := checkHolds(tx, accountID)
+	if err != nil {
+		return Report{}, err
+	}
+	indexes, err := checkIndexes(tx)
+	if err != nil {
+		return Report{}, err
+	}
+	report.Problems = slices.Concat(report.Problems, entries, holds, indexes)
 	report.Balanced = len(report.Problems) == 0
 	report.Problems = report.Problems[:min(maxProblems, len(report.Problems))]
 	return report, nil
@@ -230,7 +237,7 @@ func checkHolds(tx *store.Tx, accountID int64) ([]string, error) {
 }
 
 // checkIndexes finds tables that do not agree with their indexes, for example because the file was damaged on disk.
-func checkIndexes(tx *store.Tx, _ int64) ([]string, error) {
+func checkIndexes(tx *store.Tx) ([]string, error) {
 	return store.Values[string](tx, `
 		SELECT 'the file is damaged: ' || integrity_check
 		FROM (SELECT 'cards' AS name UNION ALL SELECT 'ledger_accounts') t, pragma_integrity_check(t.name)

@@ -11,7 +11,7 @@ import (
 // Kind is the kind of a ledger account.
 type Kind string
 
-// An account has one ledger account of each kind, and one Card for each card.
+// An account has one ledger account of each kind except Card, and one of kind Card for each card.
 const (
 	Wallet    Kind = "wallet"
 	Card      Kind = "card"
@@ -22,7 +22,7 @@ const (
 	Loss      Kind = "loss"      // settlements that neither card nor wallet could cover, as a negative amount
 )
 
-// kinds returns the kinds of which an account has one, the wallet first.
+// kinds returns all kinds except Card, the wallet first.
 func kinds() []Kind { return []Kind{Wallet, Holds, Fees, Merchants, Deposits, Loss} }
 
 // mayBeNegative reports whether a balance may be negative.
@@ -64,8 +64,8 @@ func OnCard(ledgerAccountID int64, amount usd.Amount) Leg {
 	return Leg{kind: Card, cardAccountID: ledgerAccountID, amount: amount}
 }
 
-// Post writes an entry and changes the balances. It fails if the legs do not add up to zero, or if a balance becomes
-// negative that must not. Both are bugs: callers check the balances before they post.
+// Post writes an entry and changes the balances. It returns an error if the legs do not add up to zero, or if a balance
+// becomes negative that must not be. Both are bugs: callers check the balances before they post.
 func Post(tx *store.Tx, accountID int64, kind string, legs ...Leg) error {
 	return PostFor(tx, accountID, "", kind, legs...)
 }
@@ -103,15 +103,15 @@ func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...
 }
 
 func (l Leg) post(tx *store.Tx, accountID, entry int64) error {
-	selected := store.NewWhere(`account_id = ? AND kind = ?`, accountID, l.kind)
+	where := store.NewWhere(`account_id = ? AND kind = ?`, accountID, l.kind)
 	if l.kind == Card {
-		selected = store.NewWhere(`account_id = ? AND id = ?`, accountID, l.cardAccountID)
+		where = store.NewWhere(`account_id = ? AND id = ?`, accountID, l.cardAccountID)
 	}
 	var id int64
 	var balance usd.Amount
 	found, err := tx.Get([]any{&id, &balance},
-		`UPDATE ledger_accounts SET balance = balance + ? `+selected.SQL+` RETURNING id, balance`,
-		append([]any{l.amount}, selected.Args...)...)
+		`UPDATE ledger_accounts SET balance = balance + ? `+where.SQL+` RETURNING id, balance`,
+		append([]any{l.amount}, where.Args...)...)
 	if err != nil {
 		return err
 	}
