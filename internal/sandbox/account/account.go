@@ -34,7 +34,7 @@ type Account struct {
 	ID       int64  `json:"-" db:"id"`
 	PublicID string `json:"account_id" db:"public_id"`
 	State    State  `json:"state" db:"state"`
-	KeyID    int64  `json:"-"` // of the additional key that the call was made with; 0: the account's first key
+	KeyID    int64  `json:"-"` // the additional key of the call; 0 for the account's first key
 }
 
 // First reports whether this is the first account of the file.
@@ -104,7 +104,7 @@ func get(tx *store.Tx, where string, args ...any) (Account, error) {
 	return a, err
 }
 
-// List returns a page of the accounts, oldest first, and the number of all.
+// List returns a page of the accounts, oldest first, and the number of all accounts.
 func List(tx *store.Tx, page wire.Page) ([]*Account, int64, error) {
 	accounts, err := store.List[Account](tx, columns+`ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset())
 	if err != nil {
@@ -122,7 +122,7 @@ func count(tx *store.Tx) (int64, error) {
 type New struct {
 	PublicID string
 	State    State
-	Key      string     // empty: derived from the public id
+	Key      string     // if empty, the key is derived from the public id
 	Balance  usd.Amount // the opening balance
 }
 
@@ -158,8 +158,8 @@ func openLedger(tx *store.Tx, accountID int64, balance usd.Amount) error {
 		ledger.On(ledger.Deposits, -balance), ledger.On(ledger.Wallet, balance))
 }
 
-// Deposited advances the onboarding of an account after its first deposit. The service's support team
-// does the rest of the onboarding.
+// Deposited advances the onboarding of an account after its first deposit. In the last step, the service's support team
+// enables API access.
 func Deposited(tx *store.Tx, accountID int64) error {
 	return tx.Exec(`UPDATE accounts SET state = ? WHERE id = ? AND state = ?`, APINotEnabled, accountID, NoDeposit)
 }
@@ -172,8 +172,8 @@ func CreateFirst(tx *store.Tx, keys *vault.Keyring, chosenKey string, balance us
 	return err
 }
 
-// ResetFirst deletes the ledger and all accounts but the first, and gives that one the file's initial balance.
-// The row of the first account stays, because calls that are in progress refer to it.
+// ResetFirst deletes the ledger and all accounts except the first, which gets the file's initial balance again.
+// The row of the first account stays, because calls in progress refer to it.
 func ResetFirst(tx *store.Tx) error {
 	for _, rows := range []string{
 		"ledger_postings", "ledger_entries", "ledger_accounts", "accounts WHERE public_id <> '" + firstPublicID + "'",
