@@ -21,8 +21,8 @@ func Routes() []server.Route {
 	return []server.Route{
 		{Method: http.MethodGet, Path: server.API + "/wallet/balance", Handle: balance},
 		{Method: http.MethodGet, Path: server.API + "/wallet/deposit-address", Handle: depositAddresses},
-		{Method: http.MethodPost, Path: deposits, Handle: detect},
-		{Method: http.MethodPost, Path: deposits + "/{id}/confirm", Handle: server.NoFields(confirm)},
+		{Method: http.MethodPost, Path: deposits, Handle: createDeposit},
+		{Method: http.MethodPost, Path: deposits + "/{id}/confirm", Handle: server.NoFields(confirmDeposit)},
 	}
 }
 
@@ -93,15 +93,16 @@ func currencies() []string {
 	return names
 }
 
-// Addresses returns an account's deposit address for a currency, or those for all currencies if it is empty.
-func Addresses(keys *vault.Keyring, by account.Account, currency string) []Address {
+// Addresses returns an account's deposit address for a currency. If currency is empty, it returns the addresses for all
+// currencies.
+func Addresses(keys *vault.Keyring, owner account.Account, currency string) []Address {
 	var addresses []Address
 	for _, coin := range coins() {
 		if currency == "" || currency == coin.currency {
 			addresses = append(addresses, Address{
 				Currency: coin.currency,
 				Network:  coin.network,
-				Address:  keys.DepositAddress(by.PublicID, coin.currency),
+				Address:  keys.DepositAddress(owner.PublicID, coin.currency),
 			})
 		}
 	}
@@ -133,8 +134,8 @@ type Deposit struct {
 	CreatedAt wire.Time  `json:"created_at" db:"created_at"`
 }
 
-// detect simulates that somebody sends coins to a deposit address. The deposit is pending until it is confirmed.
-func detect(c *server.Call) (wire.Response, error) {
+// createDeposit simulates that someone sends coins to a deposit address. The deposit is pending until it is confirmed.
+func createDeposit(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	currency := fields.Choice("currency", currencies()...)
 	amount := fields.Positive("amount")
@@ -157,8 +158,8 @@ func detect(c *server.Call) (wire.Response, error) {
 	return wire.Created(d), webhook.Emit(c, webhook.DepositPending, d.ID, d)
 }
 
-// confirm simulates that the coin's network confirms a deposit, which brings the amount into the wallet.
-func confirm(c *server.Call) (wire.Response, error) {
+// confirmDeposit simulates that the coin's network confirms a deposit. This adds the amount to the wallet.
+func confirmDeposit(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("id")
 	found, err := store.List[Deposit](c.Tx, columns+`WHERE public_id = ? AND account_id = ?`, id, c.Account.ID)
 	d, err := wire.Only(withAddresses(c.Keys, c.Account, found), err, "deposit", id)
@@ -188,9 +189,10 @@ func confirm(c *server.Call) (wire.Response, error) {
 // columns selects the fields of a Deposit except its address, which withAddresses adds.
 const columns = `SELECT public_id, currency, amount, status, created_at FROM deposits `
 
-func withAddresses(keys *vault.Keyring, by account.Account, deposits []*Deposit) []*Deposit {
+// withAddresses sets the addresses of deposits, and returns the deposits.
+func withAddresses(keys *vault.Keyring, owner account.Account, deposits []*Deposit) []*Deposit {
 	for _, d := range deposits {
-		d.Address = Addresses(keys, by, d.Currency)[0]
+		d.Address = Addresses(keys, owner, d.Currency)[0]
 	}
 	return deposits
 }
@@ -198,9 +200,9 @@ func withAddresses(keys *vault.Keyring, by account.Account, deposits []*Deposit)
 // Newest returns a page of an account's deposits, newest first, and reports whether there are more. An empty status
 // selects all deposits.
 func Newest(
-	tx *store.Tx, keys *vault.Keyring, by account.Account, status string, page wire.Page,
+	tx *store.Tx, keys *vault.Keyring, owner account.Account, status string, page wire.Page,
 ) ([]*Deposit, bool, error) {
 	deposits, more, err := store.Page[Deposit](tx, page,
-		columns+`WHERE account_id = ?1 AND ?2 IN ('', status) ORDER BY id DESC`, by.ID, status)
-	return withAddresses(keys, by, deposits), more, err
+		columns+`WHERE account_id = ?1 AND ?2 IN ('', status) ORDER BY id DESC`, owner.ID, status)
+	return withAddresses(keys, owner, deposits), more, err
 }
