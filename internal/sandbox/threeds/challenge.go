@@ -2,7 +2,6 @@
 package threeds
 
 import (
-	"cmp"
 	"net/http"
 	"time"
 
@@ -10,12 +9,13 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// The statuses of a challenge. Expired is never stored: it follows from the time.
+// The statuses of a challenge. Expired is never stored, because it follows from the time.
 const (
 	Pending  = "pending"
 	Approved = "approved"
@@ -37,13 +37,19 @@ type Challenge struct {
 	ExpiresAt wire.Time  `json:"expires_at" db:"expires_at"`
 }
 
-// Routes returns the route of API §4.14, and the control calls that stand for merchants and cardholders.
+// setOTP sets the one-time code of the challenge.
+func (ch *Challenge) setOTP(keys *vault.Keyring) {
+	code := keys.OTP(ch.ID)
+	ch.OTP = &code
+}
+
+// Routes returns the route of API §4.14, and the control calls that simulate merchants and cardholders.
 func Routes() []server.Route {
 	const challenges = server.Control + "/3ds-challenges"
 	return []server.Route{
 		{Method: http.MethodGet, Path: server.API + "/3ds", Handle: list},
-		{Method: http.MethodPost, Path: challenges, Handle: begin},
-		{Method: http.MethodPost, Path: challenges + "/{id}/complete", Handle: complete},
+		{Method: http.MethodPost, Path: challenges, Handle: createChallenge},
+		{Method: http.MethodPost, Path: challenges + "/{id}/complete", Handle: completeChallenge},
 	}
 }
 
@@ -63,10 +69,13 @@ func list(c *server.Call) (wire.Response, error) {
 	if all {
 		query.Skip("status")
 	}
-	status := cmp.Or(query.Choice("status", Pending, Approved, Failed, Expired), Pending)
+	status := query.Choice("status", Pending, Approved, Failed, Expired)
 	err := query.Done()
 	if err != nil {
 		return wire.Response{}, err
+	}
+	if status == "" {
+		status = Pending
 	}
 	// The condition on h.status is redundant, but can use an index.
 	const selected = `h.status = IIF(?3 = 'expired', 'pending', ?3) AND ` + Status + ` = ?3`
@@ -75,7 +84,7 @@ func list(c *server.Call) (wire.Response, error) {
 	data, err := store.List[Challenge](c.Tx, columns+where.SQL+` ORDER BY h.expires_at DESC, h.id DESC`, where.Args...)
 	for _, ch := range data {
 		if !all || ch.Status == Pending {
-			ch.OTP = new(c.Keys.OTP(ch.ID))
+			ch.setOTP(c.Keys)
 		}
 	}
 	return wire.List(data), err
@@ -87,8 +96,8 @@ func CountPending(tx *store.Tx, accountID int64) (int64, error) {
 		accountID, Pending, tx.Now().UnixMilli())
 }
 
-// begin simulates that a merchant requests a challenge. No money moves.
-func begin(c *server.Call) (wire.Response, error) {
+// createChallenge simulates that a merchant requests a challenge. No money moves.
+func createChallenge(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	ch := Challenge{
 		ID:       c.Tx.NewID("3ds_"),
@@ -97,30 +106,31 @@ func begin(c *server.Call) (wire.Response, error) {
 		Amount:   fields.Positive("amount"),
 		Status:   Pending,
 	}
-	if err := fields.Done(); err != nil {
-		return wire.Response{}, err
-	}
-	on, err := card.ByPublicID(c.Tx, c.Account.ID, ch.CardID)
+	err := fields.Done()
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if on.Status == card.Terminated {
+	target, err := card.ByPublicID(c.Tx, c.Account.ID, ch.CardID)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if target.Status == card.Terminated {
 		return wire.Response{}, wire.Refuse(wire.CodeCardTerminated, "card %s is terminated and cannot be used for purchases", ch.CardID)
 	}
 	expires := c.Tx.Now().Add(Lifetime)
 	err = c.Tx.Exec(`
 		INSERT INTO challenges (public_id, account_id, card_id, merchant, amount, status, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		ch.ID, c.Account.ID, on.ID, ch.Merchant, ch.Amount, ch.Status, expires.UnixMilli())
+		ch.ID, c.Account.ID, target.ID, ch.Merchant, ch.Amount, ch.Status, expires.UnixMilli())
 	if err != nil {
 		return wire.Response{}, err
 	}
-	ch.OTP = new(c.Keys.OTP(ch.ID))
+	ch.setOTP(c.Keys)
 	ch.ExpiresAt = wire.Time{Time: expires}
 	return wire.Created(ch), webhook.Emit(c, webhook.ThreeDSChallenge, ch.ID, ch)
 }
 
-// complete simulates that the cardholder approves a pending challenge, or fails to.
-func complete(c *server.Call) (wire.Response, error) {
+// completeChallenge simulates that the cardholder approves a pending challenge, or fails to.
+func completeChallenge(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	outcome := fields.Choice("outcome", Approved, Failed)
 	err := fields.Done()
@@ -138,6 +148,6 @@ func complete(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, wire.Invalid("challenge %s is %s; only a pending one can be completed", ch.ID, ch.Status)
 	}
 	ch.Status = outcome
-	ch.OTP = new(c.Keys.OTP(ch.ID))
+	ch.setOTP(c.Keys)
 	return wire.OK(ch), c.Tx.Exec(`UPDATE challenges SET status = ? WHERE public_id = ?`, outcome, ch.ID)
 }
