@@ -71,16 +71,16 @@ func HashAPIKey(key string) []byte {
 // lower-case letters and digits, too many to guess or to occur twice.
 func Token(prefix string) string { return prefix + token(rand.Reader) }
 
-// seeded is the first character of seeded tokens. No other token begins with it.
+// seeded is the first character of seeded tokens. No other token starts with it.
 const seeded = "0"
 
-// SeededToken is like Token, with a seeded source of random bytes, which must not fail.
+// SeededToken is like Token, for a seeded source of random bytes, which must not fail.
 func SeededToken(prefix string, random io.Reader) string {
 	return prefix + seeded + token(random)[1:]
 }
 
 func token(random io.Reader) string {
-	const alphabet = "abcdefghijkmnpqrstuvwxyz23456789" // 32 characters: no bias
+	const alphabet = "abcdefghijkmnpqrstuvwxyz23456789" // 32 characters, so that the remainder has no bias
 	text := make([]byte, 24)
 	_, _ = io.ReadFull(random, text) // neither crypto/rand nor a seeded source fails
 	for i, b := range text {
@@ -89,8 +89,8 @@ func token(random io.Reader) string {
 	return string(text)
 }
 
-// PAN returns a card's number: 16 digits, valid by Luhn's formula. It begins with 0,
-// as no number of a real card does.
+// PAN returns a card's number: 16 digits with a valid Luhn check digit. It starts with 0,
+// which no number of a real card does.
 func (k *Keyring) PAN(cardID string) string {
 	digits := "0" + k.digits("pan", cardID, 14)
 	return digits + strconv.Itoa(luhnDigit(digits))
@@ -105,14 +105,16 @@ func (k *Keyring) OTP(challengeID string) string { return k.digits("otp", challe
 // digits returns n derived decimal digits. Their bias is negligible, because they are the last ones of a
 // number of 32 bytes. For seeded ids they do not depend on the master key.
 func (k *Keyring) digits(purpose, id string, n int) string {
+	keys := k
 	_, token, _ := strings.Cut(id, "_")
 	if strings.HasPrefix(token, seeded) {
-		k = &Keyring{}
+		keys = &Keyring{}
 	}
-	text := new(big.Int).SetBytes(k.bytes(purpose, id)).Text(10)
+	text := new(big.Int).SetBytes(keys.bytes(purpose, id)).Text(10)
 	return text[len(text)-n:]
 }
 
+// luhnDigit returns the check digit for some digits.
 func luhnDigit(digits string) int {
 	sum := 0
 	for i := range len(digits) {
