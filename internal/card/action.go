@@ -24,7 +24,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-// cardAction has what all actions on a card have in common.
+// cardAction has what all actions on a card share.
 type cardAction struct {
 	session     *session.Session
 	typeName    string // without the provider's prefix
@@ -51,17 +51,17 @@ func (a *cardAction) Schema(_ context.Context, _ action.SchemaRequest, resp *act
 	}
 }
 
-// ModifyPlan checks values that were still unknown to validation.
+// ModifyPlan validates the card id again, because validation may run before the id is known.
 func (a *cardAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
 	var id types.String
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("card_id"), &id)...)
-	checked := validator.StringResponse{}
-	tfkit.CardID().ValidateString(ctx, validator.StringRequest{Path: path.Root("card_id"), ConfigValue: id}, &checked)
-	resp.Diagnostics.Append(checked.Diagnostics...)
+	validation := validator.StringResponse{}
+	tfkit.CardID().ValidateString(ctx, validator.StringRequest{Path: path.Root("card_id"), ConfigValue: id}, &validation)
+	resp.Diagnostics.Append(validation.Diagnostics...)
 }
 
-// readCard reads the card of an action. It adds an error and reports false if nothing can be done on
-// it. The operation completes "Could not …" for a card's name.
+// readCard reads the card of an action. If the card is terminated or cannot be read, it adds an error and reports
+// false. operation completes "Could not …" with the name of a card.
 func (a *cardAction) readCard(ctx context.Context, id string, operation func(card string) string, diags *diag.Diagnostics) (api.CardSummary, bool) {
 	card, err := a.session.Client.GetCard(ctx, id)
 	if err != nil {
@@ -152,7 +152,7 @@ func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 
 type transferAction struct {
 	cardAction
-	withdraws bool // without an amount, it withdraws the whole balance; the service may then freeze the card
+	withdraws bool // otherwise it funds the card
 }
 
 var (
@@ -210,7 +210,7 @@ func (a *transferAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRe
 	a.read(ctx, req.Config, &resp.Diagnostics)
 }
 
-// read returns the configuration. It adds an error if the amount is invalid.
+// read returns the configuration. If the amount is invalid, it adds an error.
 func (a *transferAction) read(ctx context.Context, from tfsdk.Config, diags *diag.Diagnostics) transferConfig {
 	var config transferConfig
 	diags.Append(from.Get(ctx, &config)...)
@@ -220,7 +220,7 @@ func (a *transferAction) read(ctx context.Context, from tfsdk.Config, diags *dia
 	return config
 }
 
-// delta is the change of the card's balance.
+// delta returns the change of the card's balance.
 func (a *transferAction) delta(amount usd.Amount) usd.Amount {
 	if a.withdraws {
 		return -amount
@@ -231,21 +231,21 @@ func (a *transferAction) delta(amount usd.Amount) usd.Amount {
 func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	defer session.CatchPanic(&resp.Diagnostics)
 	config := a.read(ctx, req.Config, &resp.Diagnostics)
-	configured := func(card string) string {
+	operationOn := func(card string) string {
 		if config.Amount.IsNull() {
 			return "withdraw everything from " + card
 		}
 		return operationOf(card, a.delta(config.Amount.Amount()))
 	}
-	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, configured("a card")) {
+	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, operationOn("a card")) {
 		return
 	}
 	id := config.CardID.ValueString()
 	if a.session.LastUpdateFailed(id) {
-		resp.Diagnostics.Append(refusedAfterUpdate(configured("card " + id)))
+		resp.Diagnostics.Append(refusedAfterUpdate(operationOn("card " + id)))
 		return
 	}
-	card, ok := a.readCard(ctx, id, configured, &resp.Diagnostics)
+	card, ok := a.readCard(ctx, id, operationOn, &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -267,22 +267,22 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 
 	delta := a.delta(amount)
 	operation := operationOf(name, delta)
-	moved, err := a.session.Mover.Move(ctx, card.ID, reconcile.Movement{Delta: delta}, nil)
+	result, err := a.session.Mover.Move(ctx, card.ID, reconcile.Movement{Delta: delta}, nil)
 	if err != nil {
 		resp.Diagnostics.Append(actionFailed(card, operation, err))
 		return
 	}
-	progress(resp, "%s", describeTransfer(name, moved))
-	resp.Diagnostics.Append(session.LostResponseWarning(operation, moved.How.LostResponse())...)
-	if moved.Excess != 0 {
-		resp.Diagnostics.Append(excess(name, operation, moved))
+	progress(resp, "%s", describeTransfer(name, result))
+	resp.Diagnostics.Append(session.LostResponseWarning(operation, result.How.LostResponse())...)
+	if result.Excess != 0 {
+		resp.Diagnostics.Append(excess(name, operation, result))
 	}
 	if a.withdraws && card.Status == api.StatusActive {
 		resp.Diagnostics.Append(a.frozenByWithdrawal(ctx, card)...)
 	}
 }
 
-// refusedAfterUpdate is the error for money that an action would move after a failed update.
+// refusedAfterUpdate returns the error for an action that would move money after a failed update.
 func refusedAfterUpdate(operation string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Action refused after a failed update", "Could not "+operation+
 		", because the card's update in this run has not succeeded. Terraform runs actions even after a failed "+
@@ -292,54 +292,56 @@ func refusedAfterUpdate(operation string) diag.Diagnostic {
 		"the action with -invoke.")
 }
 
-func describeTransfer(card string, moved transfer.Transfer) string {
-	if moved.How == api.Found {
-		return fmt.Sprintf("The response was lost, but %s shows that the money moved: it now holds %s USD.", card, moved.CardBalance)
+func describeTransfer(card string, result transfer.Transfer) string {
+	if result.How == api.Found {
+		return fmt.Sprintf("The response was lost, but %s shows that the money moved: it now holds %s USD.", card, result.CardBalance)
 	}
-	if moved.WalletBalance == nil {
-		return fmt.Sprintf("%s now holds %s USD.", capitalized(card), moved.CardBalance)
+	if result.WalletBalance == nil {
+		return fmt.Sprintf("%s now holds %s USD.", capitalized(card), result.CardBalance)
 	}
-	return fmt.Sprintf("%s now holds %s USD, and the wallet %s USD.", capitalized(card), moved.CardBalance, moved.WalletBalance.WithoutNoise())
+	return fmt.Sprintf("%s now holds %s USD, and the wallet %s USD.", capitalized(card), result.CardBalance, result.WalletBalance.WithoutNoise())
 }
 
-// checkAmount checks the amount again, because validation runs only once and may not know it yet.
+// checkAmount validates the amount again, because validation may run before the amount is known.
 func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) diag.Diagnostics {
 	at := path.Root("amount")
 	if amount.IsNull() && !a.withdraws {
-		return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "amount is null", "amount turned out to be null. "+
-			"Set it to the USD to move.")}
+		return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "amount is null", "amount is null, so the action has nothing to move. "+
+			"Set it to the amount to move in USD.")}
 	}
-	typed := xattr.ValidateAttributeResponse{}
-	amount.ValidateAttribute(ctx, xattr.ValidateAttributeRequest{Path: at}, &typed)
-	least := validator.NumberResponse{}
-	tfkit.AtLeast(usd.Cent).ValidateNumber(ctx, validator.NumberRequest{Path: at, ConfigValue: amount.NumberValue}, &least)
+	typeCheck := xattr.ValidateAttributeResponse{}
+	amount.ValidateAttribute(ctx, xattr.ValidateAttributeRequest{Path: at}, &typeCheck)
+	minimumCheck := validator.NumberResponse{}
+	tfkit.AtLeast(usd.Cent).ValidateNumber(ctx, validator.NumberRequest{Path: at, ConfigValue: amount.NumberValue}, &minimumCheck)
+	diags := typeCheck.Diagnostics
+	diags.Append(minimumCheck.Diagnostics...)
 	if !a.withdraws {
-		least.Diagnostics.Append(a.session.LoadDiagnostic(at, amount.Amount())...)
+		diags.Append(a.session.LoadDiagnostic(at, amount.Amount())...)
 	}
-	return append(typed.Diagnostics, least.Diagnostics...)
+	return diags
 }
 
-// actionFailed is the error for money that did not move, or that may have moved.
+// actionFailed returns the error for money that did not move, or may have moved.
 func actionFailed(card api.CardSummary, operation string, err error) diag.Diagnostic {
-	undecided, isUndecided := errors.AsType[*transport.UndecidedError](err)
-	halted, isStopped := errors.AsType[*transfer.StoppedError](err)
-	var known string
-	if isUndecided {
-		known = fmt.Sprintf("The card held %s USD before. %s.", card.Balance, capitalized(undecided.Err.Error()))
-	} else if isStopped {
-		known = fmt.Sprintf("The service confirmed the transfer, but %s holds %s USD, which does not show it.", nameOf(card.CardListItem), halted.Balance)
+	var facts string
+	if undecided, ok := errors.AsType[*transport.UndecidedError](err); ok {
+		facts = fmt.Sprintf("The card held %s USD before. %s.", card.Balance, capitalized(undecided.Err.Error()))
+	} else if stop, ok := errors.AsType[*transfer.StoppedError](err); ok {
+		facts = fmt.Sprintf("The service confirmed the transfer, but %s holds %s USD, which does not show it.", nameOf(card.CardListItem), stop.Balance)
 	} else {
 		return rejection(card.Status, operation, err)
 	}
-	return diag.NewErrorDiagnostic("Unknown outcome: "+operation, known+
+	return diag.NewErrorDiagnostic("Unknown outcome: "+operation, facts+
 		"\n\nCheck the card before you run the action again: if the money has moved, it would move a second time. "+
 		"The dashboard and the data sources vcard_card and vcard_transactions show the balance and the transactions.")
 }
 
+// frozenByWithdrawal warns if the service froze the card for the withdrawal. It ignores an error, because the money
+// has already moved.
 func (a *transferAction) frozenByWithdrawal(ctx context.Context, before api.CardSummary) diag.Diagnostics {
 	after, err := a.session.Client.GetCard(ctx, before.ID)
 	if err != nil || after.Status != api.StatusFrozen {
-		return nil // the money has moved, so a read that fails is no error
+		return nil
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Withdrawal froze the card",
 		fmt.Sprintf("%s was active before the withdrawal, and now holds %s USD and is frozen. "+

@@ -74,21 +74,27 @@ func fillCard(ctx context.Context, s *session.Session, m *summaryModel, diags *d
 		listItemModel: listItemFromAPI(summary.CardListItem),
 		CreatedAt:     tfkit.CreatedAt(summary.CreatedAt, nameOf(summary.CardListItem), diags),
 	}
-	if !label.IsNull() { // keep its notation; the service may have trimmed it
+	if !label.IsNull() { // keep the configured label; the service may have trimmed it
 		m.Label = label
 	}
 	return nil
 }
 
-func checkSelector(wanted summaryModel, diags *diag.Diagnostics) {
-	if !wanted.ID.IsUnknown() && !wanted.Label.IsUnknown() && wanted.ID.IsNull() == wanted.Label.IsNull() {
+// checkSelector requires exactly one of id and label.
+func checkSelector(m summaryModel, diags *diag.Diagnostics) {
+	if m.ID.IsUnknown() || m.Label.IsUnknown() {
+		return
+	}
+	if m.ID.IsNull() == m.Label.IsNull() {
 		diags.AddError("Set either id or label", "id reads a card in any status. label reads the one active or frozen card that has it.")
 	}
 }
 
+// findByLabel returns the only live card with a label.
 func findByLabel(ctx context.Context, client *api.Client, label string) (api.CardListItem, diag.Diagnostic) {
 	var found []api.CardListItem
-	for card, err := range (cardQuery{Label: types.StringValue(label)}).find(ctx, client) {
+	query := cardQuery{Label: types.StringValue(label)}
+	for card, err := range query.find(ctx, client) {
 		if err != nil {
 			return card, session.ErrorDiagnostic(fmt.Sprintf("find the card labelled %q", label), err)
 		}
@@ -110,7 +116,7 @@ func findByLabel(ctx context.Context, client *api.Client, label string) (api.Car
 		fmt.Sprintf("%d live cards have the label %q. Set id to the one you mean:\n%s", len(found), label, strings.Join(lines, "\n")))
 }
 
-// listItemModel is what lists and summaries of cards have in common.
+// listItemModel has the attributes that lists and summaries of cards share.
 type listItemModel struct {
 	ID            types.String  `tfsdk:"id"`
 	BinID         types.String  `tfsdk:"bin_id"`
@@ -184,11 +190,11 @@ type cardsModel struct {
 	Cards []listItemModel `tfsdk:"cards"`
 }
 
-func fillCards(ctx context.Context, s *session.Session, found *cardsModel, diags *diag.Diagnostics) error {
-	// The items of the API take less memory than attribute values, in case the list never ends.
+func fillCards(ctx context.Context, s *session.Session, m *cardsModel, diags *diag.Diagnostics) error {
+	// The API's items are collected first, because they take less memory than attribute values if the list never ends.
 	var cards []api.CardListItem
 	var invalid tfkit.InvalidIDs
-	for card, err := range found.find(ctx, s.Client) {
+	for card, err := range m.find(ctx, s.Client) {
 		if err != nil {
 			return err
 		}
@@ -196,11 +202,11 @@ func fillCards(ctx context.Context, s *session.Session, found *cardsModel, diags
 			cards = append(cards, card)
 		}
 	}
-	found.IDs = make([]string, len(cards))
-	found.Cards = make([]listItemModel, len(cards))
+	m.IDs = make([]string, len(cards))
+	m.Cards = make([]listItemModel, len(cards))
 	for i, card := range cards {
-		found.IDs[i] = card.ID
-		found.Cards[i] = listItemFromAPI(card)
+		m.IDs[i] = card.ID
+		m.Cards[i] = listItemFromAPI(card)
 	}
 	diags.Append(invalid.Warning("cards")...)
 	return nil

@@ -21,7 +21,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
-// cardListResource is named and configured as the resource is.
+// cardListResource has the name and the configuration of the resource.
 type cardListResource struct{ cardResource }
 
 var _ list.ListResourceWithConfigure = (*cardListResource)(nil)
@@ -54,7 +54,7 @@ func (l *cardListResource) ListResourceConfigSchema(_ context.Context, _ list.Li
 	}
 }
 
-// cardQuery selects cards. The service filters by status and BIN, and this client by label.
+// cardQuery selects cards. The service filters by status and BIN, and the provider by label.
 type cardQuery struct {
 	Status      types.String `tfsdk:"status"`
 	BinID       types.String `tfsdk:"bin_id"`
@@ -71,7 +71,7 @@ func (q cardQuery) selects(card api.CardListItem) bool {
 	return strings.HasPrefix(label, prefix)
 }
 
-// List streams the cards. If a request fails, it ends with an error, so that no list is silently cut short.
+// List streams the cards. If a request fails, the stream ends with an error, so that no list is silently incomplete.
 func (l *cardListResource) List(ctx context.Context, req list.ListRequest, stream *list.ListResultsStream) {
 	var query cardQuery
 	diags := req.Config.Get(ctx, &query)
@@ -84,15 +84,14 @@ func (l *cardListResource) List(ctx context.Context, req list.ListRequest, strea
 	}
 }
 
-// pushCards reads the cards in batches and pushes their results, until push wants no more.
+// pushCards reads the cards in batches and pushes their results until push returns false.
 func (l *cardListResource) pushCards(ctx context.Context, req list.ListRequest, query cardQuery, push func(list.ListResult) bool) {
 	var batch []api.CardListItem
 	var invalid tfkit.InvalidIDs
 	var count int64
 	for card, err := range query.find(ctx, l.session.Client) {
 		if err != nil {
-			wantsMore := l.pushBatch(ctx, req, batch, push)
-			if wantsMore {
+			if l.pushBatch(ctx, req, batch, push) {
 				push(list.ListResult{Diagnostics: diag.Diagnostics{session.ErrorDiagnostic("list the cards", err)}})
 			}
 			return
@@ -121,8 +120,8 @@ func (l *cardListResource) pushCards(ctx context.Context, req list.ListRequest, 
 	}
 }
 
-// pushBatch reads cards and pushes their results. It reports whether more results are wanted, which is
-// not so after an error.
+// pushBatch reads cards and pushes their results. It reports whether to continue: it stops after an error, or when
+// push returns false.
 func (l *cardListResource) pushBatch(ctx context.Context, req list.ListRequest, batch []api.CardListItem, push func(list.ListResult) bool) bool {
 	for _, result := range l.readAll(ctx, req, batch) {
 		if result == nil {
@@ -136,7 +135,7 @@ func (l *cardListResource) pushBatch(ctx context.Context, req list.ListRequest, 
 	return true
 }
 
-// find returns the cards that a query selects, each once. Without a status, it leaves out terminated cards.
+// find returns the cards that match a query, each once. Without a status, it leaves out terminated cards.
 func (q cardQuery) find(ctx context.Context, client *api.Client) iter.Seq2[api.CardListItem, error] {
 	bin := q.BinID.ValueString()
 	cards := client.LiveCards(ctx, bin)
@@ -159,7 +158,8 @@ func (q cardQuery) find(ctx context.Context, client *api.Client) iter.Seq2[api.C
 // readAhead is how many cards are read at once.
 const readAhead = 8
 
-// readAll returns the results in the order of the cards. A card that has been terminated in the meantime is nil.
+// readAll returns the results in the order of the cards. The result of a card that was terminated in the meantime is
+// nil.
 func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, cards []api.CardListItem) []*list.ListResult {
 	results := make([]*list.ListResult, len(cards))
 	var wg sync.WaitGroup
@@ -174,7 +174,7 @@ func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, ca
 	return results
 }
 
-// read makes the result of a card. With IncludeResource, it includes what an import would give.
+// read returns the result of a card. With IncludeResource, the result includes the state that an import would create.
 func (l *cardListResource) read(ctx context.Context, req list.ListRequest, card api.CardListItem) *list.ListResult {
 	result := req.NewListResult(ctx)
 	result.DisplayName = fmt.Sprintf("%s (%s ending in %s)", cmp.Or(card.Label.String(), card.ID), card.Network, card.Last4)

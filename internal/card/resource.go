@@ -54,29 +54,30 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 		request.Label = r.session.GeneratedLabel()
 		request.GeneratedLabel = true
 	}
-	began := r.session.Client.ServiceTime()
+	startedAt := r.session.Client.ServiceTime()
 	issuance, err := r.session.Client.IssueCard(ctx, request)
 	if err != nil {
 		resp.Diagnostics.Append(notIssued(request, err))
 		return
 	}
 
-	// The card exists and has been paid: its id is saved before anything else can fail.
+	// The card exists and is paid. Its id is saved before anything else can fail.
 	state := plan
 	state.fromAPI(issuance.Card.CardListItem)
 	state.CreatedAt = tfkit.CreatedAt(issuance.Card.CreatedAt, state.name(), &resp.Diagnostics)
 	state.ExpiresAt = tfkit.StringOrNull(string(issuance.Card.ExpiresAt))
-	asked := plan
-	asked.Label = types.StringValue(request.Label)
+	requested := plan
+	requested.Label = types.StringValue(request.Label)
 	private := privateState{DefaultLimit: request.SpendingLimit == nil}
-	private.Shown = keepConfigured(&state, &asked, private.DefaultLimit)
-	state.setRecord(reconcile.IssuedRecord(request.Amount, began))
+	private.Shown = keepConfigured(&state, &requested, private.DefaultLimit)
+	state.setRecord(reconcile.IssuedRecord(request.Amount, startedAt))
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 	private.write(ctx, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(issued(state, request, issuance, private.Shown)...)
 
 	if plan.Frozen.ValueBool() {
-		// If the card stayed active, it would be tainted and replaced. So an interruption waits for this.
+		// If this fails, Terraform taints the card, and the next apply replaces it. So an interruption does not
+		// cancel this call.
 		frozen, err := r.session.Client.FreezeCard(context.WithoutCancel(ctx), state.ID.ValueString())
 		if err != nil {
 			resp.Diagnostics.Append(issuedButNotFrozen(state, err))
@@ -96,7 +97,7 @@ func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	// If the card stays, it is no longer being replaced.
+	// If terminating fails, the card is no longer about to be replaced.
 	next := private.NextCost
 	private.NextCost = 0
 	private.Replaced = nil
@@ -104,13 +105,13 @@ func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	resp.Diagnostics.Append(r.terminate(ctx, state, next)...)
 }
 
-// terminate terminates a card. next is the cost of the card that is issued afterwards to replace it, or 0.
+// terminate terminates a card. next is the cost of the card that replaces it afterwards in USD, or 0.
 func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amount) diag.Diagnostics {
 	var diags diag.Diagnostics
 	if !r.session.Require(&diags, "terminate "+card.name()) {
 		return diags
 	}
-	// A tainted card is replaced without a plan of its own, so the plan's check is not enough.
+	// The plan's check is not enough, because a tainted card is replaced without a plan of its own.
 	if card.DeletionProtection.ValueBool() {
 		diags.AddError("Deletion protection prevents terminating "+card.name(),
 			"deletion_protection is true in the state of this card, but Terraform tried to terminate it, for example to replace it. Nothing was terminated."+
@@ -121,7 +122,7 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 		return diags
 	}
 	if next > 0 && r.session.WalletCheck != session.WalletCheckOff {
-		short, err := r.fallsShort(ctx, card.ID.ValueString(), next)
+		short, err := r.shortfall(ctx, card.ID.ValueString(), next)
 		if transport.IsNotFound(err) {
 			return diag.Diagnostics{notFound(card, err, r.session)}
 		}
@@ -138,7 +139,7 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 			return diags
 		}
 	}
-	ended, err := r.session.Client.TerminateCard(ctx, card.ID.ValueString())
+	terminated, err := r.session.Client.TerminateCard(ctx, card.ID.ValueString())
 	if transport.IsNotFound(err) {
 		return diag.Diagnostics{notFound(card, err, r.session)}
 	}
@@ -146,24 +147,32 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 		return diag.Diagnostics{rejection(api.CardStatus(card.Status.ValueString()), "terminate "+card.name(), err)}
 	}
 	tflog.Info(ctx, "card terminated", map[string]any{
-		"card_id": ended.ID, "returned_to_wallet": ended.ReturnedToWallet.String(), "already_terminated": ended.How == api.AlreadyDone,
+		"card_id":            terminated.ID,
+		"returned_to_wallet": terminated.ReturnedToWallet.String(),
+		"already_terminated": terminated.How == api.AlreadyDone,
 	})
-	return session.LostResponseWarning("terminate "+card.name(), ended.How.LostResponse())
+	return session.LostResponseWarning("terminate "+card.name(), terminated.How.LostResponse())
 }
 
-// fallsShort returns how much the wallet and the replaced card's balance lack for the new card, in USD.
-// If the replaced card is already terminated, there is nothing left to prevent.
-func (r *cardResource) fallsShort(ctx context.Context, id string, next usd.Amount) (usd.Amount, error) {
+// shortfall returns how much the wallet and the replaced card's balance lack for the new card, in USD. A negative
+// result is what remains. If the replaced card is already terminated, the check is pointless and the result is 0.
+func (r *cardResource) shortfall(ctx context.Context, id string, next usd.Amount) (usd.Amount, error) {
 	replaced, err := r.session.Client.GetCard(ctx, id)
-	if err != nil || replaced.Status == api.StatusTerminated {
-		return 0, err
-	}
-	now, err := r.session.Client.WalletBalance(ctx)
 	if err != nil {
 		return 0, err
 	}
-	wallet, err := now.Balance.Floor()
-	return next - wallet - replaced.Balance, err
+	if replaced.Status == api.StatusTerminated {
+		return 0, nil
+	}
+	wallet, err := r.session.Client.WalletBalance(ctx)
+	if err != nil {
+		return 0, err
+	}
+	available, err := wallet.Balance.Floor()
+	if err != nil {
+		return 0, err
+	}
+	return next - available - replaced.Balance, nil
 }
 
 func save(ctx context.Context, m model, state *tfsdk.State, identity *tfsdk.ResourceIdentity, diags *diag.Diagnostics) {

@@ -24,12 +24,12 @@ type planner struct {
 	config, state, plan model
 	private             privateState
 	replacement         tfkit.Replacement
-	changes             []string // the changes that replace the card, each with both values
+	changes             []string // the changes that replace the card, each with the old and the new value
 	diags               *diag.Diagnostics
 }
 
-// ModifyPlan decides what a plan shows, and checks what can be checked before money moves. The planned
-// values depend only on the request, because apply plans again in another process.
+// ModifyPlan computes the planned values, and checks whatever it can before money moves. The values depend only on
+// the request, because apply plans again in another process.
 func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	p := planner{resource: r, diags: &resp.Diagnostics}
 	if req.Private != nil {
@@ -77,8 +77,8 @@ func (p *planner) destroy(ctx context.Context) {
 	p.spend(ctx, session.PlannedSpend{Returned: p.state.Balance.Amount()})
 }
 
-// issue plans a new card. Terraform also calls it as the second plan of a replacement, drops its
-// warnings then, and passes the replaced card only in the private state.
+// issue plans a new card. Terraform also calls it for the second plan of a replacement. It then drops the warnings,
+// and only the private state tells about the replaced card.
 func (p *planner) issue(ctx context.Context) {
 	replaced := p.private.Replaced
 	if replaced != nil && replaced.Protected {
@@ -162,7 +162,7 @@ func (p *planner) checkBIN(ctx context.Context) {
 		fmt.Sprintf("This account cannot issue cards on the BIN %q. Set bin_id to one of these:\n%s", bin.ValueString(), strings.Join(lines, "\n")))
 }
 
-// warn adds a warning about one attribute. All cards share its title, so that Terraform folds them.
+// warn adds a warning about one attribute. Its title is the same for all cards, so that Terraform folds the warnings.
 func (p *planner) warn(attribute, title, text string, args ...any) {
 	p.diags.AddAttributeWarning(path.Root(attribute), title, fmt.Sprintf(text, args...))
 }
@@ -172,7 +172,8 @@ func (p *planner) isProtected() bool {
 	return p.state.DeletionProtection.ValueBool() || p.config.DeletionProtection.ValueBool()
 }
 
-// spend counts what the plan takes from the wallet and returns to it. It adds a diagnostic if that is too much.
+// spend counts the money that the plan takes from the wallet and returns to it. If that is too much, it adds a
+// diagnostic.
 func (p *planner) spend(ctx context.Context, planned session.PlannedSpend) {
 	planned.Card = p.state.name()
 	planned.CardBalance = p.state.Balance.Amount()
@@ -182,8 +183,8 @@ func (p *planner) spend(ctx context.Context, planned session.PlannedSpend) {
 	p.diags.Append(p.resource.session.Spend(ctx, planned)...)
 }
 
-// checkLabel warns of live cards that a new card may duplicate. Only a plan can tell: during
-// apply, Terraform does not say whether a new card replaces another.
+// checkLabel warns of live cards that a new card may duplicate. It does so only in a plan: during apply, the provider
+// cannot see whether a new card replaces another.
 func (p *planner) checkLabel(ctx context.Context) {
 	s := p.resource.session
 	label := p.config.Label
@@ -214,15 +215,18 @@ func (p *planner) checkLabel(ctx context.Context) {
 		}
 		return
 	}
-	alike := slices.DeleteFunc(slices.Clone(newest.Labelled(label.ValueString())), func(card api.CardListItem) bool {
-		return card.ID == p.state.ID.ValueString()
-	})
-	if len(alike) > 0 {
-		p.diags.Append(labelExists(alike))
+	var others []api.CardListItem
+	for _, card := range newest.Labelled(label.ValueString()) {
+		if card.ID != p.state.ID.ValueString() {
+			others = append(others, card)
+		}
+	}
+	if len(others) > 0 {
+		p.diags.Append(labelExists(others))
 	}
 }
 
-// warnSharedLabel warns once of a label that an earlier new card of this plan has.
+// warnSharedLabel warns once if another new card of this plan has the same label.
 func (p *planner) warnSharedLabel(label string) {
 	s := p.resource.session
 	if s.FirstTime(session.TopicNewLabel, label) {
@@ -235,8 +239,8 @@ func (p *planner) warnSharedLabel(label string) {
 	}
 }
 
-// warnConfig warns of settings that the service accepts but that are probably mistakes. Validation
-// cannot warn of them, because it runs several times for each card.
+// warnConfig warns of settings that the service accepts but that are probably mistakes. Validation would repeat these
+// warnings, because it runs several times for each card.
 func (p *planner) warnConfig(ctx context.Context) {
 	isNew := p.state.ID.IsNull()
 	s := p.resource.session
@@ -249,7 +253,8 @@ func (p *planner) warnConfig(ctx context.Context) {
 	threshold := p.config.AutoFreezeAt
 	rule, _ := p.config.readTopUp(ctx)
 	changed := isNew || !threshold.SameCents(p.state.AutoFreezeAt) || !p.config.TopUp.Equal(p.state.TopUp)
-	if changed && rule != nil && threshold.IsKnown() && threshold.Amount() >= rule.Below.Amount() {
+	freezesFirst := rule != nil && threshold.IsKnown() && threshold.Amount() >= rule.Below.Amount()
+	if changed && freezesFirst {
 		p.warn("auto_freeze_at", "Card freezes before it is topped up",
 			"auto_freeze_at (%s USD) is not lower than top_up.below (%s USD). The service freezes the card before a plan tops it up, and the card then stays frozen."+
 				"\n\nLower auto_freeze_at, or set frozen = false to unfreeze the card with each apply.", threshold.Amount(), rule.Below.Amount())
@@ -259,7 +264,7 @@ func (p *planner) warnConfig(ctx context.Context) {
 	}
 }
 
-// warnIssue warns of the settings that a card is issued with.
+// warnIssue warns of settings that are fixed when a card is issued.
 func (p *planner) warnIssue() {
 	threshold := p.config.AutoFreezeAt
 	amount := p.config.Amount

@@ -25,15 +25,15 @@ func (p *planner) planFixed(ctx context.Context) {
 		if s.isLeftOut() || s.isSame() || s.isShownInstead(p.private.Shown) {
 			continue
 		}
-		if !s.isReported() && p.state.isImported() && s.has.IsNull() {
+		if !s.isReported() && p.state.isImported() && s.current.IsNull() {
 			adopted = append(adopted, s.name)
 			continue
 		}
 		p.replacement.Add(ctx, s.name, s.wanted)
-		p.changes = append(p.changes, s.name+changeOf(s.has, s.wanted))
+		p.changes = append(p.changes, s.name+changeOf(s.current, s.wanted))
 	}
 
-	// What is left out stays as it is, and the same amount keeps its notation.
+	// A setting that is left out stays as it is, and an amount with the same cents keeps its notation.
 	if p.config.Label.IsNull() {
 		p.plan.Label = p.state.Label
 	}
@@ -52,7 +52,8 @@ func (p *planner) planFixed(ctx context.Context) {
 	}
 }
 
-// planReplacement warns under one title for all cards, so that Terraform folds them.
+// planReplacement plans the replacement of the card. The title of its warning is the same for all cards, so that
+// Terraform folds the warnings.
 func (p *planner) planReplacement(ctx context.Context) {
 	card := p.state
 	changes := strings.Join(p.changes, ", ")
@@ -62,7 +63,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 		p.refuseTermination(card.name(), "replaced", keepAsItIs)
 		return
 	}
-	if p.plan.Amount.IsNull() { // as on an imported card
+	if p.plan.Amount.IsNull() { // only an imported card can omit it
 		p.diags.AddAttributeError(p.replacement.Paths[0], "amount is required to replace a card",
 			fmt.Sprintf("The configuration differs from %s in settings that a live card cannot change: %s. To keep the card, configure the values that it has. "+
 				"To replace it with a new card and number, set amount: the initial load in USD, at least %s.",
@@ -78,29 +79,33 @@ func (p *planner) planReplacement(ctx context.Context) {
 	if p.plan.Amount.IsKnown() {
 		load = p.plan.Amount.Amount().String() + " USD"
 	}
-	ends := fmt.Sprintf("%s is terminated permanently, and its last known balance of %s USD returns to the wallet. "+
+	effect := fmt.Sprintf("%s is terminated permanently, and its last known balance of %s USD returns to the wallet. "+
 		"A new card with another number is loaded with %s, for a fee of %s USD.",
 		capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee)
 	upfront, wallet, tooMuch := p.resource.session.PaidUpfront(ctx)
 	if tooMuch {
-		ends += fmt.Sprintf(" With create_before_destroy, the new card is paid before the old balance returns. So far, this plan takes %s USD before any balance returns; the wallet holds %s USD.", upfront, wallet)
+		effect += fmt.Sprintf(" With create_before_destroy, the new card is paid before the old balance returns. So far, this plan takes %s USD before any balance returns; the wallet holds %s USD.", upfront, wallet)
 	}
-	paragraphs := []string{ends, keepAsItIs + p.replacement.UnknownAdvice("card")}
-	if lost := p.notCarriedOver(); len(lost) > 0 {
+	paragraphs := []string{effect, keepAsItIs + p.replacement.UnknownAdvice("card")}
+	lost := p.lostSettings()
+	if len(lost) > 0 {
 		paragraphs = append(paragraphs, "The new card does not have these settings, because they are not in the configuration: "+strings.Join(lost, ", ")+".")
 	}
 	paragraphs = append(paragraphs, "Without create_before_destroy, the old card is terminated first. If the service then refuses the new one, there is no card."+p.mayBeRefused())
 	p.diags.AddWarning("Card will be replaced and get a new number", strings.Join(paragraphs, "\n\n"))
 }
 
-// mayBeRefused names the changes whose values the service does not publish.
+// mayBeRefused names the settings whose values are new and may be invalid, because the service does not publish the
+// values that it accepts.
 func (p *planner) mayBeRefused() string {
 	changes := func(name string) bool { return p.replacement.Paths.Contains(path.Root(name)) }
 	var doubtful []string
-	if (changes("allowed_categories") || p.state.AllowedCategories.IsNull()) && !p.config.AllowedCategories.IsNull() {
+	newCategories := changes("allowed_categories") || p.state.AllowedCategories.IsNull()
+	if newCategories && !p.config.AllowedCategories.IsNull() {
 		doubtful = append(doubtful, "allowed_categories (it does not publish the list)")
 	}
-	if (changes("spending_limit") || changes("bin_id")) && !p.config.SpendingLimit.IsNull() {
+	newLimit := changes("spending_limit") || changes("bin_id")
+	if newLimit && !p.config.SpendingLimit.IsNull() {
 		doubtful = append(doubtful, "spending_limit (it does not publish the BIN's maximum)")
 	}
 	if len(doubtful) == 0 {
@@ -109,8 +114,8 @@ func (p *planner) mayBeRefused() string {
 	return " It may refuse the new " + strings.Join(doubtful, " and ") + "."
 }
 
-// notCarriedOver names what the card has beyond its configuration.
-func (p *planner) notCarriedOver() []string {
+// lostSettings names the settings that the card has and its configuration does not, so that a new card lacks them.
+func (p *planner) lostSettings() []string {
 	var lost []string
 	if p.config.SpendingLimit.IsNull() && !p.private.DefaultLimit {
 		lost = append(lost, fmt.Sprintf("spending_limit (%s USD; the new card gets the BIN's maximum)", p.state.SpendingLimit.Amount()))
@@ -129,7 +134,7 @@ func (p *planner) notCarriedOver() []string {
 	return lost
 }
 
-// How to keep a protected card, by the reason why the plan would terminate it.
+// Advice on how to keep a protected card that a plan would terminate.
 const (
 	moveInstead = "Renamed or moved: add a moved block with the old and the new address, and the card stays. " +
 		"Removed from the configuration: put it back first. To keep the card outside Terraform, use terraform state rm, or a removed block with destroy = false. " +
@@ -137,32 +142,32 @@ const (
 	doNotForce = "Without -replace the card stays."
 )
 
-// mostProtected is how many protected cards one plan names. The first of these errors fails it.
-const mostProtected = 10
+// maxProtected is the maximum number of protected cards that one plan names. The first error already fails the plan.
+const maxProtected = 10
 
-// refuseTermination adds the error for a protected card, in full once for each reason.
+// refuseTermination adds the error for a protected card. The advice is given once for each reason.
 func (p *planner) refuseTermination(name, reason, keep string) {
 	s := p.resource.session
 	count := s.CountProtected()
-	if count > mostProtected && s.IsPlanning() {
+	if count > maxProtected && s.IsPlanning() {
 		return
 	}
 	text := "deletion_protection is true, and this plan would terminate " + name + "."
 	if s.FirstTime(session.TopicProtected, reason) {
 		text += "\n\n" + keep + "\n\nTo terminate it, set deletion_protection = false, apply only that, then try again."
 	}
-	if count == mostProtected {
+	if count == maxProtected {
 		text += "\n\nOther protected cards are not listed."
 	}
 	p.diags.AddError("Deletion protection prevents terminating "+name, text)
 }
 
-// setting is an attribute that is fixed when a card is issued, with the value that the card has and
-// the one that is wanted. The state keeps the configured value, whatever the service shows: replacing
-// a card ends its number, so only the configuration may cause it.
+// setting is an attribute that is fixed when a card is issued. The state keeps the configured value even if the
+// service shows another: replacing a card ends its number, so only the configuration may cause a replacement.
 type setting struct {
-	name        string
-	has, wanted attr.Value
+	name    string
+	current attr.Value
+	wanted  attr.Value
 }
 
 func settings(card, wanted *model) []setting {
@@ -176,40 +181,43 @@ func settings(card, wanted *model) []setting {
 	}
 }
 
-// isReported reports whether the service shows this setting of a card. An imported card has the others
+// isReported reports whether the service shows this setting of a card. An imported card adopts the other settings
 // from the configuration.
 func (s setting) isReported() bool {
 	return s.name == "bin_id" || s.name == "label" || s.name == "spending_limit"
 }
 
-// isLeftOut reports whether the configuration leaves out a setting that the card then keeps.
+// isLeftOut reports whether the setting is not configured, and the card therefore keeps it.
 func (s setting) isLeftOut() bool {
 	return (s.name == "label" || s.name == "spending_limit") && s.wanted.IsNull()
 }
 
-// isSame reports whether the card has what is wanted.
+// isSame reports whether the card has the wanted value.
 func (s setting) isSame() bool {
 	switch wanted := s.wanted.(type) {
 	case usdtype.Value:
-		has, ok := s.has.(usdtype.Value)
-		return ok && wanted.SameCents(has)
+		current, ok := s.current.(usdtype.Value)
+		return ok && wanted.SameCents(current)
 	case types.Map:
-		has, ok := s.has.(types.Map)
-		return ok && (wanted.Equal(has) || isEmpty(wanted) && isEmpty(has))
+		current, ok := s.current.(types.Map)
+		if ok && isEmpty(wanted) && isEmpty(current) {
+			return true
+		}
 	case types.String:
-		has, ok := s.has.(types.String)
-		if s.name == "label" && isKnown(wanted) && ok && s.reported(wanted) == has.ValueString() {
+		current, ok := s.current.(types.String)
+		isKnownLabel := ok && s.name == "label" && isKnown(wanted)
+		if isKnownLabel && s.reported(wanted) == current.ValueString() {
 			return true
 		}
 	}
-	return s.wanted.Equal(s.has)
+	return s.wanted.Equal(s.current)
 }
 
 func isEmpty(m types.Map) bool { return !m.IsUnknown() && len(m.Elements()) == 0 }
 
 func isKnown(value attr.Value) bool { return !value.IsNull() && !value.IsUnknown() }
 
-// reported is a value in the form in which the service reports it.
+// reported returns a value in the form in which the service reports it.
 func (s setting) reported(value attr.Value) string {
 	switch v := value.(type) {
 	case usdtype.Value:
@@ -223,23 +231,24 @@ func (s setting) reported(value attr.Value) string {
 	return ""
 }
 
-// isShownInstead reports whether the wanted value is the one that the service shows instead of the
-// configured one.
+// isShownInstead reports whether the wanted value is the one that the service already shows.
 func (s setting) isShownInstead(shown map[string]string) bool {
 	value, differs := shown[s.name]
 	return differs && isKnown(s.wanted) && s.reported(s.wanted) == value
 }
 
-// keepConfigured gives a card that was read the settings in the state, and returns the values of the
-// service that differ from them. A spending limit that was not configured follows the service.
+// keepConfigured sets the settings of a card to those in the state after the card was read. It returns the service's
+// values that differ from them. A spending limit that was not configured follows the service.
 func keepConfigured(card, state *model, defaultLimit bool) map[string]string {
 	followsLimit := defaultLimit || !isKnown(state.SpendingLimit)
 	shown := map[string]string{}
 	for _, s := range settings(card, state) {
-		if !s.isReported() || s.isSame() || s.name == "spending_limit" && followsLimit {
+		if s.name == "spending_limit" && followsLimit {
 			continue
 		}
-		shown[s.name] = s.reported(s.has)
+		if s.isReported() && !s.isSame() {
+			shown[s.name] = s.reported(s.current)
+		}
 	}
 	card.BinID = state.BinID
 	card.Label = state.Label
@@ -249,7 +258,7 @@ func keepConfigured(card, state *model, defaultLimit bool) map[string]string {
 	return shown
 }
 
-// differences lists the service's values, each with the configured one.
+// differences lists the service's values, each with the configured value.
 func differences(shown map[string]string, card *model) []string {
 	var texts []string
 	for _, s := range settings(card, card) {
@@ -267,7 +276,7 @@ func differences(shown map[string]string, card *model) []string {
 	return texts
 }
 
-// unreported names the settings that a configuration leaves out and the service does not report.
+// unreported names the settings that a configuration leaves out and that the service does not report.
 func unreported(config *model) []string {
 	var names []string
 	for _, s := range settings(config, config) {
@@ -278,7 +287,7 @@ func unreported(config *model) []string {
 	return names
 }
 
-// changeOf shows both values if they are short.
+// changeOf describes a change of a value, as in " (10.00 USD to 20.00 USD)". It is empty for a collection.
 func changeOf(before, after attr.Value) string {
 	old, ok := display(before)
 	if !ok {

@@ -17,9 +17,9 @@ import (
 )
 
 type plannedTransfer struct {
-	amount  usd.Amount // funded when above zero, withdrawn when below
-	topUp   usd.Amount // funded besides
-	unknown bool       // some of it is known only during apply
+	amount  usd.Amount // change of amount: positive funds the card, negative withdraws
+	topUp   usd.Amount // funded in addition
+	unknown bool       // one of them is known only during apply
 }
 
 func (p *planner) planTransfer(ctx context.Context) {
@@ -30,7 +30,7 @@ func (p *planner) planTransfer(ctx context.Context) {
 		return
 	}
 	change := moneyChange(ctx, p.state, p.plan)
-	moves := t.unknown || len(change.Movements()) > 0
+	moves := t.unknown || len(change.Movements()) > 0 // money may move
 	abandons := !moves && record.Pending != nil && p.plan.TopUp.IsNull()
 	p.plan.Balance = p.state.Balance
 	p.plan.MoneyRecord = p.state.MoneyRecord
@@ -61,7 +61,7 @@ func (p *planner) planTransfer(ctx context.Context) {
 	p.spend(ctx, planned)
 }
 
-// warnPending says what the plan does about a transfer whose outcome is not known.
+// warnPending warns of what the plan does about a transfer whose outcome is unknown.
 func (p *planner) warnPending(t plannedTransfer, movements []reconcile.Movement, record reconcile.Record) {
 	pending := *record.Pending
 	if len(movements) > 0 {
@@ -70,25 +70,29 @@ func (p *planner) warnPending(t plannedTransfer, movements []reconcile.Movement,
 		}
 		return
 	}
-	if p.plan.TopUp.IsUnknown() || t.unknown && p.plan.TopUp.IsNull() {
+	// Apply abandons the transfer if no money moves and there is no top_up.
+	if p.plan.TopUp.IsNull() && !t.unknown {
+		p.diags.Append(abandonsPending(p.state, pending))
+	} else if p.plan.TopUp.IsNull() || p.plan.TopUp.IsUnknown() {
 		p.diags.Append(mayAbandonPending(p.state, pending))
 	} else if t.unknown {
 		p.diags.Append(stopsForPending(p.state, pending))
-	} else if p.plan.TopUp.IsNull() {
-		p.diags.Append(abandonsPending(p.state, pending))
 	}
 }
 
-// preview warns if apply would stop, and refuses to withdraw more than the card has. It returns what
-// the transfers take from the wallet, without those that a fresh reading of the card shows as made.
+// preview warns if apply would stop, and refuses to withdraw more than the card has. It returns the amount that the
+// transfers take from the wallet. Transfers that a fresh reading of the card shows as made do not count.
 func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconcile.Change, record reconcile.Record) usd.Amount {
 	movements := change.Movements()
 	var net usd.Amount
 	for _, m := range movements {
 		net += m.Delta
 	}
-	if len(movements) == 0 || record.Pending != nil && !record.Repeats(movements[0]) {
+	if len(movements) == 0 {
 		return net
+	}
+	if record.Pending != nil && !record.Repeats(movements[0]) {
+		return net // apply stops, and warnPending has warned
 	}
 	if !p.resource.session.IsPlanning() {
 		if !p.resource.session.Known() {
@@ -102,16 +106,19 @@ func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconci
 		if d.Verdict == reconcile.Made && err == nil {
 			net -= d.Movement.Delta
 		}
+		if d.Movement.Purpose != reconcile.ForAmount {
+			continue
+		}
 		sends := d.Verdict == reconcile.Send && d.Reason != reconcile.LooksEither
-		if d.Movement.Purpose == reconcile.ForAmount && (sends || d.Reason == reconcile.IntoRange) {
+		if sends || d.Reason == reconcile.IntoRange {
 			p.checkWithdrawal(ctx, t)
 		}
 	}
 	return net
 }
 
-// checkWithdrawal refuses to withdraw more than the card has, or what the same plan would load again.
-// It warns if the service freezes the card for the withdrawal.
+// checkWithdrawal refuses to withdraw more than the card has, or money that the same plan would load again. It warns
+// if the withdrawal makes the service freeze the card.
 func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
 	if t.amount >= 0 {
 		return
@@ -143,25 +150,25 @@ func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
 	}
 }
 
-// warnExpiry warns of a card that expires soon or has expired, and of money that
-// is loaded onto it.
+// warnExpiry warns of a card that expires soon or has expired, and of money that is loaded onto it.
 func (p *planner) warnExpiry(delta usd.Amount) {
 	const soon = 30 * 24 * time.Hour
 	lastDay, err := time.Parse(time.DateOnly, p.state.ExpiresAt.ValueString())
 	if err != nil || !p.resource.session.IsPlanning() {
 		return
 	}
-	left := lastDay.AddDate(0, 0, 1).Sub(p.resource.session.Client.ServiceTime())
-	if left > soon {
+	remaining := lastDay.AddDate(0, 0, 1).Sub(p.resource.session.Client.ServiceTime())
+	if remaining > soon {
 		return
 	}
+	expired := remaining <= 0
 	title := "Card expires soon"
 	text := fmt.Sprintf("%s expires on %s. ", capitalized(p.state.name()), p.state.ExpiresAt.ValueString())
-	if left <= 0 {
+	if expired {
 		title = "Card has expired"
 		text = fmt.Sprintf("%s expired on %s. ", capitalized(p.state.name()), p.state.ExpiresAt.ValueString())
 	}
-	if delta > 0 && left <= 0 {
+	if delta > 0 && expired {
 		text += fmt.Sprintf("This plan still loads %s USD onto it, which cannot be spent. ", delta)
 	} else if delta > 0 {
 		text += fmt.Sprintf("This plan still loads %s USD onto it. ", delta)
@@ -170,7 +177,7 @@ func (p *planner) warnExpiry(delta usd.Amount) {
 		"With create_before_destroy = true in its lifecycle block, the new card is issued first.")
 }
 
-// planAmount compares by cents, so that computed numbers make no perpetual diff.
+// planAmount plans the change of amount. It compares cents, so that noise in a computed number causes no diff.
 func (p *planner) planAmount() plannedTransfer {
 	var t plannedTransfer
 	before := p.state.Amount
@@ -194,27 +201,37 @@ func (p *planner) planAmount() plannedTransfer {
 	return t
 }
 
+// planTopUp plans topped_up, and adds the top-up to the planned transfer.
 func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record reconcile.Record) plannedTransfer {
 	p.plan.ToppedUp = p.state.ToppedUp
 	rule, known := p.config.readTopUp(ctx)
 	old, _ := p.state.readTopUp(ctx)
-	if old != nil && rule != nil && old.Below.SameCents(rule.Below) && old.To.SameCents(rule.To) {
-		p.plan.TopUp = p.state.TopUp
+	if old != nil && rule != nil {
+		sameRange := old.Below.SameCents(rule.Below) && old.To.SameCents(rule.To)
+		if sameRange {
+			p.plan.TopUp = p.state.TopUp
+		}
 	}
 	if p.config.MaxTopUpPerMonth.SameCents(p.state.MaxTopUpPerMonth) {
 		p.plan.MaxTopUpPerMonth = p.state.MaxTopUpPerMonth
 	}
-	if p.config.Frozen.ValueBool() { // a paused card needs no money
+	if p.config.Frozen.ValueBool() { // top_up pauses
 		return t
 	}
-	if !known || rule != nil && t.unknown {
+	if !known {
 		return p.topUpDuringApply(t)
 	}
 	if rule == nil {
 		return t
 	}
+	if t.unknown {
+		return p.topUpDuringApply(t)
+	}
+	if t.amount < 0 { // checkWithdrawal refuses a withdrawal that would trigger a top-up
+		return t
+	}
 	after := p.state.Balance.Amount() + t.amount
-	if after >= rule.Below.Amount() || t.amount < 0 { // checkWithdrawal refuses a withdrawal into the range
+	if after >= rule.Below.Amount() {
 		return t
 	}
 	limit := p.config.MaxTopUpPerMonth
@@ -229,9 +246,9 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record recon
 			capitalized(p.state.name()), p.state.Balance.Amount(), rule.Below.Amount(), status)
 		return t
 	}
-	keeps := reconcile.Range{Below: rule.Below.Amount(), To: rule.To.Amount(), Limit: limit.Pointer()}
-	t.topUp = keeps.Due(after, record.TopUps, p.private.Month)
-	due := keeps.To - after
+	topUpRange := reconcile.Range{Below: rule.Below.Amount(), To: rule.To.Amount(), Limit: limit.Pointer()}
+	t.topUp = topUpRange.Due(after, record.TopUps, p.private.Month)
+	due := topUpRange.To - after
 	if t.topUp < due {
 		p.warn("max_top_up_per_month", "Top-up is limited by max_top_up_per_month", "%s needs a top-up of %s USD, and gets %s USD. %s",
 			capitalized(p.state.name()), due, t.topUp, capUsage(record.TopUps, p.private.Month, limit.Amount()))
@@ -240,6 +257,7 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record recon
 	return t
 }
 
+// topUpDuringApply plans a top-up whose amount is known only during apply.
 func (p *planner) topUpDuringApply(t plannedTransfer) plannedTransfer {
 	p.plan.ToppedUp = usdtype.Unknown()
 	p.warn("top_up", "Top-up is decided during apply",
@@ -250,37 +268,45 @@ func (p *planner) topUpDuringApply(t plannedTransfer) plannedTransfer {
 	return t
 }
 
-// planFrozen plans frozen and status. A withdrawal under the auto-freeze
-// threshold leaves both open, unless the configuration decides.
+// planFrozen plans frozen and status. If frozen is not configured and a withdrawal may make the service freeze the
+// card, both are unknown.
 func (p *planner) planFrozen(t plannedTransfer) {
 	p.plan.Status = p.state.Status
 	wanted := p.config.Frozen
+	isFrozen := p.state.Frozen.ValueBool()
 	after := p.state.Balance.Amount() + t.amount + t.topUp
-	switch {
-	case wanted.IsUnknown(), wanted.IsNull() && !p.state.Frozen.ValueBool() && p.mayAutoFreeze(t, after):
+	mayFreeze := wanted.IsNull() && !isFrozen && p.mayAutoFreeze(t, after)
+	if wanted.IsUnknown() || mayFreeze {
 		p.plan.Frozen = types.BoolUnknown()
 		p.plan.Status = types.StringUnknown()
-	case wanted.IsNull():
+		return
+	}
+	if wanted.IsNull() {
 		p.plan.Frozen = p.state.Frozen
-	case wanted.ValueBool() == p.state.Frozen.ValueBool():
-	case wanted.ValueBool():
+		return
+	}
+	if wanted.ValueBool() == isFrozen {
+		return
+	}
+	if wanted.ValueBool() {
 		p.plan.Status = types.StringValue(string(api.StatusFrozen))
-	default:
-		p.plan.Status = types.StringValue(string(api.StatusActive))
-		if p.private.FrozenOutside && p.resource.session.IsPlanning() {
-			p.diags.Append(unfreezes(p.state))
-		}
-		threshold := p.plan.AutoFreezeAt
-		if threshold.IsKnown() && after < threshold.Amount() && !t.unknown {
-			p.warn("frozen", "Card may freeze again",
-				"%s is unfrozen with %s USD, less than auto_freeze_at (%s USD). The service freezes it again at the next purchase. Raise amount to keep it in use.",
-				capitalized(p.state.name()), after, threshold.Amount())
-		}
+		return
+	}
+
+	p.plan.Status = types.StringValue(string(api.StatusActive))
+	if p.private.FrozenOutside && p.resource.session.IsPlanning() {
+		p.diags.Append(unfreezes(p.state))
+	}
+	threshold := p.plan.AutoFreezeAt
+	if threshold.IsKnown() && after < threshold.Amount() && !t.unknown {
+		p.warn("frozen", "Card may freeze again",
+			"%s is unfrozen with %s USD, less than auto_freeze_at (%s USD). The service freezes it again at the next purchase. Raise amount to keep it in use.",
+			capitalized(p.state.name()), after, threshold.Amount())
 	}
 }
 
-// mayAutoFreeze reports whether the change of amount may make the service freeze the card. An amount
-// that is not known yet may withdraw everything, and the threshold of an imported card is not known.
+// mayAutoFreeze reports whether the change of amount may make the service freeze the card. An unknown amount may
+// withdraw everything, and the threshold of an imported card is unknown.
 func (p *planner) mayAutoFreeze(t plannedTransfer, after usd.Amount) bool {
 	withdraws := t.amount < 0
 	if p.config.Amount.IsUnknown() {

@@ -26,7 +26,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	// Terraform 1.11 wants the identity even when the card leaves the state.
+	// Terraform 1.11 requires the identity even if the card is removed from the state.
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
 	if !r.session.Known() {
 		resp.Diagnostics.AddWarning("Cards are not refreshed",
@@ -43,7 +43,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	} else {
 		status, asOf, err = r.refresh(ctx, &state, &resp.Diagnostics)
 	}
-	if err == nil && status == api.StatusTerminated { // a single response never ends a card
+	if err == nil && status == api.StatusTerminated { // one response is not enough to remove a card
 		status, err = r.confirmTerminated(ctx, &state)
 	}
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	}
 	resp.Diagnostics.Append(r.keepSettings(&state, before, &private)...)
 	r.awaitTransfer(ctx, &state, asOf)
-	r.settle(ctx, &state, &resp.Diagnostics)
+	r.resolvePending(ctx, &state, &resp.Diagnostics)
 	private.Month = reconcile.MonthOf(asOf)
 	private.noteFrozen(before, state)
 	private.write(ctx, resp.Private, &resp.Diagnostics)
@@ -77,7 +77,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	}
 }
 
-// confirmTerminated reads a card again that was read as terminated.
+// confirmTerminated reads a card a second time after the service showed it as terminated.
 func (r *cardResource) confirmTerminated(ctx context.Context, m *model) (api.CardStatus, error) {
 	card, err := r.session.Client.GetCard(ctx, m.ID.ValueString())
 	if err != nil {
@@ -87,8 +87,8 @@ func (r *cardResource) confirmTerminated(ctx context.Context, m *model) (api.Car
 	return card.Status, nil
 }
 
-// keepSettings keeps the configured settings of a card that was read. It warns once if the service
-// shows others.
+// keepSettings restores the configured settings of a card after a refresh. If the service shows other values, it
+// warns once.
 func (r *cardResource) keepSettings(state *model, before model, private *privateState) diag.Diagnostics {
 	reported := private.Shown
 	private.Shown = keepConfigured(state, &before, private.DefaultLimit)
@@ -101,9 +101,9 @@ func (r *cardResource) keepSettings(state *model, before model, private *private
 			adoptAdvice(private.Shown))}
 }
 
-// refresh updates the model, and returns the card's status and the time of the reading.
+// refresh reads the card and updates the model. It returns the card's status and the time of the reading.
 func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagnostics) (api.CardStatus, time.Time, error) {
-	if m.CreatedAt.IsNull() { // only the card's own summary has it
+	if m.CreatedAt.IsNull() { // a list of cards does not contain it
 		summary, err := r.session.Client.GetCard(ctx, m.ID.ValueString())
 		return r.refreshFromSummary(m, summary, err, diags)
 	}
@@ -139,8 +139,8 @@ func (r *cardResource) mayBeHidden(m *model) bool {
 	return age < api.NewCardGrace
 }
 
-// awaitTransfer reads a card again if the service shows it as it was before a very recent transfer. A
-// plan of that reading would move the money again. If it cannot be read again, the first reading stays.
+// awaitTransfer reads a card again if the service still shows its balance from before a very recent transfer. A plan
+// based on that balance would move the money again. If reading fails, the model keeps the first reading.
 func (r *cardResource) awaitTransfer(ctx context.Context, m *model, asOf time.Time) {
 	anchor := m.record().Anchor
 	snapshot := reconcile.Snapshot{Balance: m.Balance.Amount(), At: asOf}
@@ -153,26 +153,26 @@ func (r *cardResource) awaitTransfer(ctx context.Context, m *model, asOf time.Ti
 	}
 }
 
-// settle finds out what became of a pending transfer. It moves nothing.
-func (r *cardResource) settle(ctx context.Context, m *model, diags *diag.Diagnostics) {
+// resolvePending checks whether a pending transfer was made, and records the outcome. It moves no money.
+func (r *cardResource) resolvePending(ctx context.Context, m *model, diags *diag.Diagnostics) {
 	record := m.record()
 	if record.Pending == nil {
 		return
 	}
 	pending := *record.Pending
-	transfer, err := r.session.Mover.Resolve(ctx, m.ID.ValueString(), record)
+	resolved, err := r.session.Mover.Resolve(ctx, m.ID.ValueString(), record)
 	if err != nil {
-		// With honoured keys, the next apply repeats an unanswered request under its key.
+		// No warning is needed if the next apply can repeat the request with the same idempotency key.
 		if pending.Answered || !r.session.Client.KeysHonoured() {
 			diags.Append(stillPending(*m, pending, err.Error()))
 		}
 		return
 	}
-	if transfer.How == api.AlreadyDone {
+	if resolved.How == api.AlreadyDone {
 		m.setTotalAfter(pending.Movement())
 	}
-	m.setRecord(transfer.Record)
-	m.setState(transfer.CardStatus, transfer.CardBalance)
+	m.setRecord(resolved.Record)
+	m.setState(resolved.CardStatus, resolved.CardBalance)
 }
 
 func (r *cardResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
