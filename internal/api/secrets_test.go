@@ -201,12 +201,12 @@ func TestFailuresOfSecretCallsAreNamed(t *testing.T) {
 		want   string
 	}{
 		"words":   {says("hello "+planted, shut), "got no usable response: malformed HTTP response"},
-		"nothing": {says("", shut), " to HOST got no usable response: the connection ended before the response did"},
+		"nothing": {says("", shut), " to HOST got no usable response: the connection closed before the end of the response"},
 		"a part": {
 			says("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", shut),
-			"the response 200 broke off: the connection ended before the response did",
+			"the 200 response is incomplete: the connection closed before the end of the response",
 		},
-		"a silence": {says("", func(net.Conn) {}), "got no usable response: no response came in time"},
+		"a silence": {says("", func(net.Conn) {}), "got no usable response: no response arrived in time"},
 		"a reset": {says("", func(to net.Conn) {
 			_ = to.(*net.TCPConn).SetLinger(0)
 			shut(to)
@@ -214,9 +214,9 @@ func TestFailuresOfSecretCallsAreNamed(t *testing.T) {
 		"a redirect": {says("HTTP/1.1 302 Found\r\nLocation: http://["+planted+"\r\nContent-Length: 0\r\n\r\n", shut), "answered 302 Found"},
 		"a switch": {
 			says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", func(net.Conn) {}),
-			"the response 101 changes to another protocol",
+			"the 101 response switches to another protocol",
 		},
-		"no TLS": {nil, " to HOST could not be sent: no TLS connection could be made"},
+		"no TLS": {nil, " to HOST could not be sent: the TLS connection failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -46,7 +46,7 @@ func TestErrorsSayWhatCameBack(t *testing.T) {
 		"an entry without fields": {"list", 200, `{"data":[` + entry + `,{"card":` + entry + `}]}`, shape + "data[1] lacks id, status, balance, bin_id, spending_limit", ""},
 		"too many fields":         {"read", 200, `{"id":"card_1"` + strings.Join(fields, "") + `}`, shape + "the object has more than 1000 fields", ""},
 		"too many entries":        {"bins", 200, `{"data":[` + strings.Repeat(`{"id":"b"},`, 50_000) + `{"id":"b"}]}`, shape + "data has more than 50000 entries", ""},
-		"too many values":         {"list", 200, "[0" + strings.Repeat(",0", 600_001) + "]", shape + "its body holds more than 600000 values", ""},
+		"too many values":         {"list", 200, "[0" + strings.Repeat(",0", 600_001) + "]", shape + "its body has more than 600000 values", ""},
 		"too large a body":        {"read", 200, strings.Repeat(" ", 8<<20) + cardBody, shape + "its body is larger than 8 MiB", ""},
 		"no list":                 {"list", 200, `{"data":{"card_1":` + entry + `}}`, shape + "data is a JSON object", ""},
 		"half a card":             {"list", 200, `{"data":[],"total":0.5}`, shape + "total is not a whole number", ""},

@@ -12,31 +12,31 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
-// Call is one request as its endpoint's method describes it.
+// Call describes a request to one endpoint.
 type Call struct {
 	Kind      MutationKind // of a call that changes something
-	Card      string       // the id of the card that it is about, if any
-	NewUntil  time.Time    // until when the service may not know that card yet
-	Operation string       // what a person would say is tried: "fund card card_1"
+	Card      string       // the id of the card that the call is about, if any
+	NewUntil  time.Time    // until then, the card may be so new that the service does not find it
+	Operation string       // for messages, such as "fund card card_1"
 	Method    string
 	Path      string
 	Query     url.Values
 	Body      []byte
 	Budget    ratelimit.Budget
-	Secret    bool               // the response carries secrets and is never quoted
-	Hidden    []string           // what the request carries and no error may repeat
-	Invalid   error              // why it is not made
-	Accept    func([]byte) error // reads the body of a success
+	Secret    bool               // the response contains secrets and is never quoted
+	Hidden    []string           // parts of the request that no error may repeat
+	Invalid   error              // if not nil, the call fails with this error and nothing is sent
+	Accept    func([]byte) error // decodes the body of a 2xx response
 }
 
 // failure is the outcome of an attempt that did not succeed.
 type failure struct {
 	fate       Fate // Unknown or NotDone
-	final      bool // the service's own last word
-	answered   bool // by a 2xx, of which the body cannot be used
-	permanent  bool // trying again cannot help
-	lost       bool // there was no response
-	notShown   bool // the service does not show yet what was last written
+	final      bool // the response is the service's final decision; see fateOf
+	answered   bool // the response is a 2xx whose body cannot be used
+	permanent  bool // a retry cannot succeed
+	lost       bool // there is no complete response
+	notShown   bool // the service does not show this process's latest change yet
 	status     int
 	retryAfter time.Duration
 	err        error
@@ -44,7 +44,7 @@ type failure struct {
 
 func (f *failure) isRedirect() bool { return f.status/100 == 3 }
 
-// isRateLimited reports whether the service did nothing since a limit is used up.
+// isRateLimited reports whether the service did nothing because a rate limit was exceeded.
 func (f *failure) isRateLimited() bool {
 	return f.fate == NotDone && f.status == http.StatusTooManyRequests
 }
@@ -53,7 +53,7 @@ type attempt struct {
 	*Call
 	key      string          // idempotency key; empty for a call that changes nothing
 	number   int             // from 1
-	sending  context.Context // ends the request once it is on its way
+	sending  context.Context // cancels the request while it is sent and its response awaited
 	deadline time.Time       // of the whole call, by the client's clock
 }
 
@@ -61,7 +61,8 @@ type notSentError struct{ error }
 
 func (e *notSentError) Unwrap() error { return e.error }
 
-func (a attempt) lost(err error) *failure {
+// noResponse returns the failure of an attempt whose request was not sent or whose response is not complete.
+func (a attempt) noResponse(err error) *failure {
 	unsent, ok := errors.AsType[*notSentError](err)
 	if !ok {
 		return &failure{fate: Unknown, lost: true, err: a.requestError(true, err)}
@@ -69,8 +70,8 @@ func (a attempt) lost(err error) *failure {
 	return &failure{fate: NotDone, lost: true, permanent: !isTransient(unsent.error), err: a.requestError(false, unsent.error)}
 }
 
-// isTransient tells whether a connection that could not be made may be made later, as to a
-// service that restarts; a wrong name or certificate stays wrong.
+// isTransient reports whether a connection that failed may succeed later, for example because the service
+// restarts. A wrong host name or certificate stays wrong.
 func isTransient(err error) bool {
 	if name, ok := errors.AsType[*net.DNSError](err); ok {
 		return name.IsTimeout || name.IsTemporary
@@ -84,8 +85,8 @@ func (a attempt) requestError(sent bool, err error) error {
 	return &RequestError{Operation: a.Operation, Method: a.Method, Path: a.Path, Sent: sent, Attempts: a.number, Err: err}
 }
 
-// isFinalForReads reports whether reading again shows no more. A gateway in the service's
-// place hides nothing from a read, but what it says is missing may be there.
+// isFinalForReads reports whether repeating a read is useless. This includes a 4xx response of a gateway, unless
+// it says that something is missing, which the service itself may find.
 func (f *failure) isFinalForReads() bool {
 	if f.final {
 		return true

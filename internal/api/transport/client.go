@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/base64"
@@ -18,19 +17,19 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
-// Client makes calls as one account. It is safe for concurrent use; its limits are shared
-// by all calls.
+// Client makes calls as one account. It is safe for concurrent use. All calls share its limits.
 type Client struct {
-	config    Config // without the key
-	base      string
-	header    func(http.Header) // a closure, so that printing a client shows no key
-	scrub     scrubber
-	clock     ratelimit.Clock
-	limits    *ratelimit.Limiter
-	tellsTime atomic.Bool
-	ahead     atomic.Int64 // by how many nanoseconds the service's clock is ahead, where it tells its time
-	written   atomic.Bool
-	breaker   breaker
+	config  Config // without the key
+	base    string
+	header  func(http.Header) // a closure, so that printing a client shows no key
+	scrub   scrubber
+	clock   ratelimit.Clock
+	limits  *ratelimit.Limiter
+	written atomic.Bool
+	breaker breaker
+
+	knowsServiceTime atomic.Bool
+	ahead            atomic.Int64 // nanoseconds by which the service's clock is ahead, if it is known
 }
 
 // New returns a client. Its error is a *ConfigError.
@@ -43,21 +42,25 @@ func New(config Config) (*Client, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
-	config.RequestTimeout = cmp.Or(max(0, config.RequestTimeout), DefaultRequestTimeout)
-	config.Clock = cmp.Or[ratelimit.Clock](config.Clock, ratelimit.SystemClock{})
+	if config.RequestTimeout <= 0 {
+		config.RequestTimeout = DefaultRequestTimeout
+	}
+	if config.Clock == nil {
+		config.Clock = ratelimit.SystemClock{}
+	}
 	config.APIKey = ""
 	var secrets []string
 	if config.Transport == nil {
-		proxied, err := newTransport(base, httpproxy.FromEnvironment())
+		transport, err := newTransport(base, httpproxy.FromEnvironment())
 		if err != nil {
 			return nil, err
 		}
-		config.Transport = proxied
-		secrets = proxied.secrets(base)
-	} else if given, ok := config.Transport.(*http.Transport); ok {
-		single := oneTry{given}
-		config.Transport = single
-		secrets = single.secrets(base)
+		config.Transport = transport
+		secrets = transport.proxySecrets(base)
+	} else if standard, ok := config.Transport.(*http.Transport); ok {
+		transport := singleAttempt{standard}
+		config.Transport = transport
+		secrets = transport.proxySecrets(base)
 	}
 	return &Client{
 		config: config,
@@ -77,7 +80,7 @@ func New(config Config) (*Client, error) {
 // Config returns the configuration of the client with its defaults, without the key.
 func (c *Client) Config() Config { return c.config }
 
-// Clock is what the client tells the time by.
+// Clock returns the client's clock.
 func (c *Client) Clock() ratelimit.Clock { return c.clock }
 
 // HasWritten reports whether this client has begun a call that changes something.
@@ -86,30 +89,30 @@ func (c *Client) HasWritten() bool { return c.written.Load() }
 // KeysHonoured reports whether the service is known to honour idempotency keys.
 func (c *Client) KeysHonoured() bool { return c.config.KeysHonoured }
 
-// String names the service and not the key.
+// String returns a text with the service's address and without the key.
 func (c *Client) String() string { return "client of " + c.base }
 
-// Deadline is when the own time of a call that begins now is over, by the client's clock:
-// with the context's, where that is earlier.
+// Deadline returns the deadline of a call that starts now, by the client's clock. It is OperationTimeout from now,
+// or the context's deadline if that is earlier.
 func (c *Client) Deadline(ctx context.Context) time.Time {
-	left := OperationTimeout
-	if end, ok := ctx.Deadline(); ok {
-		left = min(left, time.Until(end))
+	timeout := OperationTimeout
+	end, ok := ctx.Deadline()
+	if ok {
+		timeout = min(timeout, time.Until(end))
 	}
-	return c.clock.Now().Add(left)
+	return c.clock.Now().Add(timeout)
 }
 
-// ServiceTime is the time by the service's clock, as far as its responses tell.
+// ServiceTime returns the time by the service's clock, or by the client's until a response has shown the service's.
 func (c *Client) ServiceTime() time.Time {
 	return c.clock.Now().Add(time.Duration(c.ahead.Load())).UTC()
 }
 
-// KnowsServiceTime reports whether a response has told the service's time.
-func (c *Client) KnowsServiceTime() bool { return c.tellsTime.Load() }
+// KnowsServiceTime reports whether a response has shown the service's time.
+func (c *Client) KnowsServiceTime() bool { return c.knowsServiceTime.Load() }
 
-// Redact takes keys, webhook secrets, numbers as long as a card's and what would move the
-// cursor out of a text of this program, in which people and the service may have their
-// say. A nil client does not know its key.
+// Redact removes keys, webhook secrets, numbers as long as a card's, and control characters from a text of this
+// program, which may quote people or the service. A nil client does not know its key, but recognizes the form of keys.
 func (c *Client) Redact(text string) string {
 	if c == nil {
 		return newScrubber("", "").own(text)
@@ -117,64 +120,80 @@ func (c *Client) Redact(text string) string {
 	return c.scrub.own(text)
 }
 
-// WithoutKeys takes keys and webhook secrets out of a text.
+// WithoutKeys removes keys and webhook secrets from a text.
 func (c *Client) WithoutKeys(text string) string { return c.scrub.known(&Call{}, text) }
 
 const keyHeader = "X-Idempotency-Key"
 
-// A request's own time bounds the rest.
+// RequestTimeout limits everything else.
 const (
-	connectTime = 15 * time.Second // to connect, and again for TLS
-	idleTime    = 90 * time.Second // of a connection kept for the next call
+	connectTimeout = 15 * time.Second // for the connection, and again for the TLS handshake
+	idleTimeout    = 90 * time.Second // of a connection that is kept for the next call
 )
 
-// newTransport returns what carries the requests to a base, through the proxy that an
-// environment has for it. The error is a *ConfigError. net/http repeats a request by
-// itself, before anyone could verify whether the first one took effect: over HTTP/2
-// any, and over HTTP/1.1 one with an idempotency key. So HTTP/2 is off, and oneTry hides the key.
-func newTransport(base string, environment *httpproxy.Config) (oneTry, error) {
-	if name := wrongProxy(base, *environment); name != "" {
-		return oneTry{}, &ConfigError{Field: name, Rule: "be the address of a proxy, as in http://proxy.example.com:3128", Secret: true}
+// newTransport returns the transport for requests to base. It uses the proxy that environment configures for base.
+// The error is a *ConfigError. net/http retries some requests by itself, before anyone could verify whether the first
+// one took effect: any request over HTTP/2, and a request with an idempotency key over HTTP/1.1. So this transport
+// does not use HTTP/2, and singleAttempt hides the key.
+func newTransport(base string, environment *httpproxy.Config) (singleAttempt, error) {
+	name := invalidProxyVariable(base, *environment)
+	if name != "" {
+		return singleAttempt{}, &ConfigError{Field: name, Rule: "be the address of a proxy, as in http://proxy.example.com:3128", Secret: true}
 	}
 	proxy := environment.ProxyFunc()
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
-	return oneTry{&http.Transport{
+	return singleAttempt{&http.Transport{
 		Protocols:           &protocols,
-		Proxy:               func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }, // but for this machine
-		DialContext:         (&net.Dialer{Timeout: connectTime}).DialContext,
+		Proxy:               func(r *http.Request) (*url.URL, error) { return proxy(r.URL) },
+		DialContext:         (&net.Dialer{Timeout: connectTimeout}).DialContext,
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout: connectTime,
+		TLSHandshakeTimeout: connectTimeout,
 		MaxIdleConnsPerHost: 32,
-		IdleConnTimeout:     idleTime,
+		IdleConnTimeout:     idleTimeout,
 	}}, nil
 }
 
-// wrongProxy names the variable of which the environment's proxy for a base cannot be
-// made out: httpproxy takes that for another one or for none, and the key would go there.
-func wrongProxy(base string, environment httpproxy.Config) string {
-	name, value := "HTTPS_PROXY", &environment.HTTPSProxy
+// invalidProxyVariable returns the name of the environment variable that should configure the proxy for base, if its
+// value is not a proxy's address. httpproxy would use another proxy or none, and the API key would go there.
+func invalidProxyVariable(base string, environment httpproxy.Config) string {
+	name := "HTTPS_PROXY"
+	address := environment.HTTPSProxy
 	if strings.HasPrefix(base, "http:") {
-		name, value = "HTTP_PROXY", &environment.HTTPProxy
+		name = "HTTP_PROXY"
+		address = environment.HTTPProxy
 	}
-	text := *value
-	if !strings.Contains(text, "://") {
-		text = "http://" + text
-	}
-	proxy, err := url.Parse(text)
-	if *value == "" || err == nil && proxy.Hostname() != "" && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, proxy.Scheme) {
+	if address == "" || isProxyAddress(address) {
 		return ""
 	}
-	*value = "http://proxy.example.com"
-	to, err := url.Parse(base)
-	if valid, _ := environment.ProxyFunc()(to); err != nil || valid == nil { // as for loopback and NO_PROXY
+	// With a valid address, does base need the proxy at all? Loopback addresses and those of NO_PROXY do not.
+	environment.HTTPSProxy = "http://proxy.example.com"
+	environment.HTTPProxy = "http://proxy.example.com"
+	target, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	proxy, _ := environment.ProxyFunc()(target)
+	if proxy == nil {
 		return ""
 	}
 	return name
 }
 
-// secrets are what a proxy between here and a base is told and no error may repeat.
-func (t oneTry) secrets(base string) []string {
+func isProxyAddress(address string) bool {
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" {
+		return false
+	}
+	return slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme)
+}
+
+// proxySecrets returns the credentials for the proxy that requests to base go through, in all their forms. No error may
+// repeat them.
+func (t singleAttempt) proxySecrets(base string) []string {
 	request, err := http.NewRequest(http.MethodGet, base, http.NoBody) //nolint:noctx // it is not sent
 	if err != nil || t.Proxy == nil {
 		return nil
@@ -189,11 +208,11 @@ func (t oneTry) secrets(base string) []string {
 	return []string{password, escaped, base64.RawStdEncoding.EncodeToString([]byte(pair))}
 }
 
-// oneTry hides the idempotency key from net/http by the case of its name, which
-// means nothing on the wire.
-type oneTry struct{ *http.Transport }
+// singleAttempt keeps net/http from retrying requests with an idempotency key. net/http recognizes the header only by
+// its canonical name, so singleAttempt writes the name in lower case, which has the same meaning for the service.
+type singleAttempt struct{ *http.Transport }
 
-func (t oneTry) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t singleAttempt) RoundTrip(r *http.Request) (*http.Response, error) {
 	if key, ok := r.Header[keyHeader]; ok {
 		r = r.Clone(r.Context())
 		delete(r.Header, keyHeader)
@@ -203,13 +222,14 @@ func (t oneTry) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil || t.Proxy == nil {
 		return response, err
 	}
-	if proxy, invalid := t.Proxy(r); invalid == nil && proxy != nil {
+	proxy, proxyErr := t.Proxy(r)
+	if proxyErr == nil && proxy != nil {
 		err = &ProxyError{Address: proxy.Host, Err: err}
 	}
 	return response, err
 }
 
-// ProxyError is a request's failure on its way through a proxy.
+// ProxyError reports that a request failed on its way through a proxy.
 type ProxyError struct {
 	Address string // host and port, without credentials
 	Err     error

@@ -23,7 +23,7 @@ const (
 	// for an exhausted hourly budget to be available again.
 	OperationTimeout = 70 * time.Minute
 	// CommitWait is how long the client waits for a request to take effect after its response
-	// was lost. A service works less long on a request that its caller has given up.
+	// was lost. A service stops working on a request sooner than that.
 	CommitWait = 30 * time.Second
 )
 

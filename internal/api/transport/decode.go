@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// ShapeError says that a response of the service came whole and is not what its
-// document describes, which trying again does not change.
+// ShapeError reports that a complete response of the service does not have the documented shape. A retry does not
+// help.
 type ShapeError struct {
 	Field   string // such as "data[2].balance"
-	Problem string // of the field; empty where saying it would show a secret
+	Problem string // completes "<field> …"; empty if it could show a secret
 }
 
 func (e *ShapeError) Error() string {
@@ -29,11 +29,11 @@ func (e *ShapeError) within(path string) *ShapeError {
 	return &ShapeError{Field: path + "." + e.Field, Problem: e.Problem}
 }
 
-// DecodeObject reads a JSON object. Its ids, in the fields "id" and "…_id", are ids or what
-// markNoIDs makes of them; no other text is decoded but as a Text. A field in other letters
-// is ignored, which json would take for the first. A null counts as absent, and the
-// required fields must be there: a missing balance must never be read as zero. The error is
-// a *ShapeError unless nothing in the body tells that the service wrote it.
+// DecodeObject decodes a JSON object. Every other text than an id must be decoded into one of the types of text. Ids
+// are the fields "id" and "…_id"; markInvalidIDs replaces those that are not valid. A field whose name differs from
+// another one only in case is ignored, because json would mix them up. A null counts as missing, and the required
+// fields must exist: a missing balance must never be read as zero. The error is a *ShapeError, unless the body may
+// not come from the service at all.
 func DecodeObject(body []byte, into any, required ...string) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
@@ -45,13 +45,14 @@ func DecodeObject(body []byte, into any, required ...string) error {
 	if len(fields) > maxFields {
 		return &ShapeError{Field: "the object", Problem: fmt.Sprintf("has more than %d fields", maxFields)}
 	}
-	all := len(fields)
+	count := len(fields)
 	maps.DeleteFunc(fields, func(name string, value json.RawMessage) bool {
 		folded := strings.ToLower(strings.ToUpper(name))
-		return string(value) == "null" || name != folded && fields[folded] != nil
+		isVariant := name != folded && fields[folded] != nil
+		return isVariant || string(value) == "null"
 	})
-	marked := markNoIDs(fields)
-	changed := marked || len(fields) != all
+	marked := markInvalidIDs(fields)
+	changed := marked || len(fields) != count
 	var missing []string
 	for _, name := range required {
 		_, found := fields[name]
@@ -77,16 +78,20 @@ func DecodeObject(body []byte, into any, required ...string) error {
 	if decoder.Decode(into) == nil {
 		return nil
 	}
-	return wrongField(fields, into)
+	return findWrongField(fields, into)
 }
 
-func wrongField(fields map[string]json.RawMessage, into any) error {
+// findWrongField returns the error for the first field that cannot be decoded. It decodes each field by itself into a
+// new value of the type of into.
+func findWrongField(fields map[string]json.RawMessage, into any) error {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		one, err := json.Marshal(map[string]json.RawMessage{name: fields[name]})
+		object, err := json.Marshal(map[string]json.RawMessage{name: fields[name]})
 		if err != nil {
 			return err
 		}
-		if err := json.Unmarshal(one, reflect.New(reflect.TypeOf(into).Elem()).Interface()); err != nil {
+		value := reflect.New(reflect.TypeOf(into).Elem())
+		err = json.Unmarshal(object, value.Interface())
+		if err != nil {
 			return shapeError(name, err)
 		}
 	}
@@ -104,7 +109,7 @@ func shapeError(name string, err error) *ShapeError {
 	return &ShapeError{Field: name, Problem: "is " + NewName(err.Error()).String()}
 }
 
-// List is the envelope of every list of the service.
+// List is the envelope of every list.
 type List struct {
 	Data    []json.RawMessage `json:"data"`
 	Page    Count             `json:"page"`
@@ -112,32 +117,33 @@ type List struct {
 	Total   *Count            `json:"total"`
 }
 
-// Count is a whole number, which some services write as 130.0 or as "130".
+// Count is a whole number. Some services write it as 130.0 or "130".
 type Count int
 
-// UnmarshalJSON reads a whole number in any notation, also as a string.
+// UnmarshalJSON decodes a whole number in any notation, also from a string.
 func (c *Count) UnmarshalJSON(data []byte) error {
-	var written json.Number
-	if err := json.Unmarshal(data, &written); err != nil {
+	var number json.Number
+	err := json.Unmarshal(data, &number)
+	if err != nil {
 		return errors.New("not a whole number")
 	}
-	number, err := strconv.ParseFloat(written.String(), 64)
-	if err != nil || number != math.Trunc(number) {
+	value, err := strconv.ParseFloat(number.String(), 64)
+	if err != nil || value != math.Trunc(value) {
 		return errors.New("not a whole number")
 	}
-	const most = 1 << 53 // up to which a JSON number is exact
-	*c = Count(max(-most, min(number, most)))
+	const limit = 1 << 53 // larger JSON numbers may not be exact
+	*c = Count(max(-limit, min(value, limit)))
 	return nil
 }
 
 const (
-	// maxEntries is how many entries a page may have, of a service without pages too.
+	// maxEntries limits the entries of a page. Some services return all entries on one page.
 	maxEntries = 50_000
 	maxFields  = 1_000 // of one object
 )
 
-// DecodeListFunc reads a list, each entry by read. One without data is empty where the service
-// counts none, or writes null.
+// DecodeListFunc decodes a list and calls read for each entry. Without data, the list is empty if the service counts 0
+// entries or writes null.
 func DecodeListFunc[T any](body []byte, read func(i int, data json.RawMessage) (T, error)) ([]T, List, error) {
 	var envelope List
 	if err := DecodeObject(body, &envelope); err != nil {
@@ -154,90 +160,101 @@ func DecodeListFunc[T any](body []byte, read func(i int, data json.RawMessage) (
 	}
 	entries := make([]T, len(envelope.Data))
 	for i, data := range envelope.Data {
-		var err error
-		if entries[i], err = read(i, data); err != nil {
+		entry, err := read(i, data)
+		if err != nil {
 			return nil, List{}, err
 		}
+		entries[i] = entry
 	}
 	return entries, envelope, nil
 }
 
-// DecodeList reads a list whose entries must have the required fields.
+// DecodeList decodes a list whose entries must have the required fields.
 func DecodeList[T any](body []byte, required ...string) ([]T, List, error) {
-	return DecodeListFunc(body, func(i int, data json.RawMessage) (entry T, err error) {
-		err = DecodeEntry(i, data, &entry, required...)
+	return DecodeListFunc(body, func(i int, data json.RawMessage) (T, error) {
+		var entry T
+		err := DecodeEntry(i, data, &entry, required...)
 		return entry, err
 	})
 }
 
-// DecodeEntry reads one of a list, which the service certainly wrote.
+// DecodeEntry decodes an entry of a list. Its error is always a *ShapeError, because a list certainly comes from the
+// service.
 func DecodeEntry(i int, data json.RawMessage, into any, required ...string) error {
 	err := DecodeObject(data, into, required...)
-	path := fmt.Sprintf("data[%d]", i)
-	switch shape, ok := errors.AsType[*ShapeError](err); {
-	case err == nil:
+	if err == nil {
 		return nil
-	case ok:
+	}
+	path := fmt.Sprintf("data[%d]", i)
+	shape, ok := errors.AsType[*ShapeError](err)
+	if ok {
 		return shape.within(path)
 	}
 	return &ShapeError{Field: path, Problem: "lacks " + strings.Join(required, ", ")}
 }
 
-// Timestamp is a time in RFC 3339, if the service told one in ISO 8601, to the
-// second: one that came without a zone is in UTC (API §1). Anything else is a Word.
+// Timestamp is a time in RFC 3339, if the service sent an ISO 8601 time with at least seconds. A time without a zone is
+// in UTC (API §1). Any other value is kept like a Word.
 type Timestamp string
 
-// UnmarshalJSON reads anything: no card or challenge becomes unreadable for its time.
+// UnmarshalJSON decodes any value, so that an invalid time does not make a whole card or challenge unreadable.
 func (t *Timestamp) UnmarshalJSON(data []byte) error {
-	_ = json.Unmarshal(data, (*string)(t)) // what is no text is no time
-	if _, err := t.Time(); err == nil {
+	_ = json.Unmarshal(data, (*string)(t)) // a value that is not a string is not a time, either
+	_, err := t.Time()
+	if err == nil {
 		return nil
 	}
 	text := strings.Replace(strings.ToUpper(string(*t)), " ", "T", 1)
-	if _, err := time.Parse("2006-01-02T15:04:05", text); err == nil {
+	_, err = time.Parse("2006-01-02T15:04:05", text)
+	if err == nil {
 		*t = Timestamp(text + "Z")
 		return nil
 	}
 	for _, layout := range []string{"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07", "20060102T150405Z0700"} {
-		if at, err := time.Parse(layout, text); err == nil {
+		at, err := time.Parse(layout, text)
+		if err == nil {
 			*t = Timestamp(at.Format(time.RFC3339Nano))
 			return nil
 		}
 	}
 	var other Word
-	err := other.UnmarshalJSON(data)
+	err = other.UnmarshalJSON(data)
 	*t = Timestamp(other.String())
 	return err
 }
 
-// Time returns the moment.
+// Time parses the timestamp.
 func (t Timestamp) Time() (time.Time, error) { return time.Parse(time.RFC3339, string(t)) }
 
 // Date is a day as YYYY-MM-DD, or "".
 type Date string
 
-// UnmarshalJSON reads a date, or that of a time; anything else is no date.
+// UnmarshalJSON decodes a date or the date of a time. Any other value becomes "".
 func (d *Date) UnmarshalJSON(data []byte) error {
-	written := DecodeOrZero[Timestamp](data)
-	at, err := written.Time()
+	text := DecodeOrZero[Timestamp](data)
+	at, err := text.Time()
 	if err != nil {
-		at, err = time.Parse(time.DateOnly, string(written))
+		at, err = time.Parse(time.DateOnly, string(text))
 	}
-	if *d = ""; err == nil {
+	*d = ""
+	if err == nil {
 		*d = Date(at.Format(time.DateOnly))
 	}
 	return nil
 }
 
-// InvalidID says that a field holds what is no id.
-func InvalidID(field, given string) error {
-	return &ShapeError{Field: field, Problem: "is not an id: " + given}
+// InvalidID returns the error for a field whose value is not an id.
+func InvalidID(field, value string) error {
+	return &ShapeError{Field: field, Problem: "is not an id: " + value}
 }
 
-// DecodeOrZero is a value as it was written, or none where that has another form.
-func DecodeOrZero[T any](data json.RawMessage) (value T) {
-	if json.Unmarshal(data, &value) != nil {
-		return *new(T)
+// DecodeOrZero decodes a value, or returns the zero value if data has another form.
+func DecodeOrZero[T any](data json.RawMessage) T {
+	var value T
+	err := json.Unmarshal(data, &value)
+	if err != nil {
+		var zero T // value may be partly set
+		return zero
 	}
 	return value
 }

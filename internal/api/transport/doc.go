@@ -1,11 +1,10 @@
-// Package transport makes calls to the service, whatever they ask for: from the settings and
-// the limits to a response that was read or, of a change, to an attempt and its fate.
+// Package transport makes requests to the service, whatever their endpoint. It applies the configuration and
+// the limits, and retries. For a read, it decodes the response. For a change, it reports the fate of each attempt.
 //
-// The loops are our own and not go-retryablehttp's: a retry here may have to
-// read the account first, a 429 does not count as a retry and pauses every caller,
-// and each attempt passes the limits again.
+// It does not use go-retryablehttp. A retry here may have to read the account first, each attempt must respect
+// the limits again, and a 429 response pauses every caller and does not count as a retry.
 //
-// Its files, in the order in which they are read; each uses those after it:
+// Its files in reading order; each uses those after it:
 //
 //	mutation read request client outage redact config
 //	call errors fate decode text

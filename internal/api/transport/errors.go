@@ -14,19 +14,19 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Error is a response of the service that is not a success.
+// Error is a response that is not a success.
 type Error struct {
-	Operation string // what was tried, on what: "fund card card_1"
+	Operation string // such as "fund card card_1"
 	Method    string
 	Path      string // below the base URL, without the query
 	Status    int    // HTTP status
-	Code      string // the service's stable code; empty when the body has none
-	Message   string // the service's message, or an excerpt of a body that is not JSON, of a page its title
-	Withheld  bool   // there is a message, which may hold secrets and is not told
+	Code      string // the service's stable code; empty if the body has none
+	Message   string // the service's message, or the body if it is not documented JSON, or the title of an HTML page
+	Withheld  bool   // the response has a message, which may contain secrets and is not in Message
 	Attempts  int
-	RetryAt   time.Time // of a 429: when the client would have sent again, by its own clock
-	// AfterLostResponse says that an earlier attempt of the call had an unknown
-	// outcome, which turned out to be that nothing was done.
+	RetryAt   time.Time // after a 429 response: when the client could send again, by its own clock
+	// AfterLostResponse reports whether an earlier attempt of the call had an unknown outcome. A later read
+	// showed that nothing was done.
 	AfterLostResponse bool
 }
 
@@ -35,78 +35,88 @@ func (e *Error) Error() string {
 	if e.Message != "" {
 		text += ": " + e.Message
 	}
-	return text + after(e.Attempts)
+	return text + attemptsSuffix(e.Attempts)
 }
 
-func after(attempts int) string {
+func attemptsSuffix(attempts int) string {
 	if attempts > 1 {
 		return fmt.Sprintf(" (after %d attempts)", attempts)
 	}
 	return ""
 }
 
-// IsFinal reports whether the service itself refused a change, at every attempt
-// and for what was asked.
+// IsFinal reports whether the service itself refused a change because of the request, and no attempt had an unknown
+// outcome.
 func (e *Error) IsFinal() bool {
 	return e.Method != http.MethodGet && e.Status != http.StatusTooManyRequests && e.Code != "" && !e.AfterLostResponse
 }
 
-// IsAboutKey reports whether the service's code speaks of a key, or of a request
-// that came before, rather than of the state of the card.
+// IsAboutKey reports whether the service's code is about the idempotency key or an earlier request, and not about the
+// state of the card.
 func (e *Error) IsAboutKey() bool {
 	fate, final := fateOf(e.Status, e.Code)
 	return fate == Unknown && final
 }
 
-// LacksFunds reports whether the service refused a call because the wallet, or the
-// card that it takes from, holds too little.
+// LacksFunds reports whether the service refused a call because the balance of the wallet or the card is too low.
 func (e *Error) LacksFunds() bool {
 	return e.Status == http.StatusPaymentRequired || e.Status < 500 && strings.Contains(strings.ToLower(e.Code), "insufficient")
 }
 
-// RequestError is a request without a usable response. For a call that changes something
-// nothing was sent; a lost response is an *UndecidedError.
+// RequestError is a request without a usable response. If a change fails with it, no request was sent: a lost response
+// to a change is an *UndecidedError.
 type RequestError struct {
 	Operation string
 	Method    string
 	Path      string
-	Host      string // and port
+	Host      string // with the port
 	Sent      bool
 	Attempts  int
 	Err       error
 }
 
 func (e *RequestError) Error() string {
-	what := "could not be sent"
+	problem := "could not be sent"
 	if e.Sent {
-		what = "got no usable response"
+		problem = "got no usable response"
 	}
-	return fmt.Sprintf("%s: %s %s to %s %s: %v", e.Operation, e.Method, e.Path, e.Host, what, e.Err) + after(e.Attempts)
+	return fmt.Sprintf("%s: %s %s to %s %s: %v", e.Operation, e.Method, e.Path, e.Host, problem, e.Err) + attemptsSuffix(e.Attempts)
 }
 
 func (e *RequestError) Unwrap() error { return e.Err }
 
 type errorBody struct{ Code, Message string }
 
-// decodeErrorBody reads the two documented texts, at the top or below "error". A
-// message that is no text is quoted as it is.
+// decodeErrorBody decodes the documented code and message, which may be at the top level or nested in "error". It keeps
+// a message that is not a string as it is written.
 func decodeErrorBody(body []byte) errorBody {
 	var fields, nested map[string]json.RawMessage
-	_ = json.Unmarshal(body, &fields) // what is not JSON has neither
-	text := func(raw json.RawMessage) (text string) {
-		_ = json.Unmarshal(raw, &text) // what is no text is none
-		return text
-	}
-	read := errorBody{Code: text(fields["error"])}
-	if json.Unmarshal(fields["error"], &nested) == nil {
-		read.Code = text(nested["code"])
+	_ = json.Unmarshal(body, &fields) // a body that is not JSON has no code and no message
+	decoded := errorBody{Code: stringOrEmpty(fields["error"])}
+	err := json.Unmarshal(fields["error"], &nested)
+	if err == nil {
+		decoded.Code = stringOrEmpty(nested["code"])
 	}
 	for _, message := range []json.RawMessage{fields["message"], nested["message"]} {
-		if message != nil && json.Unmarshal(message, &read.Message) != nil {
-			read.Message = string(message)
+		if message == nil {
+			continue
+		}
+		err := json.Unmarshal(message, &decoded.Message)
+		if err != nil {
+			decoded.Message = string(message)
 		}
 	}
-	return read
+	return decoded
+}
+
+// stringOrEmpty returns the text of a JSON string, or "" for any other value. It is not safe to show.
+func stringOrEmpty(data json.RawMessage) string {
+	var text string
+	err := json.Unmarshal(data, &text)
+	if err != nil {
+		return ""
+	}
+	return text
 }
 
 var (
@@ -114,37 +124,46 @@ var (
 	pageTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 )
 
-// excerpt is what of a body that is no error of the service tells a person anything.
+// excerpt returns the useful part of a body that is not the service's error: the title of an HTML page, or any other
+// body as it is.
 func excerpt(body []byte) string {
 	if !htmlPage.Match(body) {
 		return string(body)
 	}
-	if title := pageTitle.FindSubmatch(body); title != nil {
-		return html.UnescapeString(string(title[1]))
+	title := pageTitle.FindSubmatch(body)
+	if title == nil {
+		return ""
 	}
-	return ""
+	return html.UnescapeString(string(title[1]))
 }
 
-// IsNotFound reports a 404 or 410 in the service's own words. That proves nothing: the
-// object may be another account's, or new.
+// IsNotFound reports whether the service itself responded with 404 or 410. That does not prove that the object does not
+// exist: it may be new or belong to another account.
 func IsNotFound(err error) bool {
+	_, undecided := errors.AsType[*UndecidedError](err)
+	if undecided { // it may wrap the 404 response to one of its attempts
+		return false
+	}
 	e, ok := errors.AsType[*Error](err)
-	_, open := errors.AsType[*UndecidedError](err) // of which the status is that of one attempt
-	return ok && !open && isMissing(e.Status) && e.Code != ""
+	return ok && isMissing(e.Status) && e.Code != ""
 }
 
 func isMissing(status int) bool { return status == http.StatusNotFound || status == http.StatusGone }
 
-// NotReadyCode returns the code of a 403 of an account that is not ready
-// (API §5): "onboarding_incomplete" or "api_not_enabled", else "".
+// NotReadyCode returns the code of a 403 response for an account that is not ready (API §5), which is
+// "onboarding_incomplete" or "api_not_enabled". For any other error, it returns "".
 func NotReadyCode(err error) string {
-	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusForbidden && (e.Code == "onboarding_incomplete" || e.Code == "api_not_enabled") {
-		return e.Code
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Status != http.StatusForbidden {
+		return ""
 	}
-	return ""
+	if e.Code != "onboarding_incomplete" && e.Code != "api_not_enabled" {
+		return ""
+	}
+	return e.Code
 }
 
-// MutationKind is what a mutation does.
+// MutationKind says what a mutation changes.
 type MutationKind int
 
 // The kinds of mutation.
@@ -156,24 +175,24 @@ const (
 	MutationRegister // a webhook
 )
 
-// Candidate is a card that may be the one that was asked for.
+// Candidate is a card that may be the requested one.
 type Candidate struct {
 	ID      string
 	Label   Label
 	Balance usd.Amount // USD
 }
 
-// UndecidedError says that a call may or may not have taken effect, and that
-// verifying could not decide it.
+// UndecidedError reports that a change may or may not have taken effect, and that reading the account did not show
+// which.
 type UndecidedError struct {
 	Kind       MutationKind
 	Operation  string
 	Key        string // the idempotency key of every attempt; not a secret
 	Attempts   int
-	Answered   bool        // by a 2xx that cannot be used, or is not shown by what was read since
-	SentAt     time.Time   // the last attempt, by the service's clock
+	Answered   bool        // by a 2xx response that cannot be used, or whose effect no later read shows
+	SentAt     time.Time   // when the last attempt was sent, by the service's clock
 	Err        error       // the last failure
-	Candidates []Candidate // of an issuance
+	Candidates []Candidate // for an issuance
 }
 
 func (e *UndecidedError) Error() string {

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Fate is what is known of a change after an attempt.
+// Fate is what an attempt to make a change shows about the change.
 type Fate int
 
 // The fates.
 const (
-	Unknown Fate = iota // it may have been made
-	Done                // the service says that it was made
-	NotDone             // it was not made: nothing was sent, or the service did nothing
+	Unknown Fate = iota // the change may have been made
+	Done                // the service says that it made the change
+	NotDone             // the request was not sent, or the service did nothing
 )
 
-// fateOf says what a response to a change means, and whether it is the service's own
-// final word, after which trying again is of no use. Only the service's own words, which
-// have a code, say that nothing was done: a gateway may hide what was.
+// fateOf returns what a response says about a change. It also reports whether the response is the service's
+// final decision, so that a retry is useless. Only a response with an error code of the service proves that
+// nothing was done: a gateway may fail after the service has made the change.
 func fateOf(status int, code string) (fate Fate, final bool) {
 	code = strings.ToLower(code)
 	has := func(words ...string) bool {
@@ -35,7 +35,8 @@ func fateOf(status int, code string) (fate Fate, final bool) {
 		return NotDone, true
 	case has("in_flight", "in_progress", "in_use", "processing", "concurrent"):
 		return Unknown, false
-	case has("idempot", "duplicate", "already", "reused", "processed"): // seen before: made or not, and sending it again tells no more
+	case has("idempot", "duplicate", "already", "reused", "processed"):
+		// The service knows the key, but does not say whether the change was made. A retry gets the same response.
 		return Unknown, true
 	case status == http.StatusConflict:
 		return Unknown, false

@@ -13,51 +13,50 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
-// OutageError is a failure that every other call of the client would meet as well: the key is
-// refused, the account is not ready, or the service is not there; or, where an endpoint fails
-// by itself, every other call of that. Once that is certain, those calls fail with it at once
-// for a while, except those that find out about a change that is under way.
+// OutageError is a failure that affects every other call of the client, too, or every other call to the same endpoint.
+// For example, the key is refused, the account is not ready, or the service is not reachable. For some time after the
+// first failure, those calls fail at once, except reads that verify a change.
 type OutageError struct {
 	Kind  OutageKind
-	Cause error // the failure that was met first
-	Err   error // this call's own failure; nil when the call was not made
+	Cause error // the first failure
+	Err   error // this call's own failure; nil if the call was not made
 
 	reported *atomic.Bool
 }
 
-// OutageKind is what keeps every call from succeeding.
+// OutageKind says why every call fails.
 type OutageKind int
 
 // The kinds of outage.
 const (
 	noOutage OutageKind = iota
 	OutageKeyRefused
-	OutageNotReady    // the account; see NotReadyCode
-	OutageUnreachable // no connection can be made
-	OutageUnavailable // 502 to 504: what answers says that the service does not
-	OutageEndpoint    // another 5xx, or no response: of one endpoint
-	OutageOtherServer // what answers has never spoken like the service
+	OutageNotReady    // the account is not ready; see NotReadyCode
+	OutageUnreachable // no connection is possible
+	OutageUnavailable // 502 to 504: a gateway says that the service does not respond
+	OutageEndpoint    // one endpoint fails with another 5xx or without a response
+	OutageOtherServer // the server has never responded like the service
 )
 
 func (k OutageKind) isRefusal() bool { return k == OutageKeyRefused || k == OutageNotReady }
 
-// Error is that of the call, or of the one that found the outage.
+// Error returns the text of the call's own failure, or of the first one.
 func (e *OutageError) Error() string {
 	if e.Err != nil {
 		return e.Err.Error()
 	}
-	return "not tried, since another call has failed for what concerns this one too: " + e.Cause.Error()
+	return "not sent, because another request failed for a reason that affects this one too: " + e.Cause.Error()
 }
 
 func (e *OutageError) Unwrap() error { return e.Err }
 
-// IsFirstReport reports true once for all errors of the same outage, to the first who asks.
+// IsFirstReport returns true for the first call, and false for later calls on any error of the same outage.
 func (e *OutageError) IsFirstReport() bool { return !e.reported.Swap(true) }
 
 type outage struct {
 	kind     OutageKind
 	cause    error
-	until    time.Time // all that is under way is spared; what is tried later may be mended
+	until    time.Time // afterwards, calls are made again, because the outage may be over
 	reported atomic.Bool
 }
 
@@ -65,16 +64,16 @@ func (o *outage) error(err error) error {
 	return &OutageError{Kind: o.kind, Cause: o.cause, Err: err, reported: &o.reported}
 }
 
-// breaker keeps calls from a service, or an endpoint, that is known to fail all of them.
+// breaker stops calls to a service, or to one of its endpoints, that is known to fail all of them.
 type breaker struct {
 	clock ratelimit.Clock
 
 	mu      sync.Mutex
-	answers int                // so far
-	outages map[string]*outage // by endpoint; that of "" concerns all
+	answers int                // calls of answered
+	outages map[string]*outage // by endpoint; the one of "" affects all endpoints
 }
 
-// answered notes a response that shows the service at work for this account.
+// answered records a response that shows that the service works for this account. It ends all outages.
 func (b *breaker) answered() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,53 +81,57 @@ func (b *breaker) answered() {
 	b.outages = map[string]*outage{}
 }
 
-// begin returns an error while there is an outage. What changes something, or follows a
-// change, is made unless the service is known to refuse it.
-func (b *breaker) begin(x *Call, changes bool) (answers int, err error) {
+// begin returns the number of answers so far, and an error during an outage. A call that changes something or follows
+// a change is only stopped if the service refuses all calls.
+func (b *breaker) begin(call *Call, hasWritten bool) (answers int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, endpoint := range []string{x.endpoint(), ""} {
-		if o := b.outages[endpoint]; b.isOn(o) && (!changes || o.kind.isRefusal()) {
+	for _, endpoint := range []string{call.endpoint(), ""} {
+		o := b.outages[endpoint]
+		if !b.isActive(o) {
+			continue
+		}
+		if !hasWritten || o.kind.isRefusal() {
 			err = o.error(nil)
 		}
 	}
 	return b.answers, err
 }
 
-// end ends a call before which there were so many answers, and which failed with err after
-// its last attempt f. It returns the error, as an *OutageError where that is what it is:
-// nothing else was answered meanwhile.
-func (b *breaker) end(ctx context.Context, x *Call, answers int, f *failure, err error) error {
+// end returns the error of a call that failed with err after its last attempt f, where answers is the result of begin. If
+// the failure means an outage and no other call was answered since, it records the outage and returns an *OutageError.
+func (b *breaker) end(ctx context.Context, call *Call, answers int, f *failure, err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if ctx.Err() != nil || b.answers != answers {
 		return err
 	}
-	kind, endpoint := f.outageKind(answers == 0), ""
-	switch kind {
-	case noOutage:
+	neverAnswered := answers == 0
+	kind := f.outageKind(neverAnswered)
+	if kind == noOutage {
 		return err
-	case OutageEndpoint:
-		endpoint = x.endpoint()
+	}
+	endpoint := ""
+	if kind == OutageEndpoint {
+		endpoint = call.endpoint()
 	}
 	o := b.outages[endpoint]
-	if !b.isOn(o) || o.kind.isRefusal() != kind.isRefusal() {
+	if !b.isActive(o) || o.kind.isRefusal() != kind.isRefusal() {
 		o = &outage{kind: kind, cause: err, until: b.clock.Now().Add(longestDelay)}
 		b.outages[endpoint] = o
 	}
 	return o.error(err)
 }
 
-func (b *breaker) isOn(o *outage) bool { return o != nil && b.clock.Now().Before(o.until) }
+func (b *breaker) isActive(o *outage) bool { return o != nil && b.clock.Now().Before(o.until) }
 
-// endpoint is what calls have in common that differ in the card and what they say of it.
-func (x *Call) endpoint() string {
-	return x.Method + strings.Replace(x.Path, url.PathEscape(x.Card), "", 1)
+// endpoint returns the method and the path without the card's id.
+func (call *Call) endpoint() string {
+	return call.Method + strings.Replace(call.Path, url.PathEscape(call.Card), "", 1)
 }
 
-// outageKind says why other calls would fail like this one, which was tried as
-// often as it may be. From what has never answered yet, any response but the service's
-// own is another server's.
+// outageKind returns why other calls would fail like this one, whose retries are used up. If the service has never
+// answered, a response that does not look like the service's comes from another server.
 func (f *failure) outageKind(neverAnswered bool) OutageKind {
 	switch {
 	case f.status == http.StatusUnauthorized:
@@ -147,18 +150,16 @@ func (f *failure) outageKind(neverAnswered bool) OutageKind {
 	return noOutage
 }
 
-// isFromService reports whether a response is in the service's own words, be it
-// in another shape than documented.
+// isFromService reports whether a response comes from the service itself, possibly with an undocumented shape.
 func (f *failure) isFromService() bool {
-	_, ofAnotherShape := errors.AsType[*ShapeError](f.err)
+	_, isShape := errors.AsType[*ShapeError](f.err)
 	response, ok := errors.AsType[*Error](f.err)
-	return ofAnotherShape || ok && response.Code != ""
+	return isShape || ok && response.Code != ""
 }
 
-// isAnswer reports whether a response, or nil for a success, shows the service at
-// work for this account.
+// isAnswer reports whether the response shows that the service works for this account.
 func (f *failure) isAnswer() bool {
-	if f == nil || f.notShown {
+	if f.notShown {
 		return true
 	}
 	return (f.final || f.isRateLimited()) && f.isFromService() && !f.outageKind(false).isRefusal()

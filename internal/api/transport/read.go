@@ -11,92 +11,106 @@ import (
 )
 
 const (
-	// firstDelay spares a service that has failed; each further one is twice as long.
+	// firstDelay is the delay before the first retry. Each further delay is twice as long.
 	firstDelay = 500 * time.Millisecond
-	// longestDelay keeps a call from sleeping through a service's return.
+	// longestDelay limits the delay, so that a call soon notices that the service is available again.
 	longestDelay = 30 * time.Second
-	// longestRetryAfter is how long one call follows the service's wish by itself.
+	// longestRetryAfter is the longest Retry-After that a single call respects.
 	longestRetryAfter = time.Minute
-	// MaxRetryTime bounds what a person sits through: a read that a 429 holds up, and
-	// asking for a lost response under the same key.
+	// MaxRetryTime limits how long a person waits for a read that 429 responses delay, and for the repeats
+	// of a change with the same key after a lost response.
 	MaxRetryTime = 10 * time.Minute
-	// shownAgainAfter is the time between two readings of what is one row of a table.
-	shownAgainAfter = 2 * time.Second
-	// PollInterval is longer, since a list or a booking may be behind a queue.
+	// showInterval is the time between two reads of one card that does not show a change yet.
+	showInterval = 2 * time.Second
+	// PollInterval is the time between two reads that verify a change. It is longer than showInterval, because
+	// a service may update lists and balances later.
 	PollInterval = 5 * time.Second
 )
 
-// Read makes a call that changes nothing, again and again where that may help.
-// Its error is an *OutageError when every other call would fail like this one,
-// unless it is to find out about a change: then the change's error tells more.
-func (c *Client) Read(ctx context.Context, x *Call) error {
-	if x.Invalid != nil {
-		return x.Invalid
+// Read makes a call that changes nothing, and retries it. The error is an *OutageError if every other call would
+// fail in the same way. A read that verifies a change returns its own failure instead, which becomes part of the
+// change's error.
+func (c *Client) Read(ctx context.Context, call *Call) error {
+	if call.Invalid != nil {
+		return call.Invalid
 	}
-	answers, err := c.breaker.begin(x, c.HasWritten())
+	answers, err := c.breaker.begin(call, c.HasWritten())
 	if err != nil && !isVerifying(ctx) {
 		return err
 	}
-	f := c.readPatiently(ctx, x)
+	f := c.readWithRetries(ctx, call)
 	if f == nil {
 		return nil
 	}
-	if err := c.breaker.end(ctx, x, answers, f, f.err); !isVerifying(ctx) {
-		return err
+	err = c.breaker.end(ctx, call, answers, f, f.err)
+	if isVerifying(ctx) {
+		return f.err
 	}
-	return f.err
+	return err
 }
 
-// readPatiently retries; a 429 does not count as a retry, nor does what is not shown yet.
-func (c *Client) readPatiently(ctx context.Context, x *Call) *failure {
-	deadline := c.clock.Now().Add(min(c.Deadline(ctx).Sub(c.clock.Now()), MaxRetryTime))
-	for number, retries := 1, 0; ; number++ {
-		f := c.do(ctx, attempt{Call: x, number: number, sending: ctx, deadline: deadline})
-		switch {
-		case f == nil:
+// readWithRetries returns nil after a success. An attempt does not count as a retry if it follows a 429 response or
+// a response that does not show the latest change yet.
+func (c *Client) readWithRetries(ctx context.Context, call *Call) *failure {
+	deadline := c.Deadline(ctx)
+	latest := c.clock.Now().Add(MaxRetryTime)
+	if latest.Before(deadline) {
+		deadline = latest
+	}
+	retries := 0
+	for number := 1; ; number++ {
+		f := c.do(ctx, attempt{Call: call, number: number, sending: ctx, deadline: deadline})
+		if f == nil {
 			return nil
-		case f.permanent, f.isFinalForReads():
+		}
+		if f.permanent || f.isFinalForReads() {
 			return f
-		case f.status == http.StatusTooManyRequests:
-			if c.limits.PausedUntil(x.Budget).After(deadline) {
+		}
+		if f.status == http.StatusTooManyRequests {
+			if c.limits.PausedUntil(call.Budget).After(deadline) {
+				return f
+			}
+			continue // the next attempt itself waits for the end of the pause
+		}
+		if f.notShown {
+			err := c.clock.Wait(ctx, showInterval)
+			if err != nil {
 				return f
 			}
 			continue
-		case f.notShown:
-			if c.clock.Wait(ctx, shownAgainAfter) != nil {
-				return f
-			}
-			continue
-		case f.isRedirect(), f.status == http.StatusConflict, retries >= c.maxRetriesAfter(ctx, f):
+		}
+		if f.isRedirect() || f.status == http.StatusConflict || retries >= c.maxRetriesAfter(ctx, f) {
 			return f
 		}
 		retries++
-		if err := c.backOff(ctx, retries, f.retryAfter); err != nil {
+		err := c.backOff(ctx, retries, f.retryAfter)
+		if err != nil {
 			return f
 		}
 	}
 }
 
-// backOff waits before retry n, at least as long as the service asked.
+// backOff waits before retry n, which counts from 1. It respects the service's Retry-After up to longestRetryAfter.
 func (c *Client) backOff(ctx context.Context, n int, retryAfter time.Duration) error {
-	return c.clock.Wait(ctx, max(ratelimit.Backoff(firstDelay, longestDelay, n), min(retryAfter, longestRetryAfter)))
+	delay := ratelimit.Backoff(firstDelay, longestDelay, n)
+	return c.clock.Wait(ctx, max(delay, min(retryAfter, longestRetryAfter)))
 }
 
-// mostRefusedConnections is how often a connection that is refused is tried again for a
-// read of a run that has changed nothing: more waiting seldom mends it.
-const mostRefusedConnections = 2
+// maxRefusedRetries limits the retries after a refused connection, for a read of a run that has changed nothing.
+// Waiting longer seldom helps.
+const maxRefusedRetries = 2
 
 func (c *Client) maxRetriesAfter(ctx context.Context, f *failure) int {
 	if errors.Is(f.err, syscall.ECONNREFUSED) && !c.HasWritten() && !isVerifying(ctx) {
-		return min(c.config.MaxRetries, mostRefusedConnections)
+		return min(c.config.MaxRetries, maxRefusedRetries)
 	}
 	return c.config.MaxRetries
 }
 
 type verifyingKey struct{}
 
-// Verifying marks the context of reads on which it depends what is known of a
-// change: they are made whatever other calls have met.
+// Verifying marks the context of reads that verify the outcome of a change. They are made even if other calls have
+// shown that the service is not available.
 func Verifying(ctx context.Context) context.Context {
 	return context.WithValue(ctx, verifyingKey{}, true)
 }

@@ -12,34 +12,41 @@ import (
 	"unicode"
 )
 
-// scrubber takes out of text what may be a secret. It holds pointers, which show
-// nothing when printed.
+// scrubber removes possible secrets from texts. It keeps them in a pointer, so that printing a scrubber shows none.
 type scrubber struct {
-	keys *regexp.Regexp
-	base string // which every request contains
+	keys *regexp.Regexp // the known secrets, and anything that looks like an API key or a webhook secret
+	base string         // the base URL, which every request contains
 }
 
 func newScrubber(key, base string, secrets ...string) scrubber {
-	const made, shortest = `[\w.~+/=-]*`, 8 // what a key is of, and less is a word of its own
-	token := strings.TrimPrefix(strings.TrimPrefix(key, SandboxKeyPrefix), keyPrefix)
+	const (
+		keyCharacters = `[\w.~+/=-]*`
+		minToken      = 8 // a shorter token may be an ordinary word
+	)
 	var known []string
-	for _, secret := range append(secrets, key, token) {
-		if secret != "" && (secret != token || len(token) >= shortest) {
+	for _, secret := range append(secrets, key) {
+		if secret != "" {
 			known = append(known, regexp.QuoteMeta(secret))
 		}
 	}
-	known = append(known, `(?:sk_live_|whsec_)`+made+`\w(?:\s`+made+`\d`+made+`)*`) // in which a space was put
+	token := strings.TrimPrefix(strings.TrimPrefix(key, SandboxKeyPrefix), keyPrefix)
+	if len(token) >= minToken {
+		known = append(known, regexp.QuoteMeta(token))
+	}
+	// A key may be broken by spaces. The parts after the first one are recognized by a digit.
+	known = append(known, `(?:sk_live_|whsec_)`+keyCharacters+`\w(?:\s`+keyCharacters+`\d`+keyCharacters+`)*`)
 	return scrubber{regexp.MustCompile(`(?i)` + strings.Join(known, "|")), base}
 }
 
-// escape matches what %q writes instead of a non-printing character.
+// escape matches an escape sequence that %q writes for a non-printing character.
 const escape = `\\(?:[abfnrtv]|x[[:xdigit:]]{2}|u[[:xdigit:]]{4}|U[[:xdigit:]]{8})`
 
-// ownNumber matches a number that may be a card's. It passes over UUIDs, dated ones too,
-// and over words that begin with a letter.
+// ownNumber matches a possible card number in its group, in a text of this program. Without the group, it matches UUIDs,
+// which may follow a prefix or a date, and words that start with a letter, so that their digits do not count.
 var ownNumber = regexp.MustCompile(`(?:[a-z]+_|\d{8}-)?[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}|` +
 	escape + `|\pL[\pL\p{Nd}_]*|(\p{Nd}(?:(?:` + escape + `|[^\pL\p{Nd}:,;]){0,3}\p{Nd}){12,})`)
 
+// own redacts a text of this program, and replaces its control characters except line breaks.
 func (s scrubber) own(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsGraphic(r) {
@@ -55,38 +62,41 @@ func (s scrubber) own(text string) string {
 	})
 }
 
-// known takes out of a text the secrets that are known: keys, and what the request hides.
-func (s scrubber) known(x *Call, text string) string {
-	for _, hidden := range x.Hidden {
+// known redacts keys and the call's Hidden texts.
+func (s scrubber) known(call *Call, text string) string {
+	for _, hidden := range call.Hidden {
 		text = strings.ReplaceAll(text, hidden, Redacted)
 	}
 	return s.keys.ReplaceAllString(text, Redacted)
 }
 
-// quote returns the beginning of a foreign text as an error of the call may show it.
-func (s scrubber) quote(x *Call, text string) string {
-	contained := strings.Join([]string{s.base + x.Path, x.Query.Encode(), x.Operation, string(x.Body)}, " and ")
-	return plain(s.known(x, cleaned(s.known(x, text))), contained)
+// quote returns the beginning of someone else's text, as an error of the call may show it.
+func (s scrubber) quote(call *Call, text string) string {
+	request := strings.Join([]string{s.base + call.Path, call.Query.Encode(), call.Operation, string(call.Body)}, " and ")
+	text = cleaned(s.known(call, text))
+	text = s.known(call, text) // cleaning may have joined the parts of a secret
+	return withoutSecrets(text, request)
 }
 
-// Codes have words and a digit, as 3ds_not_ready, or a short number, as E2001.
 var (
-	plainCode  = regexp.MustCompile(`^[a-z_.-]*\d?[a-z_.-]*$`)
-	numberCode = regexp.MustCompile(`^[A-Za-z]{1,24}(?:[_.-][A-Za-z]{1,24})*[_.-]?\d{0,4}$`)
+	wordCode   = regexp.MustCompile(`^[a-z_.-]*\d?[a-z_.-]*$`)                               // such as 3ds_not_ready
+	numberCode = regexp.MustCompile(`^[A-Za-z]{1,24}(?:[_.-][A-Za-z]{1,24})*[_.-]?\d{0,4}$`) // such as E2001
 )
 
-// code is the service's stable code as an error of the call may show it.
-func (s scrubber) code(x *Call, code string) string {
-	isCode := plainCode.MatchString(code) || !x.Secret && numberCode.MatchString(code)
-	switch {
-	case len(code) <= 64 && isCode && s.known(x, code) == code:
+// code returns the service's stable code, as an error of the call may show it.
+func (s scrubber) code(call *Call, code string) string {
+	const maxLength = 64
+	isCode := wordCode.MatchString(code) || !call.Secret && numberCode.MatchString(code)
+	if isCode && len(code) <= maxLength && s.known(call, code) == code {
 		return code
-	case x.Secret:
+	}
+	if call.Secret {
 		return Redacted
 	}
-	return s.quote(x, code)
+	return s.quote(call, code)
 }
 
+// quotedError is an error with a redacted text.
 type quotedError struct {
 	text  string
 	cause error
@@ -96,37 +106,46 @@ func (e *quotedError) Error() string { return e.text }
 
 func (e *quotedError) Unwrap() error { return e.cause }
 
-const (
-	longestProblem = 500 // of a certificate
-	trustAdvice    = "; if it is to be trusted, add its authority to this system's certificates, or on Linux name its PEM file in SSL_CERT_FILE"
-)
+// connectionError returns the error for a request without a complete response, as it may be shown.
+func (s scrubber) connectionError(call *Call, connected bool, err error) error {
+	proxyError, ok := err.(*ProxyError) //nolint:errorlint // only the outermost error is replaced
+	if ok && !call.Secret {
+		return &ProxyError{Address: proxyError.Address, Err: s.connectionError(call, connected, proxyError.Err)}
+	}
+	return &quotedError{s.connectionProblem(call, connected, err), err}
+}
 
-// lost words what kept a call from its response: what this machine says as it is, what
-// came as it may be quoted, and where that would hold secrets, by its kind alone.
-func (s scrubber) lost(x *Call, connected bool, err error) error {
-	if proxied, ok := err.(*ProxyError); ok && !x.Secret { //nolint:errorlint // its own words are put around
-		return &ProxyError{Address: proxied.Address, Err: s.lost(x, connected, proxied.Err)}
+// connectionProblem describes an error of a connection. It keeps an error of this machine, which contains no secrets. It
+// quotes any other error, or only says what kind it is if the response may contain secrets.
+func (s scrubber) connectionProblem(call *Call, connected bool, err error) string {
+	if errors.Is(err, context.Canceled) {
+		return context.Canceled.Error()
 	}
-	text := "malformed HTTP response"
-	timeout, isNet := errors.AsType[net.Error](err)
-	isTimeout := isNet && timeout.Timeout()
-	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	netError, isNetError := errors.AsType[net.Error](err)
+	isTimeout := isNetError && netError.Timeout()
+	_, isDNSError := errors.AsType[*net.DNSError](err)
+	_, isSystemError := errors.AsType[syscall.Errno](err)
 	operation, isOperation := errors.AsType[*net.OpError](err)
-	switch {
-	case errors.Is(err, context.Canceled):
-		text = context.Canceled.Error()
-	case isOperation && (isTimeout || errors.As(err, new(*net.DNSError)) || errors.As(err, new(syscall.Errno))):
-		text = operation.Error()
-	case isCertificate: // made before anything secret was sent
-		text = shortened(s.own(cleaned(certificate.Error())), longestProblem) + trustAdvice
-	case isTimeout:
-		text = "no response came in time"
-	case !x.Secret:
-		text = s.quote(x, err.Error())
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		text = "the connection ended before the response did"
-	case !connected:
-		text = "no TLS connection could be made"
+	if isOperation && (isTimeout || isDNSError || isSystemError) {
+		return operation.Error()
 	}
-	return &quotedError{text, err}
+	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	if isCertificate { // the check comes before the request is sent, so the error contains no secret of it
+		const maxLength = 500
+		return shortened(s.own(cleaned(certificate.Error())), maxLength) +
+			"; to trust the certificate, add its authority to this system's certificates or, on Linux, set SSL_CERT_FILE to its PEM file"
+	}
+	if isTimeout {
+		return "no response arrived in time"
+	}
+	if !call.Secret {
+		return s.quote(call, err.Error())
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "the connection closed before the end of the response"
+	}
+	if !connected {
+		return "the TLS connection failed"
+	}
+	return "malformed HTTP response"
 }

@@ -18,55 +18,64 @@ import (
 )
 
 const (
-	maxBody = 8 << 20 // a page of 100 cards is far below
-	// maxValues is about how many values a response may hold, which cost far more
-	// memory and time than their bytes do.
+	maxBody = 8 << 20 // a page of 100 cards is much smaller
+	// maxValues limits, roughly, the number of JSON values in a response. Decoding them takes far more memory
+	// and time than their bytes suggest.
 	maxValues = 600_000
 )
 
-// ErrNotShown says that a response is from before what was last written.
-var ErrNotShown = errors.New("the service does not show yet what was changed last")
+// ErrNotShown reports that a response does not show the latest change yet.
+var ErrNotShown = errors.New("the service does not show the latest change yet")
 
-// do makes one attempt. Waiting for the limits ends with ctx; once the request
-// is on its way only its sending context and its own time end it.
+// do makes one attempt, and returns nil after a success. If ctx ends, it stops waiting for the limits. Once the request
+// is being sent, only the attempt's sending context and RequestTimeout stop it.
 func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 	var status int
 	defer func() {
-		if reason := recover(); reason != nil { // nothing tells how far it came, but for the status
+		reason := recover()
+		if reason != nil { // the fate is unknown: the request may have been sent before
 			f = &failure{fate: Unknown, answered: isSuccess(status), permanent: true, err: a.requestError(true, crash.New(reason))}
 		}
-		if f != nil {
-			if failed, ok := errors.AsType[*RequestError](f.err); ok {
-				failed.Host = strings.Split(c.base, "/")[2]
-			}
+		if f == nil {
+			return
+		}
+		requestError, ok := errors.AsType[*RequestError](f.err)
+		if ok {
+			requestError.Host = strings.Split(c.base, "/")[2]
 		}
 	}()
-	if err := ctx.Err(); err != nil {
+	err := ctx.Err()
+	if err != nil {
 		return &failure{fate: NotDone, permanent: true, err: a.requestError(false, err)}
 	}
 	began := c.clock.Now()
-	if err := c.limits.Acquire(ctx, a.Budget, a.deadline); err != nil {
+	err = c.limits.Acquire(ctx, a.Budget, a.deadline)
+	if err != nil {
 		return &failure{fate: NotDone, permanent: true, err: a.requestError(false, err)}
 	}
 	sent := c.clock.Now()
 	var header http.Header
 	var body []byte
-	var err error
 	status, header, body, err = c.send(a)
 	c.limits.Release(a.Budget)
 	if c.config.Observe != nil {
 		c.config.Observe(ctx, Exchange{
-			Method: a.Method, Path: c.Redact(a.Path), Status: status, Attempt: a.number,
-			Waited: sent.Sub(began), Took: c.clock.Now().Sub(sent),
+			Method:  a.Method,
+			Path:    c.Redact(a.Path),
+			Status:  status,
+			Attempt: a.number,
+			Waited:  sent.Sub(began),
+			Took:    c.clock.Now().Sub(sent),
 		})
 	}
 	if err != nil {
-		f = a.lost(err)
+		f = a.noResponse(err)
 		f.answered = isSuccess(status)
 		return f
 	}
-	if date, err := http.ParseTime(header.Get("Date")); err == nil {
-		c.tellsTime.Store(true)
+	date, err := http.ParseTime(header.Get("Date"))
+	if err == nil {
+		c.knowsServiceTime.Store(true)
 		c.ahead.Store(int64(date.Sub(c.clock.Now().Truncate(time.Second))))
 	}
 	f = c.judge(a, status, body)
@@ -76,16 +85,20 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 	} else {
 		c.limits.Accepted(a.Budget, sent)
 	}
-	if f != nil {
-		f.status, f.retryAfter = status, retryAfter
-		if refused, ok := errors.AsType[*Error](f.err); ok && f.isRateLimited() {
-			refused.RetryAt = c.limits.PausedUntil(a.Budget)
-		}
+	if f == nil {
+		c.breaker.answered()
+		return nil
 	}
-	if f.isAnswer() { // also for nil, a success
+	f.status = status
+	f.retryAfter = retryAfter
+	rateLimited, ok := errors.AsType[*Error](f.err)
+	if ok && f.isRateLimited() {
+		rateLimited.RetryAt = c.limits.PausedUntil(a.Budget)
+	}
+	if f.isAnswer() {
 		c.breaker.answered()
 	}
-	if f != nil && f.final && IsNotFound(f.err) && sent.Before(a.NewUntil) {
+	if f.final && IsNotFound(f.err) && sent.Before(a.NewUntil) { // the card may be too new
 		f.fate = NotDone
 		f.final = false
 		f.notShown = true
@@ -93,7 +106,8 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 	return f
 }
 
-// send returns an error when no whole response came.
+// send sends the request and reads the response. It returns an error unless the response is complete. The status is
+// set as soon as it is known, also with an error.
 func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 	ctx, cancel := context.WithTimeout(a.sending, c.config.RequestTimeout)
 	defer cancel()
@@ -103,7 +117,8 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	})
 	address := c.base + a.Path
-	if query := a.Query.Encode(); query != "" {
+	query := a.Query.Encode()
+	if query != "" {
 		address += "?" + query
 	}
 	request, err := http.NewRequestWithContext(ctx, a.Method, address, bytes.NewReader(a.Body))
@@ -111,93 +126,99 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 		return 0, nil, nil, &notSentError{err}
 	}
 	c.header(request.Header)
-	request.Close = a.Secret // a connection that has carried a secret carries nothing else
+	request.Close = a.Secret // no other request uses a connection after a secret
 	if a.Body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	if a.key != "" {
 		request.Header.Set(keyHeader, a.key)
 	}
-	// Not by a Client, which reads the addresses of redirects that are not followed.
+	// An http.Client would parse the addresses of redirects, even of those that it does not follow.
 	response, err := c.config.Transport.RoundTrip(request)
 	if err != nil {
 		operation, isOperation := errors.AsType[*net.OpError](err)
-		unsent := dialing.Load() && !connected.Load() || isOperation && operation.Op == "dial"
-		lost := c.scrub.lost(a.Call, connected.Load(), err)
-		if unsent {
-			return 0, nil, nil, &notSentError{lost}
+		dialFailed := isOperation && operation.Op == "dial"
+		neverConnected := dialing.Load() && !connected.Load()
+		err = c.scrub.connectionError(a.Call, connected.Load(), err)
+		if dialFailed || neverConnected {
+			return 0, nil, nil, &notSentError{err}
 		}
-		return 0, nil, nil, lost
+		return 0, nil, nil, err
 	}
-	defer func() { _ = response.Body.Close() }() // read to its end or given up
-	// Its body is the connection, which nothing ends.
+	defer func() { _ = response.Body.Close() }() // nothing more is read from it
+	// The body of a 101 response is the connection itself, which may never end.
 	if response.StatusCode == http.StatusSwitchingProtocols {
-		return response.StatusCode, nil, nil, errors.New("the response 101 changes to another protocol")
+		return response.StatusCode, nil, nil, errors.New("the 101 response switches to another protocol")
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	if err != nil {
-		return response.StatusCode, nil, nil, fmt.Errorf("the response %d broke off: %w", response.StatusCode, c.scrub.lost(a.Call, true, err))
+		return response.StatusCode, nil, nil, fmt.Errorf("the %d response is incomplete: %w", response.StatusCode, c.scrub.connectionError(a.Call, true, err))
 	}
 	return response.StatusCode, response.Header, body, nil
 }
 
-// byteOrderMark stands before the JSON of some services, and means nothing there.
+// byteOrderMark precedes the JSON of some services and has no meaning there.
 const byteOrderMark = "\ufeff"
 
-// judge reads a response; nil is success.
+// judge returns the failure that a response means, or nil for a success.
 func (c *Client) judge(a attempt, status int, body []byte) *failure {
 	body = bytes.TrimPrefix(body, []byte(byteOrderMark))
 	err := checkSize(body)
-	if err != nil {
-		body = nil // of what is no success the status is enough
+	if !isSuccess(status) {
+		if err != nil {
+			body = nil // the status is enough
+		}
+		fields := decodeErrorBody(body)
+		fate, final := fateOf(status, fields.Code)
+		return &failure{fate: fate, final: final, err: c.statusError(a, status, fields, body)}
 	}
-	if isSuccess(status) {
-		if err == nil {
-			err = a.Accept(body)
-		}
-		if err == nil {
-			return nil
-		}
-		if errors.Is(err, ErrNotShown) {
-			return &failure{fate: NotDone, notShown: true, err: a.requestError(true, err)}
-		}
-		shape, isShape := errors.AsType[*ShapeError](err)
-		switch {
-		case isShape && a.Secret:
-			err = &ShapeError{Field: shape.Field}
-		case a.Secret:
-			err = errors.New("the response does not have the documented shape")
-		default:
-			err = &quotedError{c.scrub.known(a.Call, err.Error()), err}
-		}
-		return &failure{fate: Unknown, answered: true, permanent: isShape, err: a.requestError(true, err)}
+	if err == nil {
+		err = a.Accept(body)
 	}
-	fields := decodeErrorBody(body)
-	fate, final := fateOf(status, fields.Code)
-	return &failure{fate: fate, final: final, err: c.statusError(a, status, fields, body)}
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, ErrNotShown) {
+		return &failure{fate: NotDone, notShown: true, err: a.requestError(true, err)}
+	}
+	shape, isShape := errors.AsType[*ShapeError](err)
+	if !a.Secret {
+		err = &quotedError{c.scrub.known(a.Call, err.Error()), err}
+	} else if isShape {
+		err = &ShapeError{Field: shape.Field}
+	} else {
+		err = errors.New("the response does not have the documented shape")
+	}
+	return &failure{fate: Unknown, answered: true, permanent: isShape, err: a.requestError(true, err)}
 }
 
 func checkSize(body []byte) error {
-	var problem string
-	switch {
-	case len(body) > maxBody:
-		problem = fmt.Sprintf("is larger than %d MiB", maxBody>>20)
-	case bytes.Count(body, []byte{','}) > maxValues, bytes.Count(body, []byte{'['}) > maxValues:
-		problem = fmt.Sprintf("holds more than %d values", maxValues)
-	default:
-		return nil
+	if len(body) > maxBody {
+		return &ShapeError{Field: "its body", Problem: fmt.Sprintf("is larger than %d MiB", maxBody>>20)}
 	}
-	return &ShapeError{Field: "its body", Problem: problem}
+	if bytes.Count(body, []byte{','}) > maxValues || bytes.Count(body, []byte{'['}) > maxValues {
+		return &ShapeError{Field: "its body", Problem: fmt.Sprintf("has more than %d values", maxValues)}
+	}
+	return nil
 }
 
 func (c *Client) statusError(a attempt, status int, fields errorBody, body []byte) *Error {
-	e := &Error{Operation: a.Operation, Method: a.Method, Path: c.Redact(a.Path), Status: status, Attempts: a.number}
-	e.Code, e.Message = c.scrub.code(a.Call, fields.Code), c.scrub.quote(a.Call, fields.Message)
-	switch {
-	case a.Secret:
-		e.Message, e.Withheld = "", len(fields.Message) > 0
-	case fields.Code+fields.Message == "":
-		e.Message = c.scrub.quote(a.Call, excerpt(body))
+	e := &Error{
+		Operation: a.Operation,
+		Method:    a.Method,
+		Path:      c.Redact(a.Path),
+		Status:    status,
+		Code:      c.scrub.code(a.Call, fields.Code),
+		Attempts:  a.number,
 	}
+	if a.Secret {
+		e.Withheld = fields.Message != ""
+		return e
+	}
+	message := fields.Message
+	if fields.Code == "" && fields.Message == "" {
+		message = excerpt(body)
+	}
+	e.Message = c.scrub.quote(a.Call, message)
 	return e
 }

@@ -13,32 +13,32 @@ import (
 	"unicode/utf8"
 )
 
-// text is what the service may choose, or somebody who writes to it, such as a merchant.
-// However it is formatted or marshalled, also as the key of a map, it shows as one line of
-// graphic characters, without what may be a secret, and no longer than its type allows.
+// text is a text that the service chooses, or someone who writes to the service, such as a merchant. Formatted or
+// marshalled, also as a map's key, it is one line of graphic characters, without possible secrets, and not longer
+// than its type allows.
 type text struct{ raw string }
 
-// Raw is the text as the service sent it. It is for comparisons and must not be shown.
+// Raw returns the text before control characters are replaced. It is for comparisons and must not be shown.
 func (t text) Raw() string { return t.raw }
 
-// String is the text as people may see it.
+// String returns the text as it may be shown.
 func (t text) String() string { return inLine(t.raw) }
 
-// Format writes String for every verb.
+// Format formats the result of String with any verb.
 func (t text) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), t.String()) // a fmt.State keeps its own errors
 }
 
-// MarshalText writes String.
+// MarshalText returns the result of String.
 func (t text) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// The types of text. Reading one never fails.
+// The types of text. Decoding one never fails.
 type (
-	// Word is one of some words, such as a network.
+	// Word is a value of a fixed set, such as a network.
 	Word struct{ text }
-	// Name is that of a merchant.
+	// Name is the name of a merchant.
 	Name struct{ text }
-	// Label is that of a card.
+	// Label is the label of a card.
 	Label struct{ text }
 	// Line is any other text, such as an address.
 	Line struct{ text }
@@ -56,18 +56,16 @@ func NewLabel(written string) Label { return Label{text{safe(written, 64, true)}
 // NewLine returns a line of at most 256 characters.
 func NewLine(written string) Line { return Line{text{safe(written, 256, true)}} }
 
-// keyForm matches a key and a webhook secret, longNumber what may be a card number.
 var (
-	keyForm    = regexp.MustCompile(`(?i)(?:sk_live_|whsec_)[\w.~+/=-]+`)
-	longNumber = regexp.MustCompile(`\p{Nd}(?:[^\pL\p{Nd}:]{0,8}\p{Nd}){12,}`)
+	keyForm    = regexp.MustCompile(`(?i)(?:sk_live_|whsec_)[\w.~+/=-]+`)      // an API key or a webhook secret
+	longNumber = regexp.MustCompile(`\p{Nd}(?:[^\pL\p{Nd}:]{0,8}\p{Nd}){12,}`) // a possible card number
 )
 
-// safe returns a text without keys, and without numbers as long as a card's unless
-// longNumbers allows them. A text that is too long ends in "…", and so equals no other text
-// of a service or of a configuration.
+// safe redacts keys, and numbers as long as a card's unless longNumbers is true. It shortens a longer text and adds
+// "…", so that the result does not equal any other text of the service or of a configuration.
 func safe(text string, length int, longNumbers bool) string {
-	const enough = 16 // times the length, of which redacting leaves what there is room for
-	text = shortened(text, enough*length)
+	const factor = 16 // redacting shortens the text, so more of it is needed at first
+	text = shortened(text, factor*length)
 	if strings.Contains(text, "_") {
 		text = keyForm.ReplaceAllString(text, Redacted)
 	}
@@ -77,79 +75,84 @@ func safe(text string, length int, longNumbers bool) string {
 	return shortened(text, length)
 }
 
-// textIn returns a JSON text, and what is none as it is written.
-func textIn(data []byte) string {
+// stringOrJSON returns a JSON string's text, or any other value as it is written.
+func stringOrJSON(data []byte) string {
 	var text string
-	if json.Unmarshal(data, &text) != nil {
+	err := json.Unmarshal(data, &text)
+	if err != nil {
 		return string(data)
 	}
 	return text
 }
 
-// ReadWord returns a word in lower case, as people may see it. What is no text is an error.
+// ReadWord returns a word as it may be shown, in lower case. A value that is not a string is an error.
 func ReadWord(data []byte) (string, error) {
 	var text string
 	err := json.Unmarshal(data, &text)
 	return strings.ToLower(NewWord(text).String()), err
 }
 
-// UnmarshalJSON reads a word, and what is no text as it is written.
+// UnmarshalJSON decodes a word. It keeps a value that is not a string as it is written.
 func (w *Word) UnmarshalJSON(data []byte) error {
-	*w = NewWord(textIn(data))
+	*w = NewWord(stringOrJSON(data))
 	return nil
 }
 
-// UnmarshalJSON reads a name, and what is no text as it is written.
+// UnmarshalJSON decodes a name. It keeps a value that is not a string as it is written.
 func (n *Name) UnmarshalJSON(data []byte) error {
-	*n = NewName(textIn(data))
+	*n = NewName(stringOrJSON(data))
 	return nil
 }
 
-// UnmarshalJSON reads a label, and what is no text as it is written.
+// UnmarshalJSON decodes a label. It keeps a value that is not a string as it is written.
 func (l *Label) UnmarshalJSON(data []byte) error {
-	*l = NewLabel(textIn(data))
+	*l = NewLabel(stringOrJSON(data))
 	return nil
 }
 
-// UnmarshalJSON reads a line, and what is no text as it is written.
+// UnmarshalJSON decodes a line. It keeps a value that is not a string as it is written.
 func (l *Line) UnmarshalJSON(data []byte) error {
-	*l = NewLine(textIn(data))
+	*l = NewLine(stringOrJSON(data))
 	return nil
 }
 
-// inLine has unicode.ReplacementChar instead of every non-graphic character, and instead of the
-// second sign of those pairs that a pipeline's log takes for the beginning of a command:
-// ## anywhere, and :: but behind a letter or a digit, as in "FB::US".
+// inLine replaces every non-graphic character. It also replaces the second character of pairs that may start a command
+// in the log of a CI pipeline: ## anywhere, and :: unless it follows a letter or a digit, as in "FB::US".
 func inLine(text string) string {
 	var last, beforeLast rune
 	return strings.Map(func(r rune) rune {
-		isCommand := r == last && (r == '#' || r == ':' && !unicode.IsLetter(beforeLast) && !unicode.IsDigit(beforeLast))
+		isCommand := false
+		if r == last {
+			afterWord := unicode.IsLetter(beforeLast) || unicode.IsDigit(beforeLast)
+			isCommand = r == '#' || r == ':' && !afterWord
+		}
 		if isCommand || !unicode.IsGraphic(r) {
 			r = unicode.ReplacementChar
 		}
-		beforeLast, last = last, r
+		beforeLast = last
+		last = r
 		return r
 	}, text)
 }
 
-// digits matches three digits and more, whatever but letters is between them, and twoDigits
-// two, whatever is.
 var (
-	digits    = regexp.MustCompile(`\p{Nd}(?:[^\pL\p{Nd}]*\p{Nd}){2,}`)
+	// threeDigits matches three or more digits, with anything but letters between them.
+	threeDigits = regexp.MustCompile(`\p{Nd}(?:[^\pL\p{Nd}]*\p{Nd}){2,}`)
+	// twoDigits matches two or more digits, with anything between them.
 	twoDigits = regexp.MustCompile(`\p{Nd}.*\p{Nd}`)
 )
 
-// cleaned is the beginning of a message of somebody else in one line.
+// cleaned returns the beginning of someone else's message as one line.
 func cleaned(text string) string {
-	const enough = 8 << 10
-	if len(text) > enough { // to the end of a word
-		text = text[:strings.LastIndexAny(text[:enough], " \t\r\n")+1]
+	const maxBytes = 8 << 10
+	if len(text) > maxBytes {
+		text = text[:strings.LastIndexAny(text[:maxBytes], " \t\r\n")+1] // up to the end of a word
 	}
 	text = strings.Map(func(r rune) rune {
-		switch {
-		case r == 0, unicode.Is(unicode.Cf, r): // of UTF-16, and what takes no room
+		if r == 0 || unicode.Is(unicode.Cf, r) { // every second byte of UTF-16, or invisible
 			return -1
-		case !unicode.IsPrint(r):
+		}
+		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
@@ -157,20 +160,27 @@ func cleaned(text string) string {
 	return inLine(strings.Join(strings.Fields(text), " "))
 }
 
-// plain is a message in which no secret is: it has numbers of two digits at most, and
-// words that are short and have a digit at most, but for those that the request contains.
-func plain(message, request string) string {
-	const longest, length = 23, 500
-	isSign := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+// withoutSecrets redacts the parts of a message that may be secrets: numbers of three or more digits, long words, and
+// words with letters and two or more digits. It keeps those that the request contains.
+func withoutSecrets(message, request string) string {
+	const (
+		longestWord = 23
+		length      = 500
+	)
+	isPunctuation := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	words := strings.Split(message, " ")
 	for i, word := range words {
-		isCoded := twoDigits.MatchString(word) && strings.ContainsFunc(word, unicode.IsLetter) || utf8.RuneCountInString(word) > longest
-		if isCoded && !strings.Contains(request, strings.TrimFunc(word, isSign)) {
+		isCode := twoDigits.MatchString(word) && strings.ContainsFunc(word, unicode.IsLetter)
+		isLong := utf8.RuneCountInString(word) > longestWord
+		if !isCode && !isLong {
+			continue
+		}
+		if !strings.Contains(request, strings.TrimFunc(word, isPunctuation)) {
 			words[i] = Redacted
 		}
 	}
-	known := digits.FindAllString(request, -1)
-	message = digits.ReplaceAllStringFunc(strings.Join(words, " "), func(number string) string {
+	known := threeDigits.FindAllString(request, -1)
+	message = threeDigits.ReplaceAllStringFunc(strings.Join(words, " "), func(number string) string {
 		if slices.Contains(known, number) {
 			return number
 		}
@@ -179,60 +189,67 @@ func plain(message, request string) string {
 	return shortened(message, length)
 }
 
+// shortened returns at most length characters of a text, and adds "…" if it is longer.
 func shortened(text string, length int) string {
-	for at := range text {
-		if length--; length < 0 {
-			return strings.Clone(text[:at]) + "…"
+	count := 0
+	for i := range text {
+		if count == length {
+			return strings.Clone(text[:i]) + "…"
 		}
+		count++
 	}
 	return text
 }
 
 var (
-	idForm   = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.~:=+-]*$`)
-	notOfIDs = regexp.MustCompile(`[^A-Za-z0-9_.~:=+-]`)
+	idForm      = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.~:=+-]*$`)
+	invalidInID = regexp.MustCompile(`[^A-Za-z0-9_.~:=+-]`)
 )
 
-// IsID reports whether a text can be the id of an object of the service, and nothing
-// else to a shell, to Terraform or in a path.
+// IsID reports whether a text can be the id of an object of the service. Such a text has no special meaning in a shell,
+// in Terraform or in a path.
 func IsID(text string) bool {
 	const longest = 256
 	return len(text) <= longest && idForm.MatchString(text) && !keyForm.MatchString(text)
 }
 
-// markNoIDs writes instead of an id that is none what names its record to people and to
-// nothing else: the text, of which a shell and HCL make nothing, and its hash. It
-// reports whether there is one.
-func markNoIDs(fields map[string]json.RawMessage) (found bool) {
+// markInvalidIDs replaces each id that is not valid with a text that only people can use: the id without characters
+// that are special in a shell or in HCL, and a hash. It reports whether there is one.
+func markInvalidIDs(fields map[string]json.RawMessage) bool {
+	found := false
 	for field, value := range fields {
-		name := strings.ToLower(field) // as json matches it
-		var text string
-		if name != "id" && !strings.HasSuffix(name, "_id") || json.Unmarshal(value, &text) != nil || text == "" || IsID(text) {
+		name := strings.ToLower(field) // json ignores case, too
+		if name != "id" && !strings.HasSuffix(name, "_id") {
+			continue
+		}
+		var id string
+		err := json.Unmarshal(value, &id)
+		if err != nil || id == "" || IsID(id) {
 			continue
 		}
 		sum := sha256.Sum256(value)
-		shown := notOfIDs.ReplaceAllString(NewWord(text).String(), string(unicode.ReplacementChar))
+		shown := invalidInID.ReplaceAllString(NewWord(id).String(), string(unicode.ReplacementChar))
 		fields[field] = fmt.Appendf(nil, `"%s (no id, %x)"`, shown, sum[:4])
 		found = true
 	}
 	return found
 }
 
-// Redacted stands in the place of a secret.
+// Redacted replaces a secret in a text.
 const Redacted = "[redacted]"
 
-// Secret is text that cannot be shown by accident: printed, logged or
-// marshalled it is "[redacted]". It unmarshals from a JSON string.
+// Secret is a text that cannot be shown by accident. Printed, logged or marshalled, it is "[redacted]". It unmarshals
+// from a JSON string.
 type Secret string
 
-// Reveal returns the text itself.
+// Reveal returns the secret itself.
 func (s Secret) Reveal() string { return string(s) }
 
 // Format writes "[redacted]" for every verb.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Redacted) } // a fmt.State keeps its own errors
 
-// LogValue is "[redacted]".
+// LogValue returns "[redacted]".
 func (Secret) LogValue() slog.Value { return slog.StringValue(Redacted) }
 
-// MarshalJSON writes "[redacted]".
+// MarshalJSON returns "[redacted]".
 func (Secret) MarshalJSON() ([]byte, error) { return json.Marshal(Redacted) }
