@@ -23,16 +23,16 @@ const Path = server.Control + "/seed"
 
 // Routes returns the control call that seeds a sandbox.
 func Routes() []server.Route {
-	return []server.Route{{Method: http.MethodPost, Path: Path, Handle: begin}}
+	return []server.Route{{Method: http.MethodPost, Path: Path, Handle: create}}
 }
 
-// Begun is the response: the ids and secrets of what was created.
-type Begun struct {
-	Accounts []*BegunAccount `json:"accounts"`
+// Created is the response: the ids and secrets of what was created.
+type Created struct {
+	Accounts []*CreatedAccount `json:"accounts"`
 }
 
-// BegunAccount is an account of the world, with its cards and webhooks in the order of the document.
-type BegunAccount struct {
+// CreatedAccount is an account of the world, with its cards and webhooks in the order of the document.
+type CreatedAccount struct {
 	AccountID string            `json:"account_id"`
 	APIKey    string            `json:"api_key"`
 	Cards     []*named          `json:"cards"`
@@ -51,28 +51,27 @@ type step struct {
 	do   func() error
 }
 
-// rank orders steps at the same time: money arrives before it leaves. Steps with the rank lasting
-// come after all others, whatever their times.
+// rank orders steps that have the same time: money arrives before it leaves.
 type rank int
 
 const (
 	opening rank = iota
-	arrival
-	issue
+	deposit
+	issue // or fund
 	purchase
 	settlement
 	refund
 	challenge
-	departure
-	ending
-	lasting
+	withdrawal
+	finalStatus
+	afterAll // such a step comes after all others, regardless of its time
 )
 
-// maxSteps is the maximum number of steps of a world: all other calls wait while they are made.
+// maxSteps is the maximum number of steps of a world. All other calls wait until they are done.
 const maxSteps = 50_000
 
-// builder builds a world. It first plans all steps and checks their times, then sorts them by time,
-// and then makes each by its call.
+// builder builds a world. It first adds all steps and checks their times, then sorts the steps by time,
+// and then runs them. Most steps make a call of the sandbox.
 type builder struct {
 	*world
 
@@ -80,13 +79,15 @@ type builder struct {
 	now      time.Time
 	earliest time.Time // the time of the first step
 	steps    []step
-	err      error // the first one
-	begun    Begun
+	err      error // the first error in the document
+	created  Created
 }
 
+// randomSetting is the name of the setting with the world's seed. Only a seeded file has it.
 const randomSetting = "random_seed"
 
-func begin(c *server.Call) (wire.Response, error) {
+// create creates the world that the body describes.
+func create(c *server.Call) (wire.Response, error) {
 	err := control.FirstOnly(c, "seed the sandbox")
 	if err != nil {
 		return wire.Response{}, err
@@ -104,14 +105,15 @@ func begin(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	c.Quirks = behavior.DefaultQuirks()
-	b := &builder{world: world, call: c, begun: Begun{Accounts: []*BegunAccount{}}}
+	b := &builder{world: world, call: c, created: Created{Accounts: []*CreatedAccount{}}}
 	err = b.build()
 	if err != nil {
 		return wire.Response{}, err
 	}
-	return wire.Created(b.begun), nil
+	return wire.Created(b.created), nil
 }
 
+// refuseUsed returns an error if the sandbox already has data.
 func refuseUsed(c *server.Call) error {
 	used, err := store.Value[bool](c.Tx, `
 		SELECT (SELECT COUNT(*) FROM accounts) > 1 OR (SELECT COUNT(*) FROM ledger_entries) > 1
@@ -163,31 +165,31 @@ func (b *builder) build() error {
 }
 
 func compareSteps(a, b step) int {
-	if a.rank == lasting && b.rank != lasting {
+	if a.rank == afterAll && b.rank != afterAll {
 		return 1
 	}
-	if a.rank != lasting && b.rank == lasting {
+	if a.rank != afterAll && b.rank == afterAll {
 		return -1
 	}
 	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.rank, b.rank))
 }
 
-// setBehavior plans the faults, limits and quirks, which are set at the end, so that they do not affect the other steps.
+// setBehavior adds steps that set the faults, limits and quirks. They come last, so that they do not affect other steps.
 func (b *builder) setBehavior() {
 	each("faults", b.Faults, func(place string, fault *value) {
-		b.set(place, "POST "+server.Control+"/faults", *fault)
+		b.setLast(place, "POST "+server.Control+"/faults", *fault)
 	})
-	b.set("limits", "PUT "+server.Control+"/limits", b.Limits)
-	b.set("quirks", "PUT "+server.Control+"/quirks", b.Quirks)
+	b.setLast("limits", "PUT "+server.Control+"/limits", b.Limits)
+	b.setLast("quirks", "PUT "+server.Control+"/quirks", b.Quirks)
 }
 
-// set plans a call of the first account, unless the body is empty.
-func (b *builder) set(place, route string, body value) {
+// setLast adds a step that makes a call of the first account, unless the body is empty.
+func (b *builder) setLast(place, route string, body value) {
 	if len(body) == 0 {
 		return
 	}
 	first := &accountBuilder{builder: b, Account: b.call.Account}
-	b.plan(b.now, lasting, func() error { return first.do(place, route, "", body, nil) })
+	b.addStep(b.now, afterAll, func() error { return first.do(place, route, "", body, nil) })
 }
 
 // each calls build with each element of a list and its place.
@@ -197,8 +199,8 @@ func each[T any](list string, specs []T, build func(place string, spec *T)) {
 	}
 }
 
-// at adds the place in the document to the refusal of a call.
-func (b *builder) at(place string, err error) error {
+// withPlace adds the place in the document to an error that refuses a call.
+func (b *builder) withPlace(place string, err error) error {
 	refused, ok := errors.AsType[*wire.Error](err)
 	if ok {
 		return b.invalid(place, "%s", refused.Message)
@@ -206,7 +208,7 @@ func (b *builder) at(place string, err error) error {
 	return err
 }
 
-// refuse keeps an error at a place, unless there was an error before.
+// refuse records an error at a place in the document, unless there is an earlier error.
 func (b *builder) refuse(place, format string, args ...any) {
 	if b.err == nil {
 		b.err = b.invalid(place, format, args...)
@@ -220,9 +222,9 @@ func (b *builder) oneOf(place, name, value string, valid ...string) {
 	}
 }
 
-// happen plans a step at the given time, and returns its time. Without one, the step happens right after what it
-// follows, or now if it follows nothing.
-func (b *builder) happen(place string, given instant, rank rank, follows time.Time, do func() error) time.Time {
+// schedule adds a step for an event of the document, and returns the time of the step. That is the given time, or else
+// the time of the event that it follows, or else the world's time. follows is zero if there is no earlier event.
+func (b *builder) schedule(place string, given instant, rank rank, follows time.Time, do func() error) time.Time {
 	at := given.Time
 	if at.IsZero() {
 		at = follows
@@ -238,11 +240,11 @@ func (b *builder) happen(place string, given instant, rank rank, follows time.Ti
 	if at.Before(b.earliest) {
 		b.earliest = at
 	}
-	b.plan(at, rank, do)
+	b.addStep(at, rank, do)
 	return at
 }
 
-func (b *builder) plan(at time.Time, rank rank, do func() error) {
+func (b *builder) addStep(at time.Time, rank rank, do func() error) {
 	b.steps = append(b.steps, step{at, rank, do})
 }
 
@@ -251,24 +253,24 @@ type accountBuilder struct {
 	*builder
 	account.Account
 
-	begun *BegunAccount
+	created *CreatedAccount
 }
 
 func (b *builder) account(place string, spec *accountSpec) {
-	first := len(b.begun.Accounts) == 0
+	first := len(b.created.Accounts) == 0
 	a := &accountBuilder{
 		builder: b,
 		Account: b.call.Account,
-		begun:   &BegunAccount{Cards: []*named{}, Webhooks: []json.RawMessage{}},
+		created: &CreatedAccount{Cards: []*named{}, Webhooks: []json.RawMessage{}},
 	}
-	b.begun.Accounts = append(b.begun.Accounts, a.begun)
+	b.created.Accounts = append(b.created.Accounts, a.created)
 	b.oneOf(place, "state", spec.State, account.States()...)
 	each(place+".deposits", spec.Deposits, a.deposit)
 	each(place+".cards", spec.Cards, a.card)
 	each(place+".webhooks", spec.Webhooks, a.endpoint)
-	b.plan(time.Time{}, opening, func() error { return a.open(place, spec.Wallet, first) })
+	b.addStep(time.Time{}, opening, func() error { return a.open(place, spec.Wallet, first) })
 	if spec.State != "" {
-		b.plan(b.now, lasting, func() error {
+		b.addStep(b.now, afterAll, func() error {
 			return b.call.Tx.Exec(`UPDATE accounts SET state = ? WHERE id = ?`, spec.State, a.ID)
 		})
 	}
@@ -286,10 +288,11 @@ func (a *accountBuilder) do(place, route, id string, body, into any) error {
 		name, _, _ := strings.Cut(rest, "}")
 		o.Path = map[string]string{name: id}
 	}
-	return a.at(place, a.call.Do(a.Account, o, into))
+	err := a.call.Do(a.Account, o, into)
+	return a.withPlace(place, err)
 }
 
-// open creates the account. The sandbox has the first account already; it only gets the wallet's balance.
+// open creates the account. The sandbox already has the first account, which only gets its balance.
 func (a *accountBuilder) open(place string, wallet value, first bool) error {
 	tx := a.call.Tx
 	tx.SetNow(a.earliest)
@@ -297,11 +300,11 @@ func (a *accountBuilder) open(place string, wallet value, first bool) error {
 		return a.openFirst(place, wallet)
 	}
 	fields := map[string]any{"state": account.Ready, "initial_balance": wallet}
-	err := a.do(place, "POST "+server.Control+"/accounts", "", fields, a.begun)
+	err := a.do(place, "POST "+server.Control+"/accounts", "", fields, a.created)
 	if err != nil {
 		return err
 	}
-	a.Account, err = account.ByKey(tx, a.begun.APIKey)
+	a.Account, err = account.ByKey(tx, a.created.APIKey)
 	return err
 }
 
@@ -311,15 +314,15 @@ func (a *accountBuilder) openFirst(place string, wallet value) error {
 	if err != nil {
 		return err
 	}
-	a.begun.AccountID = a.PublicID
-	a.begun.APIKey = key
+	a.created.AccountID = a.PublicID
+	a.created.APIKey = key
 	if len(wallet) > 0 {
 		body := wire.Body{Raw: wire.Encode(map[string]any{"wallet": wallet})}
 		fields := body.Fields("application/json")
 		balance := fields.OptionalNotNegative("wallet")
 		err := fields.Done()
 		if err != nil {
-			return a.at(place, err)
+			return a.withPlace(place, err)
 		}
 		err = tx.Exec(`UPDATE service SET initial_balance = ?`, balance)
 		if err != nil {
@@ -331,7 +334,7 @@ func (a *accountBuilder) openFirst(place string, wallet value) error {
 
 func (a *accountBuilder) deposit(place string, d *depositSpec) {
 	a.oneOf(place, "status", d.Status, "pending", "confirmed")
-	a.happen(place, d.At, arrival, time.Time{}, func() error {
+	a.schedule(place, d.At, deposit, time.Time{}, func() error {
 		var created named
 		err := a.do(place, "POST "+server.Control+"/deposits", "", d, &created)
 		if err != nil || d.Status != "confirmed" {
@@ -341,12 +344,12 @@ func (a *accountBuilder) deposit(place string, d *depositSpec) {
 	})
 }
 
-// endpoint registers a webhook at the end, so that it receives only events that happen after the seed.
+// endpoint registers a webhook after all other steps, so that it receives none of the world's events.
 func (a *accountBuilder) endpoint(place string, e *endpointSpec) {
-	a.happen(place, e.At, lasting, time.Time{}, func() error {
+	a.schedule(place, e.At, afterAll, time.Time{}, func() error {
 		var created json.RawMessage
 		err := a.do(place, "POST "+server.API+"/webhooks", "", e, &created)
-		a.begun.Webhooks = append(a.begun.Webhooks, created)
+		a.created.Webhooks = append(a.created.Webhooks, created)
 		return err
 	})
 }
@@ -357,15 +360,15 @@ type cardBuilder struct {
 	named
 
 	issued time.Time
-	status string // the final status; "": the one that results from the events
-	final  bool   // the card has its final status
+	status string // the final status; empty for the one that results from the events
+	final  bool   // whether the card has its final status
 }
 
 func (a *accountBuilder) card(place string, spec *cardSpec) {
 	c := &cardBuilder{accountBuilder: a, status: spec.Status}
 	a.oneOf(place, "status", spec.Status, "active", "frozen", "terminated")
-	c.issued = a.happen(place, spec.At, issue, time.Time{}, func() error {
-		a.begun.Cards = append(a.begun.Cards, &c.named)
+	c.issued = a.schedule(place, spec.At, issue, time.Time{}, func() error {
+		a.created.Cards = append(a.created.Cards, &c.named)
 		return a.do(place, "POST "+server.API+"/cards", "", spec, &c.named)
 	})
 	each(place+".movements", spec.Movements, c.movement)
@@ -375,25 +378,25 @@ func (a *accountBuilder) card(place string, spec *cardSpec) {
 	if spec.StatusAt.IsZero() { // the status changes after everything else
 		follows = a.now
 	}
-	a.happen(place+".status_at", spec.StatusAt, ending, follows, func() error { return c.setStatus(place) })
+	a.schedule(place+".status_at", spec.StatusAt, finalStatus, follows, func() error { return c.setStatus(place) })
 }
 
 func (c *cardBuilder) movement(place string, m *movementSpec) {
 	call := "fund"
 	rank := issue
-	positive, negative := strings.CutPrefix(string(m.Amount), "-")
-	if negative {
+	positive, isNegative := strings.CutPrefix(string(m.Amount), "-")
+	if isNegative {
 		call = "withdraw"
-		rank = departure
+		rank = withdrawal
 		m.Amount = value(positive)
 	}
-	c.happen(place, m.At, rank, c.issued, func() error {
+	c.schedule(place, m.At, rank, c.issued, func() error {
 		return c.do(place, "POST "+server.API+"/cards/{card_id}/"+call, c.ID, m, nil)
 	})
 }
 
-// recorded is the response to an authorization, a settlement or a refund.
-type recorded struct {
+// merchantResponse is the response to an authorization, a settlement or a refund.
+type merchantResponse struct {
 	Transaction   named  `json:"transaction"`
 	DeclineReason string `json:"decline_reason"`
 }
@@ -407,8 +410,8 @@ func (c *cardBuilder) purchase(place string, p *purchaseSpec) {
 	} else if p.Settled == nil && len(p.Refunds) > 0 {
 		c.refuse(place, "refunds require settled")
 	}
-	authorized := new(recorded)
-	at := c.happen(place, p.At, purchase, c.issued, func() error {
+	authorized := new(merchantResponse)
+	authorizedAt := c.schedule(place, p.At, purchase, c.issued, func() error {
 		p.CardID = c.ID
 		err := c.authorize(place, p, authorized)
 		if err != nil {
@@ -423,13 +426,13 @@ func (c *cardBuilder) purchase(place string, p *purchaseSpec) {
 	if p.Settled == nil {
 		return
 	}
-	settled := new(recorded)
-	at = c.happen(place+".settled", p.Settled.At, settlement, at, func() error {
+	settled := new(merchantResponse)
+	settledAt := c.schedule(place+".settled", p.Settled.At, settlement, authorizedAt, func() error {
 		p.Settled.TransactionID = authorized.Transaction.ID
 		return c.do(place+".settled", "POST "+server.Control+"/settlements", "", p.Settled, settled)
 	})
 	each(place+".refunds", p.Refunds, func(place string, f *followUpSpec) {
-		c.happen(place, f.At, refund, at, func() error {
+		c.schedule(place, f.At, refund, settledAt, func() error {
 			f.TransactionID = settled.Transaction.ID
 			return c.do(place, "POST "+server.Control+"/refunds", "", f, nil)
 		})
@@ -446,7 +449,7 @@ func outcome(declineReason string) string {
 func (c *cardBuilder) challenge(place string, s *challengeSpec) {
 	const path = "POST " + server.Control + "/3ds-challenges"
 	c.oneOf(place, "status", s.Status, "approved", "failed")
-	c.happen(place, s.At, challenge, c.issued, func() error {
+	c.schedule(place, s.At, challenge, c.issued, func() error {
 		var created named
 		s.CardID = c.ID
 		err := c.do(place, path, "", s, &created)
@@ -457,32 +460,37 @@ func (c *cardBuilder) challenge(place string, s *challengeSpec) {
 	})
 }
 
-// authorize authorizes a purchase. Until the card has its final status, it is made active for the purchase, or frozen if
-// the purchase should be declined for that.
-func (c *cardBuilder) authorize(place string, p *purchaseSpec, result *recorded) error {
+// authorize authorizes a purchase. Before the card has its final status, its status fits the purchase: the card is
+// frozen if the purchase should be declined for that, and active otherwise. If the document sets no final status, a
+// card that an event has frozen stays frozen.
+func (c *cardBuilder) authorize(place string, p *purchaseSpec, response *merchantResponse) error {
 	const route = "POST " + server.Control + "/authorizations"
-	const change = `UPDATE cards SET status = ? WHERE public_id = ? AND status = ?`
 	if c.final {
-		return c.do(place, route, "", p, result)
+		return c.do(place, route, "", p, response)
 	}
-	if p.Declined != "card_frozen" {
-		if c.status != "" {
-			err := c.call.Tx.Exec(change, "active", c.ID, "frozen")
-			if err != nil {
-				return err
-			}
+	if p.Declined == "card_frozen" {
+		err := c.replaceStatus("active", "frozen")
+		if err != nil {
+			return err
 		}
-		return c.do(place, route, "", p, result)
+		err = c.do(place, route, "", p, response)
+		if err != nil {
+			return err
+		}
+		return c.replaceStatus("frozen", "active")
 	}
-	err := c.call.Tx.Exec(change, "frozen", c.ID, "active")
-	if err != nil {
-		return err
+	if c.status != "" {
+		err := c.replaceStatus("frozen", "active")
+		if err != nil {
+			return err
+		}
 	}
-	err = c.do(place, route, "", p, result)
-	if err != nil {
-		return err
-	}
-	return c.call.Tx.Exec(change, "active", c.ID, "frozen")
+	return c.do(place, route, "", p, response)
+}
+
+// replaceStatus changes the card's status without a call and without a record, if it is the old one.
+func (c *cardBuilder) replaceStatus(old, status string) error {
+	return c.call.Tx.Exec(`UPDATE cards SET status = ? WHERE public_id = ? AND status = ?`, status, c.ID, old)
 }
 
 // setStatus gives the card its final status.

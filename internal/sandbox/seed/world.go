@@ -19,7 +19,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// world is the document. Fields of the type value are passed to the calls as they are, which check them.
+// world is the document. Fields of the type value are passed unchanged to the calls, which check them.
 type world struct {
 	RandomSeed uint64        `yaml:"random_seed"`
 	Clock      instant       `yaml:"clock"`
@@ -114,23 +114,23 @@ func (f *followUpSpec) UnmarshalYAML(node *yaml.Node) error {
 		return err
 	}
 	for name := range f.Unknown {
-		return wire.Invalid("line %d: unknown field %.64q", node.Line, name)
+		return wire.Invalid("line %d: unknown field %.64q", node.Line, name) // the first one is enough
 	}
 	return nil
 }
 
-// value is a parameter of a call, as JSON. Numbers are written as they are in the document.
+// value is a parameter of a call, as JSON. Numbers keep the form that they have in the document.
 type value json.RawMessage
 
 // UnmarshalYAML implements yaml.Unmarshaler.
 func (v *value) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind != yaml.ScalarNode {
-		var list any // or a mapping
-		err := node.Decode(&list)
+		var decoded any // a list or a mapping
+		err := node.Decode(&decoded)
 		if err != nil {
 			return err
 		}
-		return v.encode(node, list)
+		return v.encode(node, decoded)
 	}
 	switch node.ShortTag() {
 	case "!!str", "!!timestamp":
@@ -243,13 +243,14 @@ func (w *world) invalid(place, format string, args ...any) error {
 	return wire.Invalid("line %d: %s", w.line(place), message)
 }
 
-// line returns the line of a place, or of the nearest one above that the document has.
+// line returns the line of a place. If the document lacks it, line returns the line of the nearest place
+// that contains it.
 func (w *world) line(place string) int {
 	node := w.root.Content[0]
 	separator := func(r rune) bool { return strings.ContainsRune(".[]", r) }
 	for step := range strings.FieldsFuncSeq(place, separator) {
 		i, err := strconv.Atoi(step)
-		if err != nil { // a name: its value follows it
+		if err != nil { // a name, which the node of its value follows
 			i = 1 + slices.IndexFunc(node.Content, func(n *yaml.Node) bool { return n.Value == step })
 		}
 		if i >= len(node.Content) {

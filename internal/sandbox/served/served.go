@@ -1,5 +1,5 @@
-// Package served is the sandbox as a server offers it: with its control calls, a world to
-// start with, and a dashboard. The provider embeds package sandbox, which has none of these.
+// Package served extends package sandbox with the parts that only the standalone server has:
+// the control calls, seeding, and the dashboard. The provider embeds package sandbox alone.
 package served
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 )
 
-// Options says which sandbox to open. Its own Routes are served as well.
+// Options are the options of Open, which adds the server's routes to the given ones.
 type Options struct {
 	sandbox.Options
 
-	Seed []byte // the world that an unused file starts with, as package seed reads it; nil: none
+	Seed []byte // the world to create in a new file, as a document of package seed; nil for none
 }
 
-// Sandbox is an open service with everything that a server offers.
+// Sandbox is an open sandbox with the parts of the standalone server.
 type Sandbox struct {
 	*sandbox.Sandbox
 
@@ -33,10 +33,11 @@ type Sandbox struct {
 	keys  []string
 }
 
-// Routes returns the calls that a server has and the embedded service has not.
+// Routes returns the calls that the embedded sandbox lacks.
 func Routes() []server.Route { return slices.Concat(control.Routes(), seed.Routes()) }
 
-// Open opens the service in a file, or creates the file, and seeds it.
+// Open opens the sandbox in a file, or creates the file, and seeds it. If there is a seed and the file
+// is already in use, Open returns an error.
 func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -50,7 +51,8 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if o.Seed == nil {
 		return s, nil
 	}
-	if err := s.seed(ctx, o.Seed); err != nil {
+	err = s.seed(ctx, o.Seed)
+	if err != nil {
 		return nil, errors.Join(err, opened.Close()) //nolint:contextcheck // closing must not be cancelled
 	}
 	return s, nil
@@ -62,22 +64,23 @@ func (s *Sandbox) seed(ctx context.Context, world []byte) error {
 	if refused != nil {
 		return fmt.Errorf("the world cannot be seeded: %s", refused.Message)
 	}
-	var begun seed.Begun
-	if err := json.Unmarshal(response.Body, &begun); err != nil {
+	var created seed.Created
+	err := json.Unmarshal(response.Body, &created)
+	if err != nil {
 		return err
 	}
-	for _, account := range begun.Accounts {
+	for _, account := range created.Accounts {
 		s.keys = append(s.keys, account.APIKey)
 	}
 	return nil
 }
 
-// Keys returns the API keys of the accounts that Open has seeded, in the order of the seed.
+// Keys returns the API keys of the accounts that Open seeded, in the order of the document.
 func (s *Sandbox) Keys() []string { return s.keys }
 
-// Dashboard returns a handler that serves the web page at every path that Handler does not
-// serve. The address is where it will be served, such as http://127.0.0.1:8420; names are
-// further host names of this machine.
+// Dashboard returns a handler that serves the dashboard at every path that Handler does not serve.
+// The address is that of the server, such as http://127.0.0.1:8420. names are other host names
+// under which clients may reach it.
 func (s *Sandbox) Dashboard(address string, names ...string) (*dashboard.Dashboard, error) {
 	return dashboard.New(dashboard.Options{
 		Server:  s.Server(),
