@@ -1,4 +1,4 @@
-// Package activity lists what happened on an account or on one of its cards. It merges transactions,
+// Package activity lists the history of an account or of one of its cards. It merges transactions,
 // movements of money, changes of status, challenges and deposits by time.
 package activity
 
@@ -20,8 +20,8 @@ import (
 // Kind is the kind of a record.
 type Kind string
 
-// The kinds of records that move money. The queries below select further kinds.
-// The kind of a purchase is the type of its first transaction.
+// The kinds of records that move money. The queries below select more kinds, such as "challenge". The kind
+// of a purchase is the type of its first transaction.
 const (
 	Opened           Kind = "opened" // the account, with a balance
 	Issued           Kind = "issued"
@@ -32,14 +32,14 @@ const (
 	DepositConfirmed Kind = "deposit-confirmed"
 )
 
-// Record is something that happened.
+// Record is an event in the history of an account.
 type Record struct {
 	At       wire.Time  `db:"at"`
-	Rank     int64      `db:"rank"`   // orders the records of one change, which come from several tables
+	Rank     int64      `db:"rank"`   // orders records with the same time, which come from several tables
 	Number   int64      `db:"number"` // the id in its table
 	Kind     Kind       `db:"kind"`
 	ID       string     `db:"id"`      // of the transaction, challenge or deposit
-	CardID   string     `db:"card_id"` // empty: it has no card
+	CardID   string     `db:"card_id"` // empty if the record has no card
 	Label    string     `db:"label"`   // of the card
 	Last4    string     `db:"last4"`
 	Amount   usd.Amount `db:"amount"`
@@ -71,7 +71,7 @@ func (r *Record) Left() usd.Amount {
 	return 0
 }
 
-// OnCard returns the change of the card's balance.
+// OnCard returns the change of the card's balance, including amounts that are held.
 func (r *Record) OnCard() usd.Amount {
 	switch r.Kind {
 	case Authorization:
@@ -121,14 +121,15 @@ func OfCard(tx *store.Tx, cardID int64, page wire.Page) ([]*Record, bool, error)
 // ChallengeFilter selects challenges of an account. A field that is not set excludes no challenge.
 type ChallengeFilter struct{ CardText, Status string }
 
-// OfChallenges returns a page of the challenges that match a filter, newest first, and reports whether there are more.
+// OfChallenges returns a page of an account's challenges that match a filter, newest first, and reports whether there
+// are more.
 func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) ([]*Record, bool, error) {
 	where := card.Filter{Text: f.CardText}.Where(accountID).And(f.Status != "", threeds.Status+` = ?`, f.Status)
 	args := append(challengeArgs(tx), where.Args...)
 	return store.Page[Record](tx, page, challenges+where.SQL+` ORDER BY h.id DESC`, args...)
 }
 
-// OfPurchases returns a page of the purchases that match a filter, newest first.
+// OfPurchases returns a page of an account's purchases that match a filter, newest first.
 func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]*Record, error) {
 	where := f.Where(accountID)
 	return store.List[Record](tx,
@@ -136,9 +137,9 @@ func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.
 		append(where.Args, page.Size, page.Offset())...)
 }
 
-// Each query selects the columns of a Record in the same order and under the same names, because a UNION matches columns
-// by their order and takes the names of its first query. Callers add conditions that let SQLite read
-// only the newest rows, by an index.
+// Each query selects the columns of a Record in the same order and under the same names, because a UNION matches
+// columns by their order and takes the names from its first query. Callers add conditions with which SQLite reads only
+// the newest rows, by an index.
 const (
 	purchases = `
 		SELECT t.created_at AS at, 2 AS rank, t.id AS number, t.type AS kind, t.public_id AS id,
@@ -182,10 +183,12 @@ const (
 		FROM deposits d `
 )
 
+// list returns a page of the records that any of the queries selects, newest first, and reports whether there are more.
+// In a query, ?3 is the id of the account or card, and ?4 is the maximum number of rows.
 func list(tx *store.Tx, page wire.Page, id int64, queries ...string) ([]*Record, bool, error) {
 	union := `SELECT * FROM (` + strings.Join(queries, `) UNION ALL SELECT * FROM (`) + `)
 		ORDER BY at DESC, rank DESC, number DESC`
-	limit := page.Offset() + page.Size + 1
+	limit := page.Offset() + page.Size + 1 // one more row shows whether there are more
 	return store.Page[Record](tx, page, union, append(challengeArgs(tx), id, limit)...)
 }
 
