@@ -1,5 +1,5 @@
-// Package control serves the sandbox's own calls, which the real service does not have: they read and change
-// its clock, accounts, limits, quirks, faults, ledger and request log.
+// Package control serves the calls under /_sandbox, which the real service does not have. They read and change
+// the sandbox's clock, accounts, limits, quirks, faults, ledger and request log.
 package control
 
 import (
@@ -54,7 +54,7 @@ func Routes() []server.Route {
 	}
 }
 
-// forAll is for handlers that affect all accounts. It refuses calls of any account but the first.
+// forAll wraps a handler that affects all accounts. It refuses the calls of all accounts but the first.
 func forAll(change func(*server.Call) (wire.Response, error)) func(*server.Call) (wire.Response, error) {
 	return func(c *server.Call) (wire.Response, error) {
 		err := FirstOnly(c, "change what affects all accounts")
@@ -67,7 +67,7 @@ func forAll(change func(*server.Call) (wire.Response, error)) func(*server.Call)
 
 const yamlType = "application/yaml"
 
-// serve returns a handler that serves a description of the calls.
+// serve returns a handler that serves a document, which describes the calls.
 func serve(document func() []byte, contentType string) func(*server.Call) (wire.Response, error) {
 	return func(*server.Call) (wire.Response, error) {
 		return wire.Response{Status: http.StatusOK, Body: document(), ContentType: contentType}, nil
@@ -78,7 +78,8 @@ func serve(document func() []byte, contentType string) func(*server.Call) (wire.
 func audit(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	page := query.LargePage()
-	if err := query.Done(); err != nil {
+	err := query.Done()
+	if err != nil {
 		return wire.Response{}, err
 	}
 	report, err := ledger.Audit(c.Tx, c.Account.ID)
@@ -86,9 +87,9 @@ func audit(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	total := int64(len(report.Accounts))
-	begin := min(page.Offset(), total)
-	end := min(begin+page.Size, total)
-	report.Accounts = report.Accounts[begin:end]
+	start := min(page.Offset(), total)
+	end := min(start+page.Size, total)
+	report.Accounts = report.Accounts[start:end]
 	return wire.OK(report), nil
 }
 

@@ -16,7 +16,7 @@ import (
 const (
 	maxDays      = 366
 	maxPerDay    = 500
-	maxPurchases = 5_000 // all other changes wait for the simulation
+	maxPurchases = 5_000 // all other changes wait until the simulation is done
 )
 
 // simulation simulates days of purchases on the account's active cards. Each card spends
@@ -25,8 +25,8 @@ type simulation struct {
 	call      *server.Call
 	random    *rand.Rand
 	merchants []string
-	cards     []string       // the id of the card of each purchase
-	left      map[string]int // the number of remaining purchases by card
+	cards     []string       // the card ids of the purchases, in order
+	left      map[string]int // the number of remaining purchases, by card id
 
 	result struct {
 		Cards     int    `json:"cards"`
@@ -37,8 +37,8 @@ type simulation struct {
 	}
 }
 
-// simulate makes purchases through the calls that stand for merchants, and advances the clock.
-// The given percentage of the purchases is declined.
+// simulate makes purchases through the control calls of merchants, and advances the clock. The given
+// percentage of the purchases is declined.
 func simulate(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	days := fields.Integer("days", 40, 1, maxDays)
@@ -67,8 +67,8 @@ func simulate(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	declines := (purchases*int(percent) + 50) / 100
-	order := s.random.Perm(purchases)
+	declines := (purchases*int(percent) + 50) / 100 // rounded
+	order := s.random.Perm(purchases)               // those below declines are declined
 	interval := 24 * time.Hour / time.Duration(perDay)
 	for i := range purchases {
 		err := c.Tx.MoveClock(c.Tx.Now().Add(interval))
@@ -94,11 +94,12 @@ func (s *simulation) chooseCards(purchases int) error {
 		return err
 	}
 	for len(cards) > 0 {
-		// With fewer cards, each has more purchases: try again until no further card is removed.
-		number := len(cards)
-		each := usd.Amount((purchases + number - 1) / number)
-		cards = slices.DeleteFunc(cards, func(p *payer) bool { return p.Spendable < each })
-		if len(cards) == number {
+		// With fewer cards, each has more purchases: repeat until no further card is removed.
+		count := len(cards)
+		purchasesPerCard := (purchases + count - 1) / count // rounded up
+		least := usd.Cent * usd.Amount(purchasesPerCard)
+		cards = slices.DeleteFunc(cards, func(p *payer) bool { return p.Spendable < least })
+		if len(cards) == count {
 			break
 		}
 	}
@@ -130,15 +131,15 @@ const spendable = `
 	FROM cards c JOIN ledger_accounts l ON l.id = c.ledger_account_id
 	LEFT JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ?1 / 1000, 'unixepoch') `
 
-// purchase authorizes a purchase on a card. Its amount varies around an equal share of what the card can still pay;
-// to be declined, it exceeds the balance. 19 of 20 authorizations are settled.
+// purchase authorizes a purchase on a card. Its amount varies around an equal share of what the card can still pay.
+// The amount of a purchase to be declined exceeds the balance. 19 of 20 authorizations are settled.
 func (s *simulation) purchase(id string, declined bool) error {
-	on, err := card.ByPublicID(s.call.Tx, s.call.Account.ID, id)
+	c, err := card.ByPublicID(s.call.Tx, s.call.Account.ID, id)
 	if err != nil {
 		return err
 	}
 	available, err := store.Value[usd.Amount](s.call.Tx,
-		`SELECT spendable FROM (`+spendable+`WHERE c.id = ?2)`, s.call.Tx.Now().UnixMilli(), on.ID)
+		`SELECT spendable FROM (`+spendable+`WHERE c.id = ?2)`, s.call.Tx.Now().UnixMilli(), c.ID)
 	if err != nil {
 		return err
 	}
@@ -148,11 +149,11 @@ func (s *simulation) purchase(id string, declined bool) error {
 	reserved := usd.Cent * usd.Amount(s.left[id]) // a cent for each purchase that follows
 	amount := max(usd.Cent, min(share, available-reserved))
 	if declined {
-		amount = on.Balance + usd.Amount(1+s.random.IntN(5_000))
+		amount = c.Balance + usd.Amount(1+s.random.IntN(5_000))
 	}
 	mcc := "7311"
-	if len(on.AllowedCategories) > 0 {
-		category := on.AllowedCategories[s.random.IntN(len(on.AllowedCategories))]
+	if len(c.AllowedCategories) > 0 {
+		category := c.AllowedCategories[s.random.IntN(len(c.AllowedCategories))]
 		mcc = card.MCCOf(category)
 	}
 	var authorized struct {
@@ -163,7 +164,7 @@ func (s *simulation) purchase(id string, declined bool) error {
 	}
 	merchant := s.merchants[s.random.IntN(len(s.merchants))]
 	err = s.do("/authorizations", map[string]any{
-		"card_id":  on.PublicID,
+		"card_id":  c.PublicID,
 		"amount":   amount,
 		"merchant": map[string]string{"name": merchant, "mcc": mcc},
 	}, &authorized)

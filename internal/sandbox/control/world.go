@@ -21,7 +21,8 @@ func createAccount(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	state := account.State(fields.Choice("state", account.States()...))
 	balance := fields.OptionalNotNegative("initial_balance")
-	if err := fields.Done(); err != nil {
+	err := fields.Done()
+	if err != nil {
 		return wire.Response{}, err
 	}
 	publicID := c.Tx.NewID("acct_")
@@ -29,7 +30,8 @@ func createAccount(c *server.Call) (wire.Response, error) {
 	return wire.Created(map[string]any{"account_id": publicID, "api_key": key}), err
 }
 
-// readKey returns the account's first API key, for users of the dashboard, who may not know it.
+// readKey returns the account's first API key. Users of the dashboard may not know it, because they can log in
+// by a link.
 func readKey(c *server.Call) (wire.Response, error) {
 	key, err := account.Key(c.Tx, c.Keys, c.Account.PublicID)
 	return wire.OK(map[string]any{"api_key": key}), err
@@ -41,7 +43,7 @@ func addKey(c *server.Call) (wire.Response, error) {
 	return wire.Created(map[string]any{"id": id, "api_key": key}), err
 }
 
-// revokeKey deletes an additional key. The account's first key cannot be revoked.
+// revokeKey deletes an additional key of the account. The first key cannot be revoked.
 func revokeKey(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("id")
 	return wire.OK(map[string]any{"id": id}), c.Account.RevokeKey(c.Tx, id)
@@ -58,8 +60,8 @@ func listAccounts(c *server.Call) (wire.Response, error) {
 	})
 }
 
-// FirstOnly refuses the call if it is not one of the first account. The action completes the sentence
-// "only the sandbox's first account can …".
+// FirstOnly refuses the calls of all accounts but the first. The action completes the sentence "only the
+// sandbox's first account can …".
 func FirstOnly(c *server.Call, action string) error {
 	if c.Account.First() {
 		return nil
@@ -94,7 +96,7 @@ func deleteRows(tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	// Foreign keys are checked at the commit, so that the order of the tables does not matter.
+	// The commit checks the foreign keys, so that the order of the tables does not matter.
 	err = tx.Exec(`PRAGMA defer_foreign_keys = ON; DELETE FROM "` + strings.Join(tables, `"; DELETE FROM "`) + `"`)
 	if err != nil {
 		return err
@@ -110,15 +112,15 @@ const LatestYear = 9000
 func moveClock(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	text := fields.Text("advance")
-	by, err := time.ParseDuration(text)
-	if err != nil || by <= 0 {
+	duration, err := time.ParseDuration(text)
+	if err != nil || duration <= 0 {
 		fields.Refuse(wire.Invalid(`advance must be a duration above 0, such as "90s" or "720h"`))
 	}
 	err = fields.Done()
 	if err != nil {
 		return wire.Response{}, err
 	}
-	to := c.Tx.Now().Add(by)
+	to := c.Tx.Now().Add(duration)
 	if to.Year() > LatestYear {
 		return wire.Response{}, wire.Invalid("advance is too long: the clock cannot pass the year %d", LatestYear)
 	}
@@ -146,7 +148,7 @@ func replaceQuirks(c *server.Call) (wire.Response, error) {
 	return wire.OK(quirks), quirks.Write(c.Tx)
 }
 
-// readSettings reads the settings that the body has, and leaves the others as they are.
+// readSettings sets those settings that the body contains.
 func readSettings(f *wire.Fields, settings []behavior.Setting) {
 	for _, s := range settings {
 		if s.Text != nil {
@@ -168,9 +170,8 @@ func readWalletFields(f *wire.Fields, fallback [2]string) [2]string {
 	if !found {
 		return fallback
 	}
-	invalid := func(name string) bool {
-		return !walletField.MatchString(name) || slices.Contains([]string{"id", "network", "category"}, name)
-	}
+	otherFields := []string{"id", "network", "category"}
+	invalid := func(name string) bool { return !walletField.MatchString(name) || slices.Contains(otherFields, name) }
 	if len(names) != 2 || slices.ContainsFunc(names, invalid) {
 		f.Refuse(wire.Invalid("wallet_fields must be two different names in lower case that no other field of a BIN has"))
 		return fallback
@@ -221,14 +222,14 @@ func clearFaults(c *server.Call) (wire.Response, error) {
 // removeFault removes a fault and returns the remaining ones.
 func removeFault(c *server.Call) (wire.Response, error) {
 	text := c.PathValue("id")
-	id, _ := strconv.ParseInt(text, 10, 64) // 0 for other texts; no fault has that id
+	id, _ := strconv.ParseInt(text, 10, 64) // an invalid text results in an id that no fault has
 	found, err := behavior.RemoveFault(c.Tx, id)
 	if err != nil {
 		return wire.Response{}, err
 	}
 	if !found {
 		return wire.Response{}, wire.NewError(http.StatusNotFound, wire.CodeNotFound,
-			"there is no fault %.64q; it may have been applied as often as it was set for", text)
+			"there is no fault %.64q; faults are removed after they are applied the set number of times", text)
 	}
 	return listFaults(c)
 }
@@ -266,7 +267,7 @@ func addFault(c *server.Call) (wire.Response, error) {
 	return wire.Created(f), nil
 }
 
-// checkLater checks the fields that go with "later".
+// checkLater checks the fields that depend on whether when is "later".
 func checkLater(fields *wire.Fields, f *behavior.Fault) {
 	if f.When != behavior.Later {
 		if f.LaterSeconds != 0 {
@@ -334,8 +335,15 @@ func routeMatches(f *behavior.Fault, r server.Route) bool {
 		return true
 	}
 	patterns := strings.Split(f.Path, "/")
-	return slices.EqualFunc(patterns, strings.Split(path, "/"), func(pattern, segment string) bool {
-		parameter := strings.HasPrefix(segment, "{")
-		return pattern == segment || parameter || pattern == behavior.Any && segment != ""
-	})
+	return slices.EqualFunc(patterns, strings.Split(path, "/"), segmentMatches)
+}
+
+// segmentMatches reports whether a segment of a route, which may be a parameter, can match a segment of a
+// fault's path.
+func segmentMatches(pattern, segment string) bool {
+	isParameter := strings.HasPrefix(segment, "{")
+	if pattern == segment || isParameter {
+		return true
+	}
+	return pattern == behavior.Any && segment != ""
 }
