@@ -1,5 +1,5 @@
-// Command vcard is the command-line tool of the provider: it serves the sandbox, and shows
-// what a plan does to the wallet.
+// Command vcard is the provider's command-line tool. It serves the sandbox, and shows what a
+// Terraform plan does to the wallet.
 package main
 
 import (
@@ -44,7 +44,7 @@ const (
 
 func main() {
 	defer crash.End()
-	// net/http logs what it cannot parse, which may be a card number.
+	// net/http logs parts of malformed responses, which may contain a card number.
 	log.SetOutput(io.Discard)
 	os.Exit(run(os.Args[1:]))
 }
@@ -54,7 +54,8 @@ func run(args []string) int {
 		_, _ = fmt.Fprint(os.Stderr, usage)
 		return exitUsage
 	}
-	name, rest := args[0], args[1:]
+	name := args[0]
+	rest := args[1:]
 	switch name {
 	case "sandbox":
 		return serveSandbox(rest)
@@ -75,10 +76,10 @@ func run(args []string) int {
 	}
 }
 
-// serveSandbox stops the sandbox gracefully at the first signal. A second one kills the process.
+// serveSandbox runs the sandbox. The first signal stops it gracefully, and a second one kills the process.
 func serveSandbox(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, stop) // the next signal has its default effect
 	return command.Main(ctx, args, os.Getenv, os.Stdout, os.Stderr)
 }

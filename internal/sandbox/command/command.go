@@ -1,4 +1,4 @@
-// Package command is "vcard sandbox": it serves the sandbox on a local address.
+// Package command implements the command "vcard sandbox", which serves the sandbox on a local address.
 package command
 
 import (
@@ -26,8 +26,8 @@ const (
 	exitUsage  = 2
 )
 
-// envAPIKey names the variable that may hold the API key of a new file. VCARD_API_KEY has
-// another name on purpose: it may hold the key of a real account.
+// envAPIKey is the environment variable with the API key of a new file. It differs from
+// VCARD_API_KEY, which may contain the key of a real account.
 const envAPIKey = "VCARD_SANDBOX_API_KEY" //nolint:gosec // a name, not a key
 
 const help = `Serve the card service from a local file, with a dashboard.
@@ -71,8 +71,8 @@ type settings struct {
 	snapshot        string // the file to copy to
 }
 
-// Main runs the command until the context ends, and returns its exit status. args follow
-// the name of the command; getenv looks up a variable of the environment.
+// Main runs the command until it is done or the context ends, and returns its exit status. args
+// follow the name of the command; getenv looks up an environment variable.
 func Main(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	var s settings
 	flags := s.flags()
@@ -85,10 +85,12 @@ func Main(ctx context.Context, args []string, getenv func(string) string, stdout
 		err = s.complete(flags.Args(), getenv)
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(stderr, "sandbox: %s\nRun \"vcard sandbox --help\" for usage.\n", requestlog.Clean(cli.FlagError(err, "--data cards.db").Error()))
+		message := cli.FlagError(err, "--data cards.db").Error()
+		_, _ = fmt.Fprintf(stderr, "sandbox: %s\nRun \"vcard sandbox --help\" for usage.\n", requestlog.Clean(message))
 		return exitUsage
 	}
-	if err := s.run(ctx, stdout, stderr); err != nil {
+	err = s.run(ctx, stdout, stderr)
+	if err != nil {
 		_, _ = fmt.Fprintf(stderr, "sandbox: %s\n", display.Printable(err.Error()))
 		return exitFailed
 	}
@@ -112,7 +114,7 @@ func (s *settings) flags() *pflag.FlagSet {
 	return flags
 }
 
-// complete checks the arguments that are not flags, and reads the API key.
+// complete reads the arguments that are not flags, and the API key.
 func (s *settings) complete(args []string, getenv func(string) string) error {
 	if len(args) > 0 && args[0] == "snapshot" {
 		if len(args) != 2 {
@@ -152,7 +154,8 @@ func (s *settings) run(ctx context.Context, stdout, stderr io.Writer) error {
 }
 
 func (s *settings) takeSnapshot(ctx context.Context) error {
-	if _, err := os.Stat(s.data); err != nil {
+	_, err := os.Stat(s.data)
+	if err != nil {
 		return fmt.Errorf("no sandbox to copy; name its file with --data: %w", err)
 	}
 	db, err := store.Open(ctx, store.Options{Path: s.data})
@@ -162,18 +165,18 @@ func (s *settings) takeSnapshot(ctx context.Context) error {
 	return errors.Join(db.Snapshot(ctx, s.snapshot), db.Close())
 }
 
-// The largest files that are read, in bytes.
+// The maximum sizes of files, in bytes.
 const (
 	maxKeyFile = 1 << 10
-	maxFile    = 4 << 20 // a world with twenty thousand purchases
+	maxFile    = 4 << 20 // enough for a world with twenty thousand purchases
 )
 
-// readFile reads the file that a flag names. Without a name there is nothing to read.
+// readFile reads the file that a flag names. It returns nil if the flag is not set.
 func readFile(flag, path string, limit int64) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
-	file, err := os.Open(path) //nolint:gosec // whoever starts the sandbox names the file
+	file, err := os.Open(path) //nolint:gosec // the path is a flag of the user
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
@@ -188,7 +191,7 @@ func readFile(flag, path string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// amount is the value of a flag: USD, not negative.
+// amount is the value of a flag: an amount in USD that is not negative.
 type amount usd.Amount
 
 func (a *amount) String() string { return usd.Amount(*a).String() }
@@ -210,7 +213,8 @@ func (l *level) String() string { return strings.ToLower(slog.Level(*l).String()
 func (l *level) Type() string   { return "LEVEL" }
 
 func (l *level) Set(text string) error {
-	if err := (*slog.Level)(l).UnmarshalText([]byte(text)); err != nil {
+	err := (*slog.Level)(l).UnmarshalText([]byte(text))
+	if err != nil {
 		return errors.New("must be debug, info, warn or error")
 	}
 	return nil

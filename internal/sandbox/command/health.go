@@ -16,8 +16,8 @@ import (
 
 const healthTime = 3 * time.Second
 
-// checkHealth returns an error unless a sandbox answers at the address, which it shows by
-// refusing a call without a key.
+// checkHealth returns an error unless a sandbox responds at the address. It sends a request without a
+// key, because it does not know one: a sandbox refuses that request.
 func checkHealth(ctx context.Context, address string) error {
 	limited, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
@@ -26,10 +26,11 @@ func checkHealth(ctx context.Context, address string) error {
 	if err != nil {
 		return fmt.Errorf("--health %s: must be a URL, such as http://127.0.0.1:8420", address)
 	}
-	// A transport of its own: it uses no proxy and follows no redirect.
+	// Unlike the default client, a new transport uses no proxy and follows no redirects.
 	response, err := new(http.Transport).RoundTrip(request)
-	if network, ok := errors.AsType[net.Error](err); ok { // these quote nothing of the response
-		return fmt.Errorf("no sandbox answers at %s: %w", root, network)
+	networkErr, ok := errors.AsType[net.Error](err)
+	if ok { // other errors may quote the response
+		return fmt.Errorf("no sandbox answers at %s: %w", root, networkErr)
 	}
 	notSandbox := fmt.Errorf("the server at %s is not a sandbox", root)
 	if err != nil {

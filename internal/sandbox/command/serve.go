@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// maxConnections is how many clients may be connected; others wait.
+	// maxConnections is the maximum number of open connections. Further clients wait.
 	maxConnections = 1_000
-	// shutdownTime is how long running requests may take once the sandbox is to stop.
+	// shutdownTime is how long a shutdown waits for running requests.
 	shutdownTime = 10 * time.Second
 )
 
@@ -39,10 +39,10 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, logger *slog.Log
 	if err != nil {
 		return err
 	}
-	defer func() { _ = listener.Close() }() // the server has closed it, unless opening failed
+	defer func() { _ = listener.Close() }() // for errors before the server runs, which closes it too
 	exposed := !isLoopback(listener.Addr())
 	if exposed {
-		logger.Warn("other machines can reach the sandbox; plain HTTP shows its API key to the network", "address", listener.Addr().String())
+		logger.Warn("other machines can reach the sandbox; plain HTTP exposes its API key to the network", "address", listener.Addr().String())
 	}
 	service, err := served.Open(ctx, served.Options{
 		Options: sandbox.Options{
@@ -60,7 +60,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, logger *slog.Log
 		return err
 	}
 	err = s.serveOn(ctx, listener, service, stdout, logger)
-	return errors.Join(err, service.Close()) //nolint:contextcheck // the context has ended by now
+	return errors.Join(err, service.Close()) //nolint:contextcheck // the context has already ended
 }
 
 func (s *settings) openListener(ctx context.Context) (net.Listener, error) {
@@ -88,7 +88,7 @@ func (s *settings) serveOn(ctx context.Context, listener net.Listener, service *
 	}
 	web := &http.Server{
 		Handler:        dashboard,
-		ReadTimeout:    shutdownTime, // headers and body
+		ReadTimeout:    shutdownTime, // of headers and body
 		WriteTimeout:   2 * time.Minute,
 		IdleTimeout:    2 * time.Minute,
 		MaxHeaderBytes: 64 << 10,
@@ -96,7 +96,8 @@ func (s *settings) serveOn(ctx context.Context, listener net.Listener, service *
 	}
 	web.RegisterOnShutdown(dashboard.Close)
 	web.RegisterOnShutdown(service.EndDelays)
-	if err := printAddress(stdout, root, service); err != nil {
+	err = printAddress(stdout, root, service)
+	if err != nil {
 		return fmt.Errorf("cannot print the address: %w", err)
 	}
 	logger.Info("the sandbox is listening", "address", listener.Addr().String(), "data", s.data)
@@ -106,8 +107,8 @@ func (s *settings) serveOn(ctx context.Context, listener net.Listener, service *
 	return err
 }
 
-// printAddress prints what a client needs, for a shell to read. Keys go to standard output
-// only, because logs may be kept.
+// printAddress prints the address and the API keys in a form that a shell can read. The log must not
+// contain the keys.
 func printAddress(stdout io.Writer, root string, service *served.Sandbox) error {
 	_, err := fmt.Fprintf(stdout, "VCARD_BASE_URL=%s\nVCARD_API_KEY=%s\n", root+server.API, service.APIKey())
 	if err != nil {
@@ -117,14 +118,15 @@ func printAddress(stdout io.Writer, root string, service *served.Sandbox) error 
 		if i == 0 {
 			continue // the first account's key is already printed
 		}
-		if _, err := fmt.Fprintf(stdout, "VCARD_API_KEY_%d=%s\n", i+1, key); err != nil {
+		_, err = fmt.Fprintf(stdout, "VCARD_API_KEY_%d=%s\n", i+1, key)
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// serveUntilDone returns when the context has ended and running requests are answered.
+// serveUntilDone serves requests until the context ends, and then waits for running requests.
 func serveUntilDone(ctx context.Context, web *http.Server, listener net.Listener) error {
 	stopped := make(chan error, 1)
 	go func() { stopped <- web.Serve(listener) }()
@@ -137,7 +139,7 @@ func serveUntilDone(ctx context.Context, web *http.Server, listener net.Listener
 	defer cancel()
 	err := web.Shutdown(grace)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = errors.Join(errors.New("some requests were cut off"), web.Close())
+		err = errors.Join(fmt.Errorf("requests that still ran after %s were aborted", shutdownTime), web.Close())
 	}
 	serveErr := <-stopped
 	if !errors.Is(serveErr, http.ErrServerClosed) {
@@ -151,8 +153,8 @@ func isLoopback(address net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// rootURL returns the URL of a listener's address; for one that listens on every address,
-// that of this machine.
+// rootURL returns the URL of a listener's address. A listener on all addresses gets the URL of
+// the loopback address.
 func rootURL(address net.Addr) string {
 	tcp, ok := address.(*net.TCPAddr)
 	if ok && tcp.IP.IsUnspecified() {

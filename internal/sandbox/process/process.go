@@ -32,7 +32,8 @@ func Start(ctx context.Context, program string, stderr io.Writer, flags ...strin
 	if err != nil {
 		return nil, err
 	}
-	if err := command.Start(); err != nil {
+	err = command.Start()
+	if err != nil {
 		return nil, err
 	}
 	p := &Process{Wait: sync.OnceValue(command.Wait), command: command}
@@ -46,18 +47,20 @@ func Start(ctx context.Context, program string, stderr io.Writer, flags ...strin
 
 // Kill kills the process with SIGKILL, unless it has ended, and waits for it.
 func (p *Process) Kill() {
-	_ = p.command.Process.Kill() // it fails only if the process has ended
-	_ = p.Wait()                 // the exit status of a killed process means nothing
+	_ = p.command.Process.Kill() // fails only if the process has ended
+	_ = p.Wait()                 // returns an error that only says that the process was killed
 }
 
 // Interrupt interrupts the process, waits for it, and returns the error that it ended with.
 func (p *Process) Interrupt() error {
-	if err := p.command.Process.Signal(os.Interrupt); err != nil {
+	err := p.command.Process.Signal(os.Interrupt)
+	if err != nil {
 		return err
 	}
 	return p.Wait()
 }
 
+// basePath is the path of the API.
 const basePath = "/api/v1"
 
 // Address is the address of a sandbox, and an API key for it.
@@ -77,7 +80,7 @@ func ReadAddress(output io.Reader) (Address, error) {
 func (a Address) Root() string { return strings.TrimSuffix(a.URL, basePath) }
 
 // NewRequest returns a request with the API key. The body is JSON, or empty.
-// The path is relative to the API, such as /cards, or begins with /_sandbox or /api.
+// The path is relative to the API, such as /cards, or starts with /_sandbox or /api.
 func (a Address) NewRequest(ctx context.Context, method, path, body string) (*http.Request, error) {
 	base := a.URL
 	if strings.HasPrefix(path, "/_sandbox") || strings.HasPrefix(path, "/api") {
