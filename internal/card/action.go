@@ -165,8 +165,8 @@ const outsideThePlan = " Plans do not include the money that actions move: the p
 	"Do not trigger it by an update of the same card's `amount`. If that update is interrupted, the next apply cannot distinguish " +
 	"the two transfers, and stops.\n\nTerraform runs `after_update` actions even if the update failed. " +
 	"The action then refuses to move money until an update of the card succeeds. " +
-	"It only knows about updates in the same run with the same provider configuration, not about those of an " +
-	"`-invoke` run or of a provider alias."
+	"It only knows about updates in the same run with the same provider configuration. " +
+	"It does not know about those of an `-invoke` run or of a provider alias."
 
 // NewFundAction makes the action vcard_card_fund.
 func NewFundAction() action.Action {

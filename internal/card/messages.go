@@ -379,28 +379,28 @@ func previewTitle(d reconcile.Decision) string {
 
 // previewText returns "" for a decision that needs no warning.
 func previewText(card model, d reconcile.Decision) string {
-	e := d.Since
+	since := d.Since
 	m := d.Movement
-	balance := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), e.Balance)
-	explanation := explainBalance(m.Delta, m.Found(e, d.Reason), m.MayHaveTopUp(e))
+	balance := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), since.Balance)
+	explanation := explainBalance(m.Delta, m.Found(since, d.Reason), m.MayHaveTopUp(since))
 
 	switch d.Verdict {
 	case reconcile.Undecided:
 		return describePending(card, *d.Before.Pending) + " Apply checks again, and moves nothing on this card until then. " +
 			abandonAdvice(card)
 	case reconcile.SendKey:
-		return fmt.Sprintf("%s, which fits an interrupted apply of this plan. Apply repeats the request with the same idempotency key, which the service counts once. "+
+		return fmt.Sprintf("%s, which fits an interrupted apply of this plan. Apply repeats the request with the same idempotency key, so that the service does not make the transfer twice. "+
 			"If something else caused this balance, the %s is made in addition.", balance, movementNoun(m.Delta))
 	case reconcile.Made:
 		return balance + ". An interrupted apply may have made this transfer, or someone made the same change. Apply checks again, and does not make it a second time."
 	case reconcile.Send:
 		if d.Reason == reconcile.LooksEither {
 			return fmt.Sprintf("%s. %s Apply checks again, and sends the request with an idempotency key. "+
-				"The service counts the key once, as long as it remembers it.", balance, explainBalance(m.Delta, 0, false))
+				"As long as the service remembers the key, it makes the transfer only once.", balance, explainBalance(m.Delta, 0, false))
 		}
-		if d.Reason == reconcile.OtherMoney && e.Left != 0 {
+		if d.Reason == reconcile.OtherMoney && since.Left != 0 {
 			return fmt.Sprintf("%s. Since Terraform's last transfer, its balance shows %s that no transaction explains. The %s is made in addition.",
-				balance, describeDelta(e.Left), movementNoun(m.Delta))
+				balance, describeDelta(since.Left), movementNoun(m.Delta))
 		}
 	}
 
@@ -411,11 +411,11 @@ func previewText(card model, d reconcile.Decision) string {
 		return balance + ", as before Terraform's last transfer. The service may show it late, or someone reversed that transfer. " +
 			"Apply checks again. If the balance is still the same, it stops once."
 	case reconcile.Unreadable:
-		if e.Hidden == reconcile.DamagedRecord {
+		if since.Hidden == reconcile.DamagedRecord {
 			return fmt.Sprintf("%s, and %s. The provider cannot tell what an earlier run moved. "+
-				"Apply accepts the card's balance and stops; the apply after it moves the money.", balance, e.Hidden)
+				"Apply accepts the card's balance and stops; the apply after it moves the money.", balance, since.Hidden)
 		}
-		return fmt.Sprintf("%s. That may already include this transfer: %s. Apply stops once and says what to do.", balance, e.Hidden)
+		return fmt.Sprintf("%s. That may already include this transfer: %s. Apply stops once and says what to do.", balance, since.Hidden)
 	case reconcile.OverCap:
 		return balance + ". Money that no transaction explains counts as a top-up. With it, this top-up may exceed max_top_up_per_month. " +
 			"The plan after that apply shows what is left."

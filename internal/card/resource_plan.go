@@ -77,8 +77,8 @@ func (p *planner) destroy(ctx context.Context) {
 	p.spend(ctx, session.PlannedSpend{Returned: p.state.Balance.Amount()})
 }
 
-// issue plans a new card. Terraform also calls it for the second plan of a replacement. It then drops the warnings,
-// and only the private state tells about the replaced card.
+// issue plans a new card. This includes the second plan of a replacement, whose warnings Terraform drops. There, only
+// the private state describes the replaced card.
 func (p *planner) issue(ctx context.Context) {
 	replaced := p.private.Replaced
 	if replaced != nil && replaced.Protected {
