@@ -65,8 +65,8 @@ func StartOn(t testing.TB, clock *Clock, options ...contract.Option) *Service {
 // noon returns noon of a day in the middle of a month.
 func noon() time.Time { return time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC) }
 
-// InMemory is an option for a sandbox that keeps nothing, is checked against the API document, and starts at noon
-// of a day in the middle of a month.
+// InMemory is an option for a sandbox that stores nothing, is checked against the API document, and starts at noon of a
+// day in the middle of a month.
 func InMemory(t testing.TB, options ...contract.Option) func(*sandboxtest.Options) {
 	t.Helper()
 	return func(o *sandboxtest.Options) {
@@ -84,8 +84,7 @@ func (s *Service) ProviderConfig() string {
 	return fmt.Sprintf("provider \"vcard\" {\n  base_url = %q\n  api_key  = %q\n}\n", s.URL, s.Key)
 }
 
-// Proxy returns this service as seen through a proxy. Intercept may change a
-// request, or answer it and return true.
+// Proxy returns this service behind a proxy. Intercept may change a request, or answer it and return true.
 func (s *Service) Proxy(intercept func(w http.ResponseWriter, r *http.Request) bool) *Service {
 	s.T.Helper()
 	target, err := url.Parse(s.Root())
@@ -118,29 +117,29 @@ func Factories(t testing.TB, options ...provider.Option) map[string]func() (tfpr
 	}
 }
 
-// prepareCLI sets environment variables: the registry of the CLI under test, no garbage collection while a CLI needs
-// little memory, and the folder of the provider's socket.
+// prepareCLI sets environment variables: the registry of the CLI under test, garbage collection only above a memory
+// limit, and the folder of the provider's socket.
 var prepareCLI = sync.OnceFunc(func() {
 	_ = os.Setenv("GOGC", "off")
-	_ = os.Setenv("GOMEMLIMIT", "1GiB") // from here on garbage is collected again
+	_ = os.Setenv("GOMEMLIMIT", "1GiB") // above it, garbage is collected despite GOGC
 	if OpenTofu() {
 		_ = os.Setenv("TF_ACC_PROVIDER_HOST", "registry.opentofu.org")
 	}
 	_ = os.Setenv(socketVariable, socketFolder())
 })
 
-// socketVariable names the folder of a provider's socket. On some systems the path of a socket is limited to 104
-// characters, which a long TMPDIR exceeds.
+// socketVariable names the folder of a provider's socket. Some systems limit the path of a socket to 104 characters,
+// which a long TMPDIR exceeds.
 const socketVariable = "PLUGIN_UNIX_SOCKET_DIR"
 
 func socketFolder() string {
-	if runtime.GOOS == "windows" { // it uses other sockets
+	if runtime.GOOS == "windows" { // providers use TCP there
 		return os.TempDir()
 	}
 	return "/tmp"
 }
 
-// maxWait is the real duration of a wait on a Clock, at most.
+// maxWait limits the real duration of a wait on a Clock.
 const maxWait = 10 * time.Millisecond
 
 // Clock is a real clock that skips most of each wait.
@@ -156,9 +155,9 @@ func (c *Clock) Now() time.Time {
 	return time.Now().Add(c.skipped)
 }
 
-// Wait waits for at most maxWait, and skips the rest of d. Concurrent waits do not add up.
+// Wait waits for at most maxWait, and skips the rest of d. Concurrent waits skip the same time, not the sum.
 func (c *Clock) Wait(ctx context.Context, d time.Duration) error {
-	end := c.Now().Add(d)
+	until := c.Now().Add(d)
 	timer := time.NewTimer(min(d, maxWait))
 	defer timer.Stop()
 	select {
@@ -168,7 +167,8 @@ func (c *Clock) Wait(ctx context.Context, d time.Duration) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.skipped += max(0, end.Sub(time.Now().Add(c.skipped)))
+	now := time.Now().Add(c.skipped)
+	c.skipped += max(0, until.Sub(now))
 	return nil
 }
 
@@ -210,11 +210,11 @@ type commandLine struct {
 
 var cli = sync.OnceValue(func() commandLine {
 	path := os.Getenv("TF_ACC_TERRAFORM_PATH")
-	for _, name := range []string{"terraform", "tofu"} {
-		found, err := exec.LookPath(name)
-		if path == "" && err == nil {
-			path = found
-		}
+	if path == "" {
+		path, _ = exec.LookPath("terraform")
+	}
+	if path == "" {
+		path, _ = exec.LookPath("tofu")
 	}
 	if path == "" {
 		return commandLine{name: "none found"}
@@ -257,8 +257,8 @@ func (s skipBelow) CheckTerraformVersion(
 	}
 }
 
-// Error matches an error of the CLI with this title and then these values, wherever the CLI broke the lines. The
-// character … in a title stands for any text.
+// Error matches an error of the CLI with this title, followed by these values. It ignores line breaks that the CLI has
+// inserted. The character … in a title stands for any text.
 func Error(title string, values ...string) *regexp.Regexp { return titled("Error: "+title, values) }
 
 func titled(title string, values []string) *regexp.Regexp {
@@ -271,7 +271,7 @@ func titled(title string, values []string) *regexp.Regexp {
 
 // Exactly expects a number with exactly these decimals.
 func Exactly(decimal string) knownvalue.Check {
-	const precision = 512 // that of Terraform's numbers
+	const precision = 512 // in bits, like Terraform's numbers
 	number, _, err := big.ParseFloat(decimal, 10, precision, big.ToNearestEven)
 	if err != nil {
 		panic(err)
@@ -289,7 +289,7 @@ type Workspace struct {
 	Env []string // added to the environment of every command
 	t   T
 
-	built bool // whether the CLI starts the built provider instead
+	built bool // whether the CLI starts the built provider, and not one in this process
 }
 
 // NewWorkspace creates a folder. It skips the test without TF_ACC or without a CLI.
@@ -320,7 +320,7 @@ func (w *Workspace) Wrapped(lines string) *Workspace {
 	w.t.Helper()
 	shell, err := exec.LookPath("sh")
 	if err != nil {
-		w.t.Skip("needs a shell, which runs the provider")
+		w.t.Skip("needs a shell to run the provider")
 	}
 	other := w.Built()
 	program := sandboxtest.Provider(w.t)
@@ -404,20 +404,20 @@ func (w *Workspace) Must(args ...string) string {
 	w.t.Helper()
 	code, output := w.Run(args...)
 	if code != 0 {
-		w.t.Fatalf("%s %v ended with %d:\n%s", CLI(), args, code, output)
+		w.t.Fatalf("%s %v exited with %d:\n%s", CLI(), args, code, output)
 	}
 	return output
 }
 
-// ServeProvider serves providers in this process, a new one for each connection, as a CLI starts one for
-// each walk of a command. It returns the variable by which a CLI finds them. To stop cuts the CLI off, as
-// the death of a provider does, and waits for the providers to end.
+// ServeProvider serves providers in this process. Each connection gets a new one, because a CLI starts a new provider
+// for each walk of a command. It returns the environment variable with which a CLI finds them, and a function that closes
+// all connections and waits until the providers have stopped.
 func ServeProvider(t T, options ...provider.Option) (variable string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	var mu sync.Mutex // between an arriving connection and the stop
-	front := sandboxtest.Listen(t, func(from net.Conn) {
+	var mu sync.Mutex // so that no provider starts after stop
+	address := sandboxtest.Listen(t, func(from net.Conn) {
 		defer func() { _ = from.Close() }()
 		mu.Lock()
 		if ctx.Err() != nil {
@@ -433,25 +433,27 @@ func ServeProvider(t T, options ...provider.Option) (variable string, stop func(
 	if OpenTofu() {
 		host = "registry.opentofu.org"
 	}
-	// The CLI has to know a process that lives, and is told that the provider is under test: so it does not kill it.
 	reattach, err := json.Marshal(map[string]any{host + "/vcard/vcard": map[string]any{
-		"Protocol": string(plugin.ProtocolGRPC), "ProtocolVersion": protocolVersion, "Pid": os.Getpid(), "Test": true,
-		"Addr": map[string]string{"Network": front.Network(), "String": front.String()},
+		"Protocol":        string(plugin.ProtocolGRPC),
+		"ProtocolVersion": 6,
+		"Pid":             os.Getpid(), // of a running process
+		"Test":            true,        // so that the CLI does not kill the process
+		"Addr":            map[string]string{"Network": address.Network(), "String": address.String()},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "TF_REATTACH_PROVIDERS=" + string(reattach), func() {
+	variable = "TF_REATTACH_PROVIDERS=" + string(reattach)
+	stop = func() {
 		mu.Lock()
 		cancel()
 		mu.Unlock()
 		running.Wait()
 	}
+	return variable, stop
 }
 
-const protocolVersion = 6
-
-// serveProvider serves one provider to one connection, and ends with it.
+// serveProvider serves one provider until the connection to it is closed.
 func serveProvider(ctx context.Context, t T, from net.Conn, options []provider.Option) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -474,24 +476,25 @@ func serveProvider(ctx context.Context, t T, from net.Conn, options []provider.O
 		connect(ctx, from, config.Addr)
 		cancel()
 		<-closed
-	case <-served: // it could not start
+	case <-served: // the provider could not start
 	}
 	if closer, ok := server.(io.Closer); ok {
 		_ = closer.Close()
 	}
 }
 
-// connect copies between a connection and an address until either side ends, or the context does.
-func connect(ctx context.Context, from net.Conn, to net.Addr) {
-	end, err := new(net.Dialer).DialContext(ctx, to.Network(), to.String())
+// connect copies between a client and a server until either closes the connection or the context ends.
+func connect(ctx context.Context, client net.Conn, address net.Addr) {
+	var dialer net.Dialer
+	server, err := dialer.DialContext(ctx, address.Network(), address.String())
 	if err != nil {
 		return // the provider was stopped
 	}
-	stop := context.AfterFunc(ctx, func() { _ = from.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = client.Close() })
 	defer stop()
 	go func() {
-		_, _ = io.Copy(end, from)
-		_ = end.Close()
+		_, _ = io.Copy(server, client)
+		_ = server.Close()
 	}()
-	_, _ = io.Copy(from, end)
+	_, _ = io.Copy(client, server)
 }

@@ -16,9 +16,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
 )
 
-// Protocol calls a configured provider in this process like Terraform does, for requests that
-// the CLI under test may be too old to make. It is safe for concurrent use. Like Terraform, it
-// validates a configuration before it uses it.
+// Protocol calls a configured provider in this process like Terraform does. It is for requests that the CLI under test
+// may be too old to make. Like Terraform, it validates a configuration before it uses it. It is safe for concurrent use.
 type Protocol struct {
 	t       testing.TB
 	ctx     context.Context
@@ -33,8 +32,7 @@ type protocolServer interface {
 	io.Closer
 }
 
-// Protocol configures a provider for this service. The provider block also gets the attributes
-// in more, such as rate_limits.
+// Protocol configures a provider for this service. The provider block also gets more attributes, such as rate_limits.
 func (s *Service) Protocol(more Object) *Protocol {
 	s.T.Helper()
 	config := Object{"base_url": s.URL, "api_key": s.Key}
@@ -45,7 +43,8 @@ func (s *Service) Protocol(more Object) *Protocol {
 // Configure configures a provider with a provider block, which must be valid.
 func Configure(t testing.TB, config Object, options ...provider.Option) *Protocol {
 	t.Helper()
-	server := provider.NewServer("test", append([]provider.Option{provider.WithClock(new(Clock))}, options...)...)()
+	options = append([]provider.Option{provider.WithClock(new(Clock))}, options...)
+	server := provider.NewServer("test", options...)()
 	p := &Protocol{t: t, ctx: t.Context()}
 	p.server, _ = server.(protocolServer)
 	t.Cleanup(func() { _ = p.server.Close() })
@@ -60,14 +59,14 @@ func Configure(t testing.TB, config Object, options ...provider.Option) *Protoco
 
 // With returns a Protocol for the same provider with another context.
 func (p *Protocol) With(ctx context.Context) *Protocol {
-	own := *p
-	own.ctx = ctx
-	return &own
+	other := *p
+	other.ctx = ctx
+	return &other
 }
 
-// call makes a call. It panics on an error of the protocol itself.
-func call[Request, Response any](p *Protocol, to func(context.Context, *Request) (*Response, error), request Request) *Response {
-	return must(to(p.ctx, &request))
+// call calls a method. It panics on an error of the protocol itself.
+func call[Request, Response any](p *Protocol, method func(context.Context, *Request) (*Response, error), request Request) *Response {
+	return must(method(p.ctx, &request))
 }
 
 // Interrupt asks the provider to stop, as Terraform does when it is interrupted.
@@ -82,18 +81,20 @@ func (p *Protocol) ReadDataSource(name string, config Object) (Object, Diagnosti
 	return decode(schema.ValueType(), read.State), read.Diagnostics
 }
 
-// InvokeAction plans and invokes an action and returns its progress messages.
-// Resolved contains the values of attributes that were unknown in the plan.
+// InvokeAction plans and invokes an action and returns its progress messages. Resolved contains the values of attributes
+// that are unknown in the plan.
 func (p *Protocol) InvokeAction(name string, config, resolved Object) (progress []string, diagnostics Diagnostics) {
 	schema := p.schemas.ActionSchemas[name].Schema
-	diagnostics = call(p, p.server.ValidateActionConfig, tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: encode(schema, config)}).Diagnostics
+	validate := tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: encode(schema, config)}
+	diagnostics = call(p, p.server.ValidateActionConfig, validate).Diagnostics
 	diagnostics = append(diagnostics, p.PlanAction(name, config)...)
 	if diagnostics.Errors() != "" {
 		return nil, diagnostics
 	}
 	known := maps.Clone(config)
 	maps.Copy(known, resolved)
-	for event := range call(p, p.server.InvokeAction, tfprotov6.InvokeActionRequest{ActionType: name, Config: encode(schema, known)}).Events {
+	invoke := tfprotov6.InvokeActionRequest{ActionType: name, Config: encode(schema, known)}
+	for event := range call(p, p.server.InvokeAction, invoke).Events {
 		switch e := event.Type.(type) {
 		case tfprotov6.ProgressInvokeActionEventType:
 			progress = append(progress, e.Message)
@@ -104,8 +105,8 @@ func (p *Protocol) InvokeAction(name string, config, resolved Object) (progress 
 	return progress, diagnostics
 }
 
-// PlanAction plans an action, without validating it first: Terraform validates
-// the values of variables as unknown.
+// PlanAction plans an action without validating it first. Terraform would validate it with the values of variables
+// unknown.
 func (p *Protocol) PlanAction(name string, config Object) Diagnostics {
 	block := encode(p.schemas.ActionSchemas[name].Schema, config)
 	return call(p, p.server.PlanAction, tfprotov6.PlanActionRequest{ActionType: name, Config: block}).Diagnostics
@@ -115,41 +116,43 @@ func (p *Protocol) PlanAction(name string, config Object) Diagnostics {
 type Listed struct {
 	DisplayName string
 	Identity    Object
-	Resource    Object // nil unless it was asked for
+	Resource    Object // nil unless it was requested
 }
 
-// List returns the results of a list resource. The test fails if there are more than limit.
-func (p *Protocol) List(name string, config Object, limit int64, whole bool) (found []Listed, diagnostics Diagnostics) {
+// List returns the results of a list resource, with their resources if includeResource is set. The test fails if there
+// are more results than limit.
+func (p *Protocol) List(name string, config Object, limit int64, includeResource bool) (found []Listed, diagnostics Diagnostics) {
 	p.t.Helper()
 	block := encode(p.schemas.ListResourceSchemas[name], config)
-	validated := tfprotov6.ValidateListResourceConfigRequest{TypeName: name, Config: block}
-	diagnostics = call(p, p.server.ValidateListResourceConfig, validated).Diagnostics
+	validate := tfprotov6.ValidateListResourceConfigRequest{TypeName: name, Config: block}
+	diagnostics = call(p, p.server.ValidateListResourceConfig, validate).Diagnostics
 	if diagnostics.Errors() != "" {
 		return nil, diagnostics
 	}
-	identity := call(p, p.server.GetResourceIdentitySchemas, tfprotov6.GetResourceIdentitySchemasRequest{}).IdentitySchemas[name].ValueType()
-	listed := tfprotov6.ListResourceRequest{TypeName: name, Config: block, IncludeResource: whole, Limit: limit}
-	for result := range call(p, p.server.ListResource, listed).Results {
+	identities := call(p, p.server.GetResourceIdentitySchemas, tfprotov6.GetResourceIdentitySchemasRequest{})
+	identity := identities.IdentitySchemas[name].ValueType()
+	list := tfprotov6.ListResourceRequest{TypeName: name, Config: block, IncludeResource: includeResource, Limit: limit}
+	for result := range call(p, p.server.ListResource, list).Results {
 		diagnostics = append(diagnostics, result.Diagnostics...)
 		if result.Identity != nil {
 			resource := decode(p.schemas.ResourceSchemas[name].ValueType(), result.Resource)
 			found = append(found, Listed{result.DisplayName, decode(identity, result.Identity.IdentityData), resource})
 		}
 		if int64(len(found)) > limit {
-			p.t.Fatalf("%s lists more than the %d results that were asked for", name, limit)
+			p.t.Fatalf("%s lists more results than the limit of %d", name, limit)
 		}
 	}
 	return found, diagnostics
 }
 
-// Card is a vcard_card as Terraform's state holds it.
+// Card is a vcard_card in Terraform's state.
 type Card struct {
-	Values   Object // nil when it does not exist
+	Values   Object // nil if the card does not exist
 	Private  []byte
 	identity *tfprotov6.ResourceIdentityData
 }
 
-// Change is a planned change of a card; its Config is nil for a destruction.
+// Change is a planned change of a card. Its Config is nil if the card is destroyed.
 type Change struct {
 	Prior           Card
 	Config, Planned Object
@@ -157,17 +160,18 @@ type Change struct {
 	private         []byte
 }
 
-// Plan validates a configuration and plans the change from prior to it, nil to destroy.
+// Plan validates a configuration and plans the change from prior to it. A nil configuration destroys the card.
 func (p *Protocol) Plan(prior Card, config Object) (Change, Diagnostics) {
 	schema := p.schemas.ResourceSchemas["vcard_card"]
-	proposed := maps.Clone(config) // and where it is silent on a computed attribute, the prior value
 	var diagnostics Diagnostics
+	proposed := maps.Clone(config)
 	if config != nil {
-		validated := tfprotov6.ValidateResourceConfigRequest{TypeName: "vcard_card", Config: encode(schema, config)}
-		diagnostics = call(p, p.server.ValidateResourceConfig, validated).Diagnostics
+		validate := tfprotov6.ValidateResourceConfigRequest{TypeName: "vcard_card", Config: encode(schema, config)}
+		diagnostics = call(p, p.server.ValidateResourceConfig, validate).Diagnostics
 		if diagnostics.Errors() != "" {
 			return Change{}, diagnostics
 		}
+		// Terraform proposes the prior value of a computed attribute that the configuration does not set.
 		for _, attribute := range schema.Block.Attributes {
 			if attribute.Computed && proposed[attribute.Name] == nil {
 				proposed[attribute.Name] = prior.Values[attribute.Name]
@@ -175,28 +179,45 @@ func (p *Protocol) Plan(prior Card, config Object) (Change, Diagnostics) {
 		}
 	}
 	planned := call(p, p.server.PlanResourceChange, tfprotov6.PlanResourceChangeRequest{
-		TypeName: "vcard_card", Config: encode(schema, config), PriorPrivate: prior.Private, PriorIdentity: prior.identity,
-		PriorState: encode(schema, prior.Values), ProposedNewState: encode(schema, proposed),
+		TypeName:         "vcard_card",
+		Config:           encode(schema, config),
+		PriorState:       encode(schema, prior.Values),
+		PriorPrivate:     prior.Private,
+		PriorIdentity:    prior.identity,
+		ProposedNewState: encode(schema, proposed),
 	})
-	after := decode(schema.ValueType(), planned.PlannedState)
-	return Change{prior, config, after, planned.RequiresReplace != nil, planned.PlannedPrivate}, append(diagnostics, planned.Diagnostics...)
+	change := Change{
+		Prior:    prior,
+		Config:   config,
+		Planned:  decode(schema.ValueType(), planned.PlannedState),
+		Replaces: planned.RequiresReplace != nil,
+		private:  planned.PlannedPrivate,
+	}
+	return change, append(diagnostics, planned.Diagnostics...)
 }
 
 // Apply makes a planned change.
 func (p *Protocol) Apply(change Change) (Card, Diagnostics) {
 	schema := p.schemas.ResourceSchemas["vcard_card"]
 	applied := call(p, p.server.ApplyResourceChange, tfprotov6.ApplyResourceChangeRequest{
-		TypeName: "vcard_card", PriorState: encode(schema, change.Prior.Values), PlannedState: encode(schema, change.Planned),
-		Config: encode(schema, change.Config), PlannedPrivate: change.private, PlannedIdentity: change.Prior.identity,
+		TypeName:        "vcard_card",
+		Config:          encode(schema, change.Config),
+		PriorState:      encode(schema, change.Prior.Values),
+		PlannedState:    encode(schema, change.Planned),
+		PlannedPrivate:  change.private,
+		PlannedIdentity: change.Prior.identity,
 	})
 	return Card{decode(schema.ValueType(), applied.NewState), applied.Private, applied.NewIdentity}, applied.Diagnostics
 }
 
-// Refresh reads a card anew.
+// Refresh reads a card again.
 func (p *Protocol) Refresh(known Card) (Card, Diagnostics) {
 	schema := p.schemas.ResourceSchemas["vcard_card"]
 	read := call(p, p.server.ReadResource, tfprotov6.ReadResourceRequest{
-		TypeName: "vcard_card", CurrentState: encode(schema, known.Values), Private: known.Private, CurrentIdentity: known.identity,
+		TypeName:        "vcard_card",
+		CurrentState:    encode(schema, known.Values),
+		Private:         known.Private,
+		CurrentIdentity: known.identity,
 	})
 	return Card{decode(schema.ValueType(), read.NewState), read.Private, read.NewIdentity}, read.Diagnostics
 }
@@ -212,19 +233,21 @@ func must[T any](value T, err error) T {
 // Diagnostics are the diagnostics of a call.
 type Diagnostics []*tfprotov6.Diagnostic
 
-// Errors is the text of all errors, "" when there is none.
+// Errors returns the text of all errors, or "" if there are none.
 func (d Diagnostics) Errors() string { return d.text(tfprotov6.DiagnosticSeverityError) }
 
-// Warnings is the text of all warnings, "" when there is none.
+// Warnings returns the text of all warnings, or "" if there are none.
 func (d Diagnostics) Warnings() string { return d.text(tfprotov6.DiagnosticSeverityWarning) }
 
-// ExpectError fails the test unless there is an error with this title and then these values; "" if there must be none.
+// ExpectError fails the test unless there is an error with this title, followed by these values. The title "" means
+// that there must be no error.
 func (d Diagnostics) ExpectError(t testing.TB, title string, values ...string) {
 	t.Helper()
 	expect(t, "errors", d.Errors(), title, values)
 }
 
-// ExpectWarning fails the test unless there is a warning with this title and then these values; "" if there must be none.
+// ExpectWarning fails the test unless there is a warning with this title, followed by these values. The title "" means
+// that there must be no warning.
 func (d Diagnostics) ExpectWarning(t testing.TB, title string, values ...string) {
 	t.Helper()
 	expect(t, "warnings", d.Warnings(), title, values)
@@ -241,26 +264,33 @@ func expect(t testing.TB, kind, text, title string, values []string) {
 	}
 }
 
-// Must fails the test when there is an error.
+// Must fails the test if there is an error.
 func (d Diagnostics) Must(t testing.TB) {
 	t.Helper()
-	if text := d.Errors(); text != "" {
+	text := d.Errors()
+	if text != "" {
 		t.Fatal(text)
 	}
 }
 
 func (d Diagnostics) text(severity tfprotov6.DiagnosticSeverity) string {
 	var lines []string
-	for _, one := range d {
-		if one.Severity == severity {
-			lines = append(lines, strings.TrimPrefix(one.Attribute.String()+": ", ": ")+one.Summary+": "+one.Detail)
+	for _, diagnostic := range d {
+		if diagnostic.Severity != severity {
+			continue
 		}
+		line := diagnostic.Summary + ": " + diagnostic.Detail
+		attribute := diagnostic.Attribute.String()
+		if attribute != "" {
+			line = attribute + ": " + line
+		}
+		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
 }
 
-// Object holds attributes: nil for null, Unknown, a bool, a string, a Number, a []any, or an
-// Object. To send, one that is absent is null, and a number may be an int or a numeric string.
+// Object contains attributes: nil for null, Unknown, a bool, a string, a Number, a []any, or an Object. In a request, a
+// missing attribute is null, and a number may also be an int or a numeric string.
 type Object = map[string]any
 
 // Number is an exact decimal without trailing zeros: 50.10 is "50.1".
@@ -274,11 +304,12 @@ type unknown string
 // encode returns a wire value, which is null if the Object is nil.
 func encode(schema *tfprotov6.Schema, object Object) *tfprotov6.DynamicValue {
 	known := maps.Clone(object)
-	maps.DeleteFunc(known, func(_ string, one any) bool { return one == Unknown })
+	maps.DeleteFunc(known, func(_ string, value any) bool { return value == Unknown })
 	value := must((&tfprotov6.DynamicValue{JSON: must(json.Marshal(known))}).Unmarshal(schema.ValueType()))
 	value = must(tftypes.Transform(value, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
-		if steps := at.Steps(); len(steps) == 1 && object[fmt.Sprint(steps[0])] == Unknown {
-			v = tftypes.NewValue(v.Type(), tftypes.UnknownValue)
+		steps := at.Steps()
+		if len(steps) == 1 && object[fmt.Sprint(steps[0])] == Unknown {
+			return tftypes.NewValue(v.Type(), tftypes.UnknownValue), nil
 		}
 		return v, nil
 	}))
@@ -286,12 +317,12 @@ func encode(schema *tfprotov6.Schema, object Object) *tfprotov6.DynamicValue {
 	return &encoded
 }
 
-// decode returns the attributes of a wire value, nil for null.
-func decode(shape tftypes.Type, dynamic *tfprotov6.DynamicValue) Object {
+// decode returns the attributes of a wire value, or nil for null.
+func decode(objectType tftypes.Type, dynamic *tfprotov6.DynamicValue) Object {
 	if dynamic == nil {
 		return nil
 	}
-	attributes, _ := fromWire(must(dynamic.Unmarshal(shape))).(Object)
+	attributes, _ := fromWire(must(dynamic.Unmarshal(objectType))).(Object)
 	return attributes
 }
 

@@ -1,10 +1,10 @@
 package acctest
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -24,37 +25,63 @@ import (
 )
 
 // Scripts runs the scripts of a folder, each with its own sandbox. CONTRIBUTING.md lists the commands that they can
-// use besides those of testscript. A setting NAME=VALUE is an environment variable of all scripts, and its value is
-// also a condition.
+// use in addition to those of testscript. A setting NAME=VALUE is an environment variable of all scripts, and its value
+// is also a condition.
 func Scripts(t *testing.T, folder string, settings ...string) {
 	t.Helper()
 	if os.Getenv("TF_ACC") == "" || CLI() == "" {
 		t.Skip("needs TF_ACC and Terraform or OpenTofu")
 	}
-	vcard := func(s *script, args []string) error { return s.ts.Exec(sandboxtest.Vcard(s.t), args...) }
-	commands := map[string]func(ts *testscript.TestScript, neg bool, args []string){}
-	for name, command := range map[string]struct {
-		usage       string
-		least, most int // arguments
-		do          func(s *script, args []string) error
-	}{
-		"terraform": {"ARGS…", 1, many, (*script).terraform},
-		"built":     {"ARGS…", 1, many, (*script).runBuilt},
-		"vcard":     {"ARGS…", 0, many, vcard},
-		"service":   {"VERB ARGS…", 1, many, (*script).happens},
+	testscript.Run(t, testscript.Params{
+		Dir:                 folder,
+		Cmds:                commands(),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Vars = append(env.Vars, settings...)
+			return startScript(env)
+		},
+		Condition: func(name string) (bool, error) {
+			isValue := slices.ContainsFunc(settings, func(setting string) bool { return strings.HasSuffix(setting, "="+name) })
+			if isValue {
+				return true, nil
+			}
+			if isCondition(name) || len(settings) == 0 {
+				return condition(name)
+			}
+			return false, nil // a value that other runs of the scripts have
+		},
+	})
+}
+
+// command is a command of scripts.
+type command struct {
+	usage            string
+	minArgs, maxArgs int
+	run              func(s *script, args []string) error
+}
+
+// commands returns the functions that testscript calls for commands.
+func commands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
+	all := map[string]func(ts *testscript.TestScript, neg bool, args []string){}
+	for name, command := range map[string]command{
+		"terraform": {"ARGS…", 1, anyNumber, (*script).terraform},
+		"built":     {"ARGS…", 1, anyNumber, (*script).terraformBuilt},
+		"vcard":     {"ARGS…", 0, anyNumber, (*script).vcard},
+		"service":   {"VERB ARGS…", 1, anyNumber, (*script).runVerb},
 		"wallet":    {"AMOUNT", 1, 1, (*script).wallet},
 		"cards":     {"NUMBER", 1, 1, (*script).cards},
-		"card":      {"CARD FIELD=VALUE…", 2, many, (*script).card},
+		"card":      {"CARD FIELD=VALUE…", 2, anyNumber, (*script).card},
 		"cardid":    {"CARD NAME", 2, 2, (*script).cardID},
 		"requests":  {"METHOD PATH NUMBER[-NUMBER] [keys=NUMBER]", 3, 4, (*script).requests},
 	} {
-		commands[name] = func(ts *testscript.TestScript, neg bool, args []string) {
-			if len(args) < command.least || len(args) > command.most {
+		all[name] = func(ts *testscript.TestScript, neg bool, args []string) {
+			if len(args) < command.minArgs || len(args) > command.maxArgs {
 				ts.Fatalf("usage: %s %s", name, command.usage)
 			}
 			s, _ := ts.Value(scriptKey{}).(*script)
 			s.ts = ts
-			err := command.do(s, args)
+			err := command.run(s, args)
 			if err == nil && neg {
 				ts.Fatalf("it should have failed")
 			}
@@ -64,23 +91,32 @@ func Scripts(t *testing.T, folder string, settings ...string) {
 			}
 		}
 	}
-	testscript.Run(t, testscript.Params{
-		Dir: folder, Cmds: commands, RequireExplicitExec: true, RequireUniqueNames: true,
-		Setup: func(env *testscript.Env) error {
-			env.Vars = append(env.Vars, settings...)
-			return startScript(env)
-		},
-		Condition: func(name string) (bool, error) {
-			isSet := slices.ContainsFunc(settings, func(setting string) bool { return strings.HasSuffix(setting, "="+name) })
-			if isSet || settings != nil && !strings.Contains(name, ":") && name != "terraform" && name != "tofu" {
-				return isSet, nil
-			}
-			return condition(name)
-		},
-	})
+	return all
 }
 
-// T is a test, or that of a script.
+func (s *script) vcard(args []string) error { return s.ts.Exec(sandboxtest.Vcard(s.t), args...) }
+
+// isCondition reports whether condition knows a name.
+func isCondition(name string) bool {
+	return name == "terraform" || name == "tofu" || strings.Contains(name, ":")
+}
+
+// condition reports whether the CLI is "terraform", "tofu" or at least a version, as in "version:1.14.0".
+func condition(name string) (bool, error) {
+	if name == "terraform" {
+		return !OpenTofu(), nil
+	}
+	if name == "tofu" {
+		return OpenTofu(), nil
+	}
+	minimum, isVersion := strings.CutPrefix(name, "version:")
+	if isVersion {
+		return Has(minimum, minimum), nil
+	}
+	return false, fmt.Errorf("no condition %q", name)
+}
+
+// T is the test of a script, or a *testing.T.
 type T interface {
 	testing.TB
 	Parallel()
@@ -100,10 +136,10 @@ type script struct {
 	clock   *Clock // of the service and of providers in this process
 	net     *network
 	folder  string // for files that do not belong to the script
-	built   bool   // the current command uses the built provider
+	built   bool   // whether the current command uses the built provider
 
-	authorizations []authorization // the open ones, oldest first
-	settlement     string          // id of the last settlement
+	authorizations []authorization // those that are not settled, oldest first
+	settlement     string          // the id of the last settlement
 }
 
 func startScript(env *testscript.Env) error {
@@ -113,13 +149,18 @@ func startScript(env *testscript.Env) error {
 	}
 	main, err := os.ReadFile(filepath.Join(env.WorkDir, "main.tf"))
 	if err == nil && strings.Contains(string(main), "terraform_data") && !Has("1.4.0", "1.6.0") {
-		t.Skip("needs terraform_data, which came with Terraform 1.4")
+		t.Skip("needs terraform_data, which Terraform has since 1.4")
 	}
 	prepareCLI()
 	clock := new(Clock)
-	s := &script{t: t, clock: clock, service: StartOn(t, clock, contract.RequestsOnly()), folder: filepath.Join(env.WorkDir, ".tmp")}
+	s := &script{
+		t:       t,
+		clock:   clock,
+		service: StartOn(t, clock, contract.RequestsOnly()),
+		folder:  filepath.Join(env.WorkDir, ".tmp"),
+	}
 	env.Defer(s.service.Balanced)
-	s.net = &network{script: s}
+	s.net = &network{script: s, reads: map[string]*http.Request{}}
 	service := s.service.Proxy(s.net.handle)
 	env.Values[scriptKey{}] = s
 	examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
@@ -130,51 +171,51 @@ func startScript(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	env.Defer(func() { _ = os.RemoveAll(sockets) }) // a provider that was killed leaves its own
-	for name, value := range map[string]string{
-		socketVariable: sockets, "EXAMPLES": examples, "SERVICE": service.URL, "VCARD_BASE_URL": service.URL, "VCARD_API_KEY": service.Key,
-		"TF_CLI_CONFIG_FILE": filepath.Join(s.folder, "cli.tfrc"), "TF_CLI_ARGS": "-no-color", "TF_IN_AUTOMATION": "1", "TF_INPUT": "0",
-		"CHECKPOINT_DISABLE": "1", "GOGC": "off", "GOMEMLIMIT": "1GiB",
-	} {
-		env.Setenv(name, value)
-	}
+	env.Defer(func() { _ = os.RemoveAll(sockets) }) // a killed provider does not remove its socket
+	env.Setenv(socketVariable, sockets)
+	env.Setenv("EXAMPLES", examples)
+	env.Setenv("SERVICE", service.URL)
+	env.Setenv("VCARD_BASE_URL", service.URL)
+	env.Setenv("VCARD_API_KEY", service.Key)
+	env.Setenv("TF_CLI_CONFIG_FILE", filepath.Join(s.folder, "cli.tfrc"))
+	env.Setenv("TF_CLI_ARGS", "-no-color")
+	env.Setenv("TF_IN_AUTOMATION", "1")
+	env.Setenv("TF_INPUT", "0")
+	env.Setenv("CHECKPOINT_DISABLE", "1")
+	env.Setenv("GOGC", "off")
+	env.Setenv("GOMEMLIMIT", "1GiB")
 	return os.WriteFile(filepath.Join(env.WorkDir, "required.tf"), []byte(Required), 0o600)
 }
 
-func condition(name string) (bool, error) {
-	least, isVersion := strings.CutPrefix(name, "version:")
-	switch {
-	case name == "terraform":
-		return !OpenTofu(), nil
-	case name == "tofu":
-		return OpenTofu(), nil
-	case isVersion:
-		return Has(least, least), nil
-	}
-	return false, fmt.Errorf("no condition %q", name)
-}
-
-func (s *script) runBuilt(args []string) error {
+// terraformBuilt is like terraform, but with the built provider.
+func (s *script) terraformBuilt(args []string) error {
 	s.built = true
 	defer func() { s.built = false }()
 	return s.terraform(args)
 }
 
-// terraform runs the CLI. If there is a strike, it plans first, so that the strike can only hit the apply.
+// terraform runs the CLI. An apply without a saved plan needs no approval. If the apply has a strike, terraform plans
+// first, so that the strike can only hit the apply.
 func (s *script) terraform(args []string) error {
 	s.net.begin()
-	command, flags := args[0], args[1:]
-	if command == "destroy" {
-		command, flags = "apply", append([]string{"-destroy"}, flags...)
+	command := args[0]
+	flags := args[1:]
+	if command != "apply" && command != "destroy" {
+		return s.run(false, args)
 	}
-	if planned := len(flags) > 0 && !strings.HasPrefix(flags[len(flags)-1], "-"); command != "apply" || planned {
-		return s.run(command == "apply", args)
+	hasPlan := len(flags) > 0 && !strings.HasPrefix(flags[len(flags)-1], "-")
+	if hasPlan {
+		return s.run(true, args)
+	}
+	if command == "destroy" {
+		flags = append([]string{"-destroy"}, flags...)
 	}
 	if !s.net.hasStrike() {
 		return s.run(false, append([]string{"apply", "-auto-approve"}, flags...))
 	}
 	const plan = "script.tfplan"
-	if err := s.run(false, append([]string{"plan", "-out=" + plan}, flags...)); err != nil {
+	err := s.run(false, append([]string{"plan", "-out=" + plan}, flags...))
+	if err != nil {
 		return err
 	}
 	return s.run(true, []string{"apply", plan})
@@ -185,10 +226,11 @@ func (s *script) run(applies bool, args []string) error {
 	var strike string
 	var due <-chan struct{}
 	if applies {
-		strike, due = s.net.strike()
+		strike, due = s.net.beginApply()
 	}
 	if strike == "" && !s.built {
-		if err := os.WriteFile(filepath.Join(s.folder, "cli.tfrc"), nil, 0o600); err != nil {
+		err := os.WriteFile(filepath.Join(s.folder, "cli.tfrc"), nil, 0o600)
+		if err != nil {
 			return usageError{err}
 		}
 		variable, stop := ServeProvider(s.t, provider.WithClock(s.clock), provider.WithEnvironment(s.ts.Getenv))
@@ -198,16 +240,16 @@ func (s *script) run(applies bool, args []string) error {
 		return s.execute(args)
 	}
 	s.ts.Setenv("TF_REATTACH_PROVIDERS", "")
-	s.build()
+	s.installBuilt()
 	if strike == "" {
 		return s.execute(args)
 	}
 	ended := make(chan struct{})
-	struck := make(chan error, 1)
-	go func() { struck <- s.strikes(strike, due, ended) }()
+	strikeErrs := make(chan error, 1)
+	go func() { strikeErrs <- s.strike(strike, due, ended) }()
 	err := s.execute(args)
 	close(ended)
-	strikeErr := <-struck
+	strikeErr := <-strikeErrs
 	if strikeErr != nil {
 		return usageError{strikeErr}
 	}
@@ -217,35 +259,36 @@ func (s *script) run(applies bool, args []string) error {
 // execute runs the CLI through testscript and removes the line breaks inside its diagnostics.
 func (s *script) execute(args []string) error {
 	err := s.ts.Exec(CLI(), args...)
-	_, _ = fmt.Fprint(s.ts.Stdout(), unbroken(s.ts.ReadFile("stdout")))
-	_, _ = fmt.Fprint(s.ts.Stderr(), unbroken(s.ts.ReadFile("stderr")))
+	_, _ = fmt.Fprint(s.ts.Stdout(), unwrapped(s.ts.ReadFile("stdout")))
+	_, _ = fmt.Fprint(s.ts.Stderr(), unwrapped(s.ts.ReadFile("stderr")))
 	return err
 }
 
-// build makes the CLI run the built provider through a shell script, which writes the process ids of the CLI and the
-// provider to a file.
-func (s *script) build() {
+// installBuilt makes the CLI run the built provider through a shell script, which writes the process ids of the CLI and
+// the provider to a file.
+func (s *script) installBuilt() {
 	const lines = "echo $PPID $$ > '%s'\n[ -z \"$PROVIDER_LOG\" ] || exec 2>>\"$PROVIDER_LOG\"\nexec \"$PROVIDER\" \"$@\""
 	work := &Workspace{Dir: s.folder, t: s.t}
 	work.Wrapped(fmt.Sprintf(lines, filepath.Join(s.folder, "processes")))
 }
 
-// strikes kills or interrupts the CLI or the provider once that is due.
-func (s *script) strikes(strike string, due, ended <-chan struct{}) error {
+// strike kills or interrupts the CLI or the provider as soon as the strike is due.
+func (s *script) strike(verb string, due, ended <-chan struct{}) error {
 	select {
 	case <-ended:
-		return errors.New("the command ended before the call that should have ended it")
+		return errors.New("the command ended before the strike was due")
 	case <-due:
 	}
-	noted, err := os.ReadFile(filepath.Join(s.folder, "processes"))
+	ids, err := os.ReadFile(filepath.Join(s.folder, "processes"))
 	if err != nil {
 		return err
 	}
 	var cli, provider int
-	if _, err := fmt.Sscan(string(noted), &cli, &provider); err != nil {
+	_, err = fmt.Sscan(string(ids), &cli, &provider)
+	if err != nil {
 		return err
 	}
-	switch strike {
+	switch verb {
 	case "kill":
 		return errors.Join(signal(cli, syscall.SIGKILL), signal(provider, syscall.SIGKILL))
 	case "kill-provider":
@@ -253,8 +296,8 @@ func (s *script) strikes(strike string, due, ended <-chan struct{}) error {
 	case "interrupt":
 		return signal(cli, syscall.SIGINT)
 	}
-	for { // like an impatient user
-		_ = signal(cli, syscall.SIGINT) // the CLI may have ended just now
+	for { // "cancel", like an impatient user
+		_ = signal(cli, syscall.SIGINT) // fails if the CLI has just ended
 		select {
 		case <-time.After(200 * time.Millisecond):
 		case <-ended:
@@ -271,29 +314,37 @@ func signal(id int, signal os.Signal) error {
 	return process.Signal(signal)
 }
 
-// unbroken returns output of the CLI without the line breaks that it inserts into diagnostics
-// to fit the width of a terminal.
-func unbroken(output string) string {
-	const width = 77
-	var whole strings.Builder
+// unwrapped returns output of the CLI without the line breaks that the CLI inserts into diagnostics to fit the width of
+// a terminal.
+func unwrapped(output string) string {
+	var text strings.Builder
 	lines := strings.Split(output, "\n")
 	for i, line := range lines {
-		whole.WriteString(line)
+		text.WriteString(line)
 		if i == len(lines)-1 {
 			break
 		}
-		next, _, _ := strings.Cut(lines[i+1], " ")
-		if line != "" && line[0] != ' ' && next != "" && !ongoing.MatchString(line) && len([]rune(line))+1+len([]rune(next)) > width {
-			whole.WriteString(" ")
+		if isWrapped(line, lines[i+1]) {
+			text.WriteString(" ")
 		} else {
-			whole.WriteString("\n")
+			text.WriteString("\n")
 		}
 	}
-	return whole.String()
+	return text.String()
 }
 
-// ongoing matches the CLI's progress messages about a resource.
-var ongoing = regexp.MustCompile(`: [\w ]+(\.\.\.|after \S+)( \[id=.*\])?$`)
+// isWrapped reports whether the CLI has broken a line because the first word of the next line did not fit.
+func isWrapped(line, next string) bool {
+	const width = 77
+	if line == "" || strings.HasPrefix(line, " ") || progress.MatchString(line) {
+		return false
+	}
+	word, _, _ := strings.Cut(next, " ")
+	return word != "" && utf8.RuneCountInString(line+" "+word) > width
+}
+
+// progress matches the CLI's progress messages about a resource.
+var progress = regexp.MustCompile(`: [\w ]+(\.\.\.|after \S+)( \[id=.*\])?$`)
 
 func (s *script) wallet(args []string) error {
 	want, err := usd.Parse(args[0])
@@ -316,21 +367,26 @@ func (s *script) cards(args []string) error {
 }
 
 func (s *script) card(args []string) error {
-	card, err := s.called(args[0])
+	card, err := s.find(args[0])
 	if err != nil {
 		return err
 	}
-	for _, wanted := range args[1:] {
-		field, want, _ := strings.Cut(wanted, "=")
+	for _, arg := range args[1:] {
+		field, want, _ := strings.Cut(arg, "=")
 		got := fmt.Sprint(card[field])
-		// As amounts, 40 equals 40.00 and also 40.000000000000004, which a service may return.
-		var wantAmount, gotAmount usd.Amount
-		notMoney := cmp.Or(json.Unmarshal([]byte(want), &wantAmount), json.Unmarshal([]byte(got), &gotAmount))
-		if got != want && (notMoney != nil || gotAmount != wantAmount) {
+		if got != want && !isSameAmount(got, want) {
 			return fmt.Errorf("%s of the card is %s", field, got)
 		}
 	}
 	return nil
+}
+
+// isSameAmount reports whether two texts are the same amount in USD: 40 equals 40.00 and also 40.000000000000004, which
+// a service may return.
+func isSameAmount(got, want string) bool {
+	var gotAmount, wantAmount usd.Amount
+	err := errors.Join(json.Unmarshal([]byte(got), &gotAmount), json.Unmarshal([]byte(want), &wantAmount))
+	return err == nil && gotAmount == wantAmount
 }
 
 func (s *script) cardID(args []string) error {
@@ -340,84 +396,85 @@ func (s *script) cardID(args []string) error {
 }
 
 func (s *script) id(card string) (string, error) {
-	fields, err := s.called(card)
+	fields, err := s.find(card)
 	return fmt.Sprint(fields["id"]), err
 }
 
-// called returns the card with a label or number. A live card takes precedence over terminated ones.
-func (s *script) called(name string) (map[string]any, error) {
-	all := s.all()
-	if number, err := strconv.Atoi(name); err == nil {
-		if number < 1 || number > len(all) {
-			return nil, usage("%d cards were issued", len(all))
+// find returns the card with a label or number. A live card takes precedence over terminated ones.
+func (s *script) find(name string) (map[string]any, error) {
+	cards := s.allCards()
+	number, err := strconv.Atoi(name)
+	if err == nil {
+		if number < 1 || number > len(cards) {
+			return nil, usage("%d cards were issued", len(cards))
 		}
-		return all[len(all)-number], nil
+		return cards[len(cards)-number], nil
 	}
-	all = slices.DeleteFunc(all, func(card map[string]any) bool { return card["label"] != name })
-	live := slices.DeleteFunc(slices.Clone(all), func(card map[string]any) bool { return card["status"] == "terminated" })
+	cards = slices.DeleteFunc(cards, func(card map[string]any) bool { return card["label"] != name })
+	live := slices.DeleteFunc(slices.Clone(cards), func(card map[string]any) bool { return card["status"] == "terminated" })
 	if len(live) == 1 {
 		return live[0], nil
 	}
-	if len(live) == 0 && len(all) > 0 {
-		return all[0], nil
+	if len(live) == 0 && len(cards) > 0 {
+		return cards[0], nil
 	}
 	return nil, usage("%d live cards have the label %q", len(live), name)
 }
 
-// all returns the cards of the account, newest first.
-func (s *script) all() []map[string]any {
-	var all []map[string]any
+// allCards returns the cards of the account, newest first.
+func (s *script) allCards() []map[string]any {
+	var cards []map[string]any
 	for number := 1; ; number++ {
 		page := s.service.Get(fmt.Sprintf("/cards?per_page=100&page=%d", number)).Must().Data()
 		if len(page) == 0 {
-			return all
+			return cards
 		}
-		all = append(all, page...)
+		cards = append(cards, page...)
 	}
 }
 
 func (s *script) requests(args []string) error {
-	calls, keys := s.net.made(args[0], args[1])
+	calls, keys := s.net.countCalls(args[0], args[1])
 	from, to, isRange := strings.Cut(args[2], "-")
-	least, err := strconv.Atoi(from)
-	most := least
-	if isRange && err == nil {
-		most, err = strconv.Atoi(to)
+	if !isRange {
+		to = from
 	}
+	minimum, err := strconv.Atoi(from)
 	if err != nil {
 		return usageError{err}
 	}
-	if calls < least || calls > most {
+	maximum, err := strconv.Atoi(to)
+	if err != nil {
+		return usageError{err}
+	}
+	if calls < minimum || calls > maximum {
 		return fmt.Errorf("%s %s was called %d times", args[0], args[1], calls)
 	}
 	if len(args) > 3 && args[3] != fmt.Sprintf("keys=%d", keys) {
-		return fmt.Errorf("%s %s was called under %d keys", args[0], args[1], keys)
+		return fmt.Errorf("%s %s was called with %d keys", args[0], args[1], keys)
 	}
 	return nil
 }
 
 func (s *script) quirk(_ options, args []string) error {
-	quirks := map[string]any{}
-	for _, quirk := range args[1:] {
-		name, value, _ := strings.Cut(quirk, "=")
-		quirks[name] = value
-		if json.Valid([]byte(value)) {
-			quirks[name] = json.RawMessage(value)
-		}
-	}
-	s.service.AddQuirks(quirks)
+	s.service.AddQuirks(jsonFields(args[1:]))
 	return nil
 }
 
-func (s *script) passes(_ options, args []string) error {
-	d, err := time.ParseDuration(args[1])
-	if until, notATime := time.Parse(time.RFC3339, args[1]); notATime == nil {
-		var now time.Time
-		now, err = time.Parse(time.RFC3339, s.net.clock().Text("now"))
-		d = until.Sub(now)
-	}
+func (s *script) advanceClock(_ options, args []string) error {
+	duration, err := s.durationOf(args[1])
 	if err != nil {
 		return usageError{err}
 	}
-	return s.clock.Wait(s.t.Context(), d)
+	return s.clock.Wait(s.t.Context(), duration)
+}
+
+// durationOf parses a duration, or a time of the service's clock as the duration until then.
+func (s *script) durationOf(text string) (time.Duration, error) {
+	until, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.ParseDuration(text)
+	}
+	now, err := time.Parse(time.RFC3339, s.net.clock().Text("now"))
+	return until.Sub(now), err
 }

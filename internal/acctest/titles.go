@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// CheckTitles fails the test unless these are the titles of all diagnostics of the package in whose folder it runs. The
-// character … stands for what a title is completed with.
+// CheckTitles fails the test unless these are the titles of all diagnostics of the package under test. The character …
+// stands for text that is added to a title when the program runs.
 func CheckTitles(t *testing.T, titles []string) {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
@@ -26,31 +26,33 @@ func CheckTitles(t *testing.T, titles []string) {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		if err := source.Parse(file); err != nil {
+		err := source.Parse(file)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, title := range slices.Sorted(maps.Keys(source.Titles)) {
 		if !slices.Contains(titles, title) {
-			t.Errorf("%s: the table of titles lacks %q", source.Titles[title], title)
+			t.Errorf("%s: the list of titles lacks %q", source.Titles[title], title)
 		}
 	}
 	for _, title := range titles {
-		if _, found := source.Titles[title]; !found {
+		_, found := source.Titles[title]
+		if !found {
 			t.Errorf("no diagnostic of this package has the title %q", title)
 		}
 	}
 }
 
-// Source is what Go files say to people.
+// Source is the text in Go files.
 type Source struct {
-	Titles   map[string]token.Position // of diagnostics, with … for what a title is completed with
-	Literals strings.Builder           // every text, in lower case, since a title may begin with a part of it
+	Titles   map[string]token.Position // titles of diagnostics, with … for text that is added to them
+	Literals strings.Builder           // all string literals in lower case, because a title may capitalize a literal
 
 	files *token.FileSet
 }
 
-// NewSource returns the source of no file yet.
+// NewSource returns a Source without files.
 func NewSource() *Source {
 	return &Source{Titles: map[string]token.Position{}, files: token.NewFileSet()}
 }
@@ -65,8 +67,8 @@ func (s *Source) Parse(path string) error {
 	return nil
 }
 
-// titleAt returns which argument of a call to a function is the title of a diagnostic, or -1.
-func titleAt(function string) int {
+// titleArgument returns the index of the argument that is the title of a diagnostic, or -1 for other functions.
+func titleArgument(function string) int {
 	switch function {
 	case "AddError", "AddWarning", "NewErrorDiagnostic", "NewWarningDiagnostic":
 		return 0
@@ -85,34 +87,47 @@ func (s *Source) inspect(node ast.Node) bool {
 	case *ast.BasicLit:
 		s.Literals.WriteString(strings.ToLower(textOf(n)) + "\n")
 	case *ast.CallExpr:
-		name := ""
-		switch called := n.Fun.(type) {
-		case *ast.Ident:
-			name = called.Name
-		case *ast.SelectorExpr:
-			name = called.Sel.Name
-		}
-		if at := titleAt(name); at >= 0 && len(n.Args) > at {
-			title := regexp.MustCompile(`…[… ]*…`).ReplaceAllString(textOf(n.Args[at]), "…")
-			if regexp.MustCompile(`[a-z]`).MatchString(title) { // else it is made elsewhere
-				s.Titles[title] = s.files.Position(n.Pos())
-			}
-		}
+		s.addTitle(n)
 	}
 	return true
 }
 
-// textOf is what is known of an expression before the program runs.
+// addTitle adds the title of a diagnostic, if the call has one.
+func (s *Source) addTitle(call *ast.CallExpr) {
+	argument := titleArgument(functionName(call))
+	if argument < 0 || len(call.Args) <= argument {
+		return
+	}
+	title := regexp.MustCompile(`…[… ]*…`).ReplaceAllString(textOf(call.Args[argument]), "…")
+	isLiteral := regexp.MustCompile(`[a-z]`).MatchString(title)
+	if isLiteral {
+		s.Titles[title] = s.files.Position(call.Pos())
+	}
+}
+
+// functionName returns the name of the called function or method, without its package or receiver.
+func functionName(call *ast.CallExpr) string {
+	switch called := call.Fun.(type) {
+	case *ast.Ident:
+		return called.Name
+	case *ast.SelectorExpr:
+		return called.Sel.Name
+	}
+	return ""
+}
+
+// textOf returns the text of an expression, with … for each part that is known only when the program runs.
 func textOf(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:
-		if text, err := strconv.Unquote(e.Value); err == nil {
+		text, err := strconv.Unquote(e.Value)
+		if err == nil {
 			return text
 		}
 	case *ast.BinaryExpr:
 		return textOf(e.X) + textOf(e.Y)
 	case *ast.CallExpr:
-		if called, ok := e.Fun.(*ast.SelectorExpr); ok && called.Sel.Name == "Sprintf" {
+		if functionName(e) == "Sprintf" {
 			return regexp.MustCompile(`%\w`).ReplaceAllString(textOf(e.Args[0]), "…")
 		}
 	}
