@@ -52,9 +52,9 @@ func (c *Call) Do(owner account.Account, o Operation, into any) error {
 	return json.Unmarshal(res.Body, into)
 }
 
-// Do runs an operation for an authenticated account. Faults, the request log and the limits for all
-// requests apply to clients only, but a limit for this kind of operation applies here too. If Do returns an
-// error, nothing has changed. The error's message is for people.
+// Do runs an operation for an authenticated account. Faults and the request log are for clients only. Rate limits apply
+// only if the route has a Class: then the operation counts like a client's request. If Do returns an error, nothing has
+// changed. The error's message is for people.
 func (s *Server) Do(ctx context.Context, owner account.Account, o Operation) (wire.Response, *wire.Error) {
 	x := &exchange{
 		id:      vault.Token("req_"),
@@ -76,18 +76,18 @@ func (s *Server) Do(ctx context.Context, owner account.Account, o Operation) (wi
 	return res, nil
 }
 
+// handleOperation runs an operation in its transaction.
 func (s *Server) handleOperation(x *exchange, c *Call) (wire.Response, error) {
 	var err error
 	c.Quirks, err = behavior.ReadQuirks(c.Tx)
 	if err != nil {
 		return wire.Response{}, err
 	}
-	limits, err := behavior.ReadLimits(c.Tx)
-	if err != nil {
-		return wire.Response{}, err
-	}
 	if x.route.Class != "" {
-		x.limits = limits
+		x.limits, err = behavior.ReadLimits(c.Tx)
+		if err != nil {
+			return wire.Response{}, err
+		}
 	}
 	x.now = c.Tx.Now()
 	err = s.authorize(x)
@@ -168,6 +168,8 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 		c.Account.ID, key, c.request.Method, c.request.URL.Path, hash[:], res.Status, string(res.Body), now.UnixMilli())
 }
 
+// storedResponse returns the response of an earlier call with the same idempotency key, and reports whether there is one.
+// It returns an error if that call had a different body.
 func (c *Call) storedResponse(key string, hash []byte) (res wire.Response, found bool, err error) {
 	var storedHash []byte
 	found, err = c.Tx.Get([]any{&storedHash, &res.Status, &res.Body}, `

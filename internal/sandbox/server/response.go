@@ -79,10 +79,6 @@ func (r response) send(w http.ResponseWriter, requestID string, now time.Time) {
 	_, _ = w.Write(r.Body)
 }
 
-func unknownPath() *wire.Error {
-	return wire.NewError(http.StatusNotFound, wire.CodeNotFound, "this path does not exist")
-}
-
 func rateLimited(wait time.Duration) *wire.Error {
 	return &wire.Error{
 		Status: http.StatusTooManyRequests, Code: wire.CodeRateLimited, Wait: wait,

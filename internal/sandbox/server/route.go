@@ -95,9 +95,9 @@ func (s *Server) Handler(routes []Route) http.Handler {
 		mux.HandleFunc(route.Method+" "+route.Path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route) })
 	}
 	serveUnknown := func(w http.ResponseWriter, r *http.Request) {
-		unknown := Route{Method: http.MethodGet, Handle: func(*Call) (wire.Response, error) { return wire.Response{}, s.unknown(mux, r) }}
 		if strings.HasPrefix(r.URL.Path, API+"/") || strings.HasPrefix(r.URL.Path, Control+"/") {
-			s.serve(w, r, unknown)
+			handle := func(*Call) (wire.Response, error) { return wire.Response{}, s.unknown(mux, r) }
+			s.serve(w, r, Route{Method: http.MethodGet, Handle: handle})
 			return
 		}
 		x := &exchange{id: vault.Token("req_"), request: r}
@@ -115,7 +115,7 @@ func (s *Server) Handler(routes []Route) http.Handler {
 	})
 }
 
-// unknown refuses a method and path that no route has.
+// unknown returns the error for a method and path that no route has: a 405 if the path has other methods, otherwise a 404.
 func (s *Server) unknown(mux *http.ServeMux, r *http.Request) *wire.Error {
 	var allowed []string
 	if isClean(r.URL.Path) && r.URL.Path != Control {
@@ -132,9 +132,7 @@ func (s *Server) unknown(mux *http.ServeMux, r *http.Request) *wire.Error {
 			Message: "this path accepts " + strings.Join(allowed, " and ") + ", not " + r.Method,
 		}
 	}
-	e := unknownPath()
-	e.Message += s.pathHint(r.URL.Path)
-	return e
+	return wire.NewError(http.StatusNotFound, wire.CodeNotFound, "this path does not exist%s", s.pathHint(r.URL.Path))
 }
 
 // listOfCalls is the route that lists the control calls. Only a server has it, not the embedded service.
@@ -146,11 +144,11 @@ func (s *Server) pathHint(path string) string {
 	if similar != "" {
 		return "; there is " + similar
 	}
-	_, listed := s.Routes[listOfCalls]
-	if strings.HasPrefix(path, Control) && listed {
-		return "; GET " + Control + "/ lists the calls"
-	}
 	if strings.HasPrefix(path, Control) {
+		_, listed := s.Routes[listOfCalls]
+		if listed {
+			return "; GET " + Control + "/ lists the calls"
+		}
 		return "; vcard sandbox serves all control calls, the embedded sandbox only some"
 	}
 	if !strings.HasPrefix(path, API+"/") {
