@@ -46,7 +46,7 @@ func bodies() map[string]map[string]string {
 			`{"bin_id":"bin_ads_visa_us","amount":50}{}`:                                 "the body is not valid JSON",
 			`{"bin_id":"bin_ads_visa_us","amount":50,"auto_freeze_at":"5"}`:              "auto_freeze_at must be a number",
 			`{"bin_id":"bin_ads_visa_us","amount":50,"spending_limit":50000.01}`:         "spending_limit must be above 0 and at most 50000.00 USD, the maximum of bin_ads_visa_us",
-			`{"bin_id":"bin_ads_visa_us","amount":50,"allowed_categories":["gold"]}`:     `allowed_categories: "gold" is not a category; there are advertising, software, travel, retail, food, entertainment, utilities, telecom, education, health, transport, finance, government, other`,
+			`{"bin_id":"bin_ads_visa_us","amount":50,"allowed_categories":["gold"]}`:     `allowed_categories: "gold" is not a category; the categories are advertising, software, travel, retail, food, entertainment, utilities, telecom, education, health, transport, finance, government, other`,
 			`{"bin_id":"bin_ads_visa_us","amount":50,"allowed_categories":[null]}`:       "allowed_categories must be an array of strings",
 			`{"bin_id":"bin_ads_visa_us","amount":50,"allowed_categories":[1]}`:          "allowed_categories must be an array of strings",
 			`{"bin_id":"bin_ads_visa_us","amount":50,"metadata":{"a":{"b":1}}}`:          "metadata.a must be a string, a number or a boolean",

@@ -58,7 +58,7 @@ type Card struct {
 	Loaded            usd.Amount                 `db:"loaded"`         // loads minus withdrawals
 	SpendingLimit     usd.Amount                 `db:"spending_limit"` // per UTC calendar month
 	Label             string                     `db:"label"`
-	AllowedCategories []string                   `db:"allowed_categories"` // empty: all
+	AllowedCategories []string                   `db:"allowed_categories"` // empty if all are allowed
 	AutoFreezeAt      *usd.Amount                `db:"auto_freeze_at"`
 	Metadata          map[string]json.RawMessage `db:"metadata"`
 	CreatedAt         wire.Time                  `db:"created_at"`

@@ -97,7 +97,7 @@ func (c *Card) check(issuer bin) error {
 	names := categoryNames()
 	for _, name := range c.AllowedCategories {
 		if !slices.Contains(names, name) {
-			return wire.Invalid("allowed_categories: %.64q is not a category; there are %s", name, strings.Join(names, ", "))
+			return wire.Invalid("allowed_categories: %.64q is not a category; the categories are %s", name, strings.Join(names, ", "))
 		}
 	}
 	if c.Balance < minimumLoad {
