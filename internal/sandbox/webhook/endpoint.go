@@ -127,7 +127,7 @@ func checkEvents(f *wire.Fields, events []string) {
 			f.Refuse(wire.Invalid(`events: "*" must be the only event`))
 		}
 		if name != allEvents && !slices.Contains(known, name) {
-			f.Refuse(wire.Invalid(`events: %.64q is not an event; there are "*" and %s`, name, strings.Join(known, ", ")))
+			f.Refuse(wire.Invalid(`events: %.64q is not an event; the events are "*" and %s`, name, strings.Join(known, ", ")))
 		}
 	}
 }

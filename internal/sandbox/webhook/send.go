@@ -66,6 +66,7 @@ func newSender(o WorkerOptions) sender {
 	}
 }
 
+// send makes one attempt to deliver an event.
 func (s sender) send(ctx context.Context, d *delivery) outcome {
 	start := time.Now()
 	status, body, err := s.post(ctx, d)

@@ -173,7 +173,7 @@ func (w *Worker) shutDown() {
 	}
 	err := w.db.Write(context.Background(), w.record)
 	if err != nil {
-		w.logger.Error("could not record the last deliveries, which will be repeated", "error", err)
+		w.logger.Error("could not record the last deliveries; they will be repeated", "error", err)
 	}
 }
 
