@@ -55,7 +55,7 @@ func prepareFile(path string, newest int32) (bool, error) {
 }
 
 func notWritable(path string) error {
-	return fmt.Errorf("cannot open the sandbox file %s: it or its folder is not writable for you", path)
+	return fmt.Errorf("cannot open the sandbox file %s: the file or its folder is not writable", path)
 }
 
 // restrict lets only the owner read the file and the files that SQLite keeps next to it.
