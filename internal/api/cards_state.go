@@ -153,7 +153,7 @@ func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card Car
 			return CardSummary{}, Answered, failure
 		}
 		how := AlreadyDone
-		if m.Lost && (m.Attempts > 1 || !isAboutCard(failure)) {
+		if m.Lost && (m.Attempts() > 1 || !isAboutCard(failure)) {
 			how = Found
 		} else if m.Answered() {
 			how = Answered

@@ -108,7 +108,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	}
 	c.readIssued(m.Context(), &issuance.Card, request.Amount)
 	if m.Lost && !c.KeysHonoured() {
-		issuance.PossibleDuplicates = search.duplicates(m.Context(), m.Attempts)
+		issuance.PossibleDuplicates = search.duplicates(m.Context(), m.Attempts())
 	}
 	return issuance, nil
 }

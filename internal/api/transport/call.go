@@ -12,7 +12,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
-// Call describes a request to one endpoint.
+// Call is a request to one endpoint, which may be sent several times.
 type Call struct {
 	Kind      MutationKind // of a call that changes something
 	Card      string       // the id of the card that the call is about, if any
@@ -27,6 +27,10 @@ type Call struct {
 	Hidden    []string           // parts of the request that no error may repeat
 	Invalid   error              // if not nil, the call fails with this error and nothing is sent
 	Accept    func([]byte) error // decodes the body of a 2xx response
+
+	key      string    // the idempotency key; empty for a call that changes nothing
+	deadline time.Time // of all attempts, by the client's clock
+	attempts int       // the number of attempts so far, including the current one
 }
 
 // failure is the outcome of an attempt that did not succeed.
@@ -49,25 +53,17 @@ func (f *failure) isRateLimited() bool {
 	return f.fate == NotDone && f.status == http.StatusTooManyRequests
 }
 
-type attempt struct {
-	*Call
-	key      string          // idempotency key; empty for a call that changes nothing
-	number   int             // from 1
-	sending  context.Context // cancels the request while it is sent and its response awaited
-	deadline time.Time       // of the whole call, by the client's clock
-}
-
 type notSentError struct{ error }
 
 func (e *notSentError) Unwrap() error { return e.error }
 
 // noResponse returns the failure of an attempt whose request was not sent or whose response is not complete.
-func (a attempt) noResponse(err error) *failure {
+func (call *Call) noResponse(err error) *failure {
 	unsent, ok := errors.AsType[*notSentError](err)
 	if !ok {
-		return &failure{fate: Unknown, lost: true, err: a.requestError(true, err)}
+		return &failure{fate: Unknown, lost: true, err: call.requestError(true, err)}
 	}
-	return &failure{fate: NotDone, lost: true, permanent: !isTransient(unsent.error), err: a.requestError(false, unsent.error)}
+	return &failure{fate: NotDone, lost: true, permanent: !isTransient(unsent.error), err: call.requestError(false, unsent.error)}
 }
 
 // isTransient reports whether a connection that failed may succeed later, for example because the service
@@ -81,8 +77,8 @@ func isTransient(err error) bool {
 	return !untrusted && !noTLS && !errors.Is(err, context.Canceled)
 }
 
-func (a attempt) requestError(sent bool, err error) error {
-	return &RequestError{Operation: a.Operation, Method: a.Method, Path: a.Path, Sent: sent, Attempts: a.number, Err: err}
+func (call *Call) requestError(sent bool, err error) error {
+	return &RequestError{Operation: call.Operation, Method: call.Method, Path: call.Path, Sent: sent, Attempts: call.attempts, Err: err}
 }
 
 // isFinalForReads reports whether repeating a read is useless. This includes a 4xx response of a gateway, unless

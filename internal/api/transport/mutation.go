@@ -14,8 +14,7 @@ import (
 // Mutation is one requested change. All of its attempts have the same idempotency key. It is not safe for
 // concurrent use.
 type Mutation struct {
-	Attempts int
-	SentAt   time.Time // when the last attempt was sent, by the service's clock
+	SentAt time.Time // when the last attempt was sent, by the service's clock
 	// Lost reports whether an attempt ended with neither a 2xx response nor a final one, so that its
 	// outcome is unknown.
 	Lost bool
@@ -24,11 +23,9 @@ type Mutation struct {
 
 	client    *Client
 	call      *Call
-	key       string
 	caller    context.Context // ends when the run is interrupted
 	grace     context.Context // ends some time after caller; see withGrace
 	began     time.Time
-	deadline  time.Time
 	answers   int // the breaker's count before the first attempt
 	retries   int
 	conflicts int  // attempts with a 409 response
@@ -47,19 +44,23 @@ func (c *Client) Begin(ctx context.Context, call *Call, key string) (m *Mutation
 		return nil, nil, err
 	}
 	c.written.Store(true)
+	call.attempts = 0
+	call.key = cmp.Or(key, uuid.NewString())
+	call.deadline = c.Deadline(ctx)
 	grace, end := c.withGrace(Verifying(ctx))
 	m = &Mutation{
-		client:   c,
-		call:     call,
-		key:      cmp.Or(key, uuid.NewString()),
-		caller:   ctx,
-		grace:    grace,
-		began:    c.clock.Now(),
-		deadline: c.Deadline(ctx),
-		answers:  answers,
+		client:  c,
+		call:    call,
+		caller:  ctx,
+		grace:   grace,
+		began:   c.clock.Now(),
+		answers: answers,
 	}
 	return m, end, nil
 }
+
+// Attempts returns the number of attempts so far.
+func (m *Mutation) Attempts() int { return m.call.attempts }
 
 // Context returns the context for reads that verify the change. It ends some time after the run was
 // interrupted.
@@ -74,11 +75,8 @@ func (m *Mutation) Try() (Fate, error) {
 		m.retries++
 	}
 	for {
-		m.Attempts++
 		m.SentAt = m.client.ServiceTime()
-		failure := m.client.do(m.caller, attempt{
-			Call: m.call, key: m.key, number: m.Attempts, sending: m.grace, deadline: m.deadline,
-		})
+		failure := m.client.do(m.caller, m.grace, m.call)
 		if failure == nil {
 			m.answered = true
 			return Done, nil
@@ -131,7 +129,7 @@ func (m *Mutation) waitToRepeat() bool {
 func (m *Mutation) waitToRepeatUnknown() bool {
 	f := m.last
 	now := m.client.clock.Now()
-	if f.permanent || now.After(m.deadline) || m.pausedTooLong() {
+	if f.permanent || now.After(m.call.deadline) || m.pausedTooLong() {
 		return false
 	}
 	maxRetries := m.client.config.MaxRetries
@@ -151,7 +149,7 @@ func (m *Mutation) waitToRepeatUnknown() bool {
 
 // pausedTooLong reports whether the service's rate limit pauses the call until after its deadline.
 func (m *Mutation) pausedTooLong() bool {
-	return m.client.limits.PausedUntil(m.call.Budget).After(m.deadline)
+	return m.client.limits.PausedUntil(m.call.Budget).After(m.call.deadline)
 }
 
 // Answered reports whether an attempt got a 2xx response, even one that cannot be decoded. Nothing is sent after
@@ -181,7 +179,7 @@ func (m *Mutation) Again() bool {
 // metConflictsOnly reports whether every one of several attempts got a 409 response. Then no other request of this
 // change was in flight, so the conflict is with the state of the card and persists.
 func (m *Mutation) metConflictsOnly() bool {
-	return m.conflicts > 1 && m.conflicts == m.Attempts
+	return m.conflicts > 1 && m.conflicts == m.call.attempts
 }
 
 // GaveUp returns the error for a change that was not visible in a read after the last attempt. It is the
@@ -200,8 +198,8 @@ func (m *Mutation) Undecided(reason error) error {
 	return &UndecidedError{
 		Kind:      m.call.Kind,
 		Operation: m.call.Operation,
-		Key:       m.key,
-		Attempts:  m.Attempts,
+		Key:       m.call.key,
+		Attempts:  m.call.attempts,
 		Answered:  m.answered,
 		SentAt:    m.SentAt,
 		Err:       reason,

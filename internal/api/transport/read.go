@@ -52,14 +52,15 @@ func (c *Client) Read(ctx context.Context, call *Call) error {
 // readWithRetries returns nil after a success. An attempt does not count as a retry if it follows a 429 response or
 // a response that does not show the latest change yet.
 func (c *Client) readWithRetries(ctx context.Context, call *Call) *failure {
-	deadline := c.Deadline(ctx)
+	call.attempts = 0
+	call.deadline = c.Deadline(ctx)
 	latest := c.clock.Now().Add(MaxRetryTime)
-	if latest.Before(deadline) {
-		deadline = latest
+	if latest.Before(call.deadline) {
+		call.deadline = latest
 	}
 	retries := 0
-	for number := 1; ; number++ {
-		f := c.do(ctx, attempt{Call: call, number: number, sending: ctx, deadline: deadline})
+	for {
+		f := c.do(ctx, ctx, call)
 		if f == nil {
 			return nil
 		}
@@ -67,7 +68,7 @@ func (c *Client) readWithRetries(ctx context.Context, call *Call) *failure {
 			return f
 		}
 		if f.status == http.StatusTooManyRequests {
-			if c.limits.PausedUntil(call.Budget).After(deadline) {
+			if c.limits.PausedUntil(call.Budget).After(call.deadline) {
 				return f
 			}
 			continue // the next attempt itself waits for the end of the pause

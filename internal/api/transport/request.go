@@ -28,13 +28,14 @@ const (
 var ErrNotShown = errors.New("the service does not show the latest change yet")
 
 // do makes one attempt, and returns nil after a success. If ctx ends, it stops waiting for the limits. Once the request
-// is being sent, only the attempt's sending context and RequestTimeout stop it.
-func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
+// is being sent, only the end of sending and RequestTimeout stop it.
+func (c *Client) do(ctx, sending context.Context, call *Call) (f *failure) {
+	call.attempts++
 	var status int
 	defer func() {
 		reason := recover()
 		if reason != nil { // the fate is unknown: the request may have been sent before
-			f = &failure{fate: Unknown, answered: isSuccess(status), permanent: true, err: a.requestError(true, crash.New(reason))}
+			f = &failure{fate: Unknown, answered: isSuccess(status), permanent: true, err: call.requestError(true, crash.New(reason))}
 		}
 		if f == nil {
 			return
@@ -46,30 +47,30 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 	}()
 	err := ctx.Err()
 	if err != nil {
-		return &failure{fate: NotDone, permanent: true, err: a.requestError(false, err)}
+		return &failure{fate: NotDone, permanent: true, err: call.requestError(false, err)}
 	}
 	began := c.clock.Now()
-	err = c.limits.Acquire(ctx, a.Budget, a.deadline)
+	err = c.limits.Acquire(ctx, call.Budget, call.deadline)
 	if err != nil {
-		return &failure{fate: NotDone, permanent: true, err: a.requestError(false, err)}
+		return &failure{fate: NotDone, permanent: true, err: call.requestError(false, err)}
 	}
 	sent := c.clock.Now()
 	var header http.Header
 	var body []byte
-	status, header, body, err = c.send(a)
-	c.limits.Release(a.Budget)
+	status, header, body, err = c.send(sending, call)
+	c.limits.Release(call.Budget)
 	if c.config.Observe != nil {
 		c.config.Observe(ctx, Exchange{
-			Method:  a.Method,
-			Path:    c.Redact(a.Path),
+			Method:  call.Method,
+			Path:    c.Redact(call.Path),
 			Status:  status,
-			Attempt: a.number,
+			Attempt: call.attempts,
 			Waited:  sent.Sub(began),
 			Took:    c.clock.Now().Sub(sent),
 		})
 	}
 	if err != nil {
-		f = a.noResponse(err)
+		f = call.noResponse(err)
 		f.answered = isSuccess(status)
 		return f
 	}
@@ -78,12 +79,12 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 		c.knowsServiceTime.Store(true)
 		c.ahead.Store(int64(date.Sub(c.clock.Now().Truncate(time.Second))))
 	}
-	f = c.judge(a, status, body)
+	f = c.judge(call, status, body)
 	retryAfter := ratelimit.RetryAfter(header, c.clock.Now())
 	if status == http.StatusTooManyRequests {
-		c.limits.Rejected(a.Budget, sent, retryAfter)
+		c.limits.Rejected(call.Budget, sent, retryAfter)
 	} else {
-		c.limits.Accepted(a.Budget, sent)
+		c.limits.Accepted(call.Budget, sent)
 	}
 	if f == nil {
 		c.breaker.answered()
@@ -93,12 +94,12 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 	f.retryAfter = retryAfter
 	rateLimited, ok := errors.AsType[*Error](f.err)
 	if ok && f.isRateLimited() {
-		rateLimited.RetryAt = c.limits.PausedUntil(a.Budget)
+		rateLimited.RetryAt = c.limits.PausedUntil(call.Budget)
 	}
 	if f.isAnswer() {
 		c.breaker.answered()
 	}
-	if f.final && IsNotFound(f.err) && sent.Before(a.NewUntil) { // the card may be too new
+	if f.final && IsNotFound(f.err) && sent.Before(call.NewUntil) { // the card may be too new
 		f.fate = NotDone
 		f.final = false
 		f.notShown = true
@@ -108,30 +109,30 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 
 // send sends the request and reads the response. It returns an error unless the response is complete. The status is
 // set as soon as it is known, also with an error.
-func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
-	ctx, cancel := context.WithTimeout(a.sending, c.config.RequestTimeout)
+func (c *Client) send(ctx context.Context, call *Call) (int, http.Header, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.config.RequestTimeout)
 	defer cancel()
 	var dialing, connected atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { dialing.Store(true) },
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	})
-	address := c.base + a.Path
-	query := a.Query.Encode()
+	address := c.base + call.Path
+	query := call.Query.Encode()
 	if query != "" {
 		address += "?" + query
 	}
-	request, err := http.NewRequestWithContext(ctx, a.Method, address, bytes.NewReader(a.Body))
+	request, err := http.NewRequestWithContext(ctx, call.Method, address, bytes.NewReader(call.Body))
 	if err != nil {
 		return 0, nil, nil, &notSentError{err}
 	}
 	c.header(request.Header)
-	request.Close = a.Secret // no other request uses a connection after a secret
-	if a.Body != nil {
+	request.Close = call.Secret // no other request uses a connection after a secret
+	if call.Body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	if a.key != "" {
-		request.Header.Set(keyHeader, a.key)
+	if call.key != "" {
+		request.Header.Set(keyHeader, call.key)
 	}
 	// An http.Client would parse the addresses of redirects, even of those that it does not follow.
 	response, err := c.config.Transport.RoundTrip(request)
@@ -139,7 +140,7 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 		operation, isOperation := errors.AsType[*net.OpError](err)
 		dialFailed := isOperation && operation.Op == "dial"
 		neverConnected := dialing.Load() && !connected.Load()
-		err = c.scrub.connectionError(a.Call, connected.Load(), err)
+		err = c.scrub.connectionError(call, connected.Load(), err)
 		if dialFailed || neverConnected {
 			return 0, nil, nil, &notSentError{err}
 		}
@@ -152,7 +153,7 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	if err != nil {
-		return response.StatusCode, nil, nil, fmt.Errorf("the %d response is incomplete: %w", response.StatusCode, c.scrub.connectionError(a.Call, true, err))
+		return response.StatusCode, nil, nil, fmt.Errorf("the %d response is incomplete: %w", response.StatusCode, c.scrub.connectionError(call, true, err))
 	}
 	return response.StatusCode, response.Header, body, nil
 }
@@ -161,7 +162,7 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 const byteOrderMark = "\ufeff"
 
 // judge returns the failure that a response means, or nil for a success.
-func (c *Client) judge(a attempt, status int, body []byte) *failure {
+func (c *Client) judge(call *Call, status int, body []byte) *failure {
 	body = bytes.TrimPrefix(body, []byte(byteOrderMark))
 	err := checkSize(body)
 	if !isSuccess(status) {
@@ -170,26 +171,26 @@ func (c *Client) judge(a attempt, status int, body []byte) *failure {
 		}
 		fields := decodeErrorBody(body)
 		fate, final := fateOf(status, fields.Code)
-		return &failure{fate: fate, final: final, err: c.statusError(a, status, fields, body)}
+		return &failure{fate: fate, final: final, err: c.statusError(call, status, fields, body)}
 	}
 	if err == nil {
-		err = a.Accept(body)
+		err = call.Accept(body)
 	}
 	if err == nil {
 		return nil
 	}
 	if errors.Is(err, ErrNotShown) {
-		return &failure{fate: NotDone, notShown: true, err: a.requestError(true, err)}
+		return &failure{fate: NotDone, notShown: true, err: call.requestError(true, err)}
 	}
 	shape, isShape := errors.AsType[*ShapeError](err)
-	if !a.Secret {
-		err = &quotedError{c.scrub.known(a.Call, err.Error()), err}
+	if !call.Secret {
+		err = &quotedError{c.scrub.known(call, err.Error()), err}
 	} else if isShape {
 		err = &ShapeError{Field: shape.Field}
 	} else {
 		err = errors.New("the response does not have the documented shape")
 	}
-	return &failure{fate: Unknown, answered: true, permanent: isShape, err: a.requestError(true, err)}
+	return &failure{fate: Unknown, answered: true, permanent: isShape, err: call.requestError(true, err)}
 }
 
 func checkSize(body []byte) error {
@@ -202,16 +203,16 @@ func checkSize(body []byte) error {
 	return nil
 }
 
-func (c *Client) statusError(a attempt, status int, fields errorBody, body []byte) *Error {
+func (c *Client) statusError(call *Call, status int, fields errorBody, body []byte) *Error {
 	e := &Error{
-		Operation: a.Operation,
-		Method:    a.Method,
-		Path:      c.Redact(a.Path),
+		Operation: call.Operation,
+		Method:    call.Method,
+		Path:      c.Redact(call.Path),
 		Status:    status,
-		Code:      c.scrub.code(a.Call, fields.Code),
-		Attempts:  a.number,
+		Code:      c.scrub.code(call, fields.Code),
+		Attempts:  call.attempts,
 	}
-	if a.Secret {
+	if call.Secret {
 		e.Withheld = fields.Message != ""
 		return e
 	}
@@ -219,6 +220,6 @@ func (c *Client) statusError(a attempt, status int, fields errorBody, body []byt
 	if fields.Code == "" && fields.Message == "" {
 		message = excerpt(body)
 	}
-	e.Message = c.scrub.quote(a.Call, message)
+	e.Message = c.scrub.quote(call, message)
 	return e
 }
