@@ -19,8 +19,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// replaceAdvice is advice for -replace, to follow an error about the change of amount. In the first plan of a card,
-// the provider cannot see that option. The advice is empty if no card can be issued with the amount.
+// replaceAdvice follows an error about lowering amount. A plan with -replace gets that error too, because the provider
+// cannot see the option in the first plan of a card. The advice is empty if no card can be issued with the amount.
 func replaceAdvice(amount usd.Amount) string {
 	if amount < api.MinimumLoad {
 		return ""
@@ -61,15 +61,15 @@ func whyNotFound(s *session.Session) string {
 }
 
 func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
-	var more string
+	var candidates string
 	undecided, ok := errors.AsType[*transport.UndecidedError](err)
 	if ok && len(undecided.Candidates) > 0 {
-		more = "\n\nOne of these cards may be the new one. Import it, or terminate it in the dashboard, before the next apply issues another:"
+		candidates = "\n\nOne of these cards may be the new one. Import it, or terminate it in the dashboard, before the next apply issues another:"
 		for _, candidate := range undecided.Candidates {
-			more += fmt.Sprintf("\n  %q, %s USD:\n    terraform import <address> %s", candidate.Label, candidate.Balance, candidate.ID)
+			candidates += fmt.Sprintf("\n  %q, %s USD:\n    terraform import <address> %s", candidate.Label, candidate.Balance, candidate.ID)
 		}
 	}
-	return failed(fmt.Sprintf("issue the card %q on BIN %s", request.Label, request.BinID), err, more)
+	return failed(fmt.Sprintf("issue the card %q on BIN %s", request.Label, request.BinID), err, candidates)
 }
 
 // failed returns session.ErrorDiagnostic with more text in its detail.
@@ -109,7 +109,7 @@ func issued(card model, request api.IssueCardRequest, issuance api.Issuance, sho
 	diags.Append(session.LostResponseWarning("issue "+card.name(), issuance.How.LostResponse())...)
 	if issuance.How == api.Found && !request.GeneratedLabel {
 		diags.AddWarning("Card was identified by its label",
-			fmt.Sprintf("The response that issued %s was lost. The provider found a new card with the same label, BIN and load, and took it for this one. "+
+			fmt.Sprintf("The response that issued %s was lost. The provider found a new card with the same label, BIN and load, and assumed that it is this one. "+
 				"Another pipeline, or another alias of this provider, may have issued it with the same label. "+
 				"If so, remove it here with terraform state rm and apply again. To rule this out, use unique labels, or leave label out.", card.name()))
 	}
@@ -132,8 +132,8 @@ func labelExists(cards []api.CardListItem) diag.Diagnostic {
 // unfreezes warns of a plan that unfreezes a card which Terraform did not freeze.
 func unfreezes(card model) diag.Diagnostic {
 	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), "Plan unfreezes a card that was frozen outside Terraform: "+card.name(),
-		"The card was frozen since the last apply: by the service, if its balance fell below auto_freeze_at, or by someone. "+
-			"The configuration says frozen = false, so applying this plan unfreezes it.\n\nTo keep the card frozen, set frozen = true.")
+		"Since the last apply, the card was frozen by someone, or by the service because its balance fell below auto_freeze_at. "+
+			"The configuration has frozen = false, so applying this plan unfreezes it.\n\nTo keep the card frozen, set frozen = true.")
 }
 
 // generatedLabelsExist warns of live cards that an interrupted run may have left.
@@ -228,8 +228,11 @@ const terminatedForGood = "is terminated, which is final: it has no balance and 
 func statusRejection(err error) *transport.Error {
 	rejected, ok := errors.AsType[*transport.Error](err)
 	_, undecided := errors.AsType[*transport.UndecidedError](err)
-	if undecided || !ok || rejected.LacksFunds() || rejected.Code == "card_terminated" {
+	if !ok || undecided {
 		return nil
+	}
+	if rejected.LacksFunds() || rejected.Code == "card_terminated" {
+		return nil // the response itself gives the reason
 	}
 	switch rejected.Status {
 	case 400, 404, 409, 422:
@@ -291,7 +294,7 @@ func abandonsPending(card model, pending reconcile.Pending) diag.Diagnostic {
 func mayAbandonPending(card model, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Plan may abandon a pending transfer: "+card.name(),
 		describePending(card, pending)+" amount or top_up is known only during apply. If it moves no money then, apply forgets that transfer and accepts the card's balance. "+
-			"To keep the transfer, write the value itself until the outcome is known, or apply its source first with -target. Each plan checks again.")
+			"To keep the transfer, configure a literal value until the outcome is known, or apply its source first with -target. Each plan checks again.")
 }
 
 // describeDelta describes a change of a balance, as in "an increase of 5.00 USD".
@@ -444,7 +447,7 @@ func excess(name, operation string, result transfer.Transfer) diag.Diagnostic {
 		difference = "less"
 	}
 	return diag.NewWarningDiagnostic("Unexpected amount moved: "+operation,
-		fmt.Sprintf("After this request, %s holds %s USD. That is %s USD %s than its earlier balance, this transfer and its transactions explain. "+
+		fmt.Sprintf("After this request, %s holds %s USD. That is %s USD %s than its earlier balance, this transfer and its transactions add up to. "+
 			"The service may have ignored the amount. If Terraform manages the card, the state has the planned amount. "+
 			"Check the card in the dashboard, and correct it with the actions vcard_card_fund and vcard_card_withdraw.",
 			name, result.CardBalance, result.Excess.Abs(), difference))

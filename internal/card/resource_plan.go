@@ -128,6 +128,7 @@ func (p *planner) checkIssue(ctx context.Context) {
 }
 
 func (p *planner) change(ctx context.Context) {
+	// The private state describes the card in every plan, because the provider cannot see -replace.
 	p.private.Replaced = &replacedCard{Name: p.state.name(), Protected: p.isProtected(), Balance: p.state.Balance.Amount()}
 	p.planFixed(ctx)
 	if len(p.replacement.Paths) > 0 {
