@@ -145,7 +145,8 @@ func (c config) applyAccount(settings *api.Config, diags *diag.Diagnostics) {
 }
 
 func checkAccount(key, baseURL string) diag.Diagnostic {
-	if host := foreignHost(baseURL); host != "" && strings.HasPrefix(key, transport.SandboxKeyPrefix) {
+	host := foreignHost(baseURL)
+	if host != "" && strings.HasPrefix(key, transport.SandboxKeyPrefix) {
 		return diag.NewErrorDiagnostic("Sandbox key used with another host",
 			fmt.Sprintf("api_key belongs to a sandbox, but base_url points to %q, which is not this machine. "+
 				"Use the account's own key, or set base_url to the address that the sandbox printed.", host))

@@ -65,7 +65,7 @@ var (
 // Option changes how a provider runs.
 type Option func(*vcardProvider)
 
-// WithClock replaces the clock by which the client waits.
+// WithClock replaces the clock that the client uses to wait.
 func WithClock(clock ratelimit.Clock) Option {
 	return func(p *vcardProvider) { p.clock = clock }
 }

@@ -191,7 +191,8 @@ func adviceForUndecided(e *transport.UndecidedError) string {
 	case transport.MutationRegister:
 		todo = "The endpoint may exist. Check the dashboard, and remove it there before you register it again."
 	}
-	if refused, ok := errors.AsType[*transport.Error](e.Err); ok && refused.Code == "" && refused.Status < 500 {
+	refused, ok := errors.AsType[*transport.Error](e.Err)
+	if ok && refused.Code == "" && refused.Status < 500 {
 		return strings.TrimSpace("The response is not the service's own. A gateway or another server may have sent it, and the request may have taken effect. " + todo)
 	}
 	return todo
