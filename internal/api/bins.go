@@ -8,7 +8,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
-// Bin is an entry of the catalogue that cards are issued from.
+// Bin is an entry of the catalogue of BINs on which cards can be issued.
 type Bin struct {
 	ID       string          `json:"id"`
 	Network  transport.Word  `json:"network"`
@@ -17,20 +17,24 @@ type Bin struct {
 	Wallets  map[string]bool `json:"-"` // mobile wallets, by the service's field name
 }
 
-// UnmarshalJSON keeps every boolean field without a name of its own in the
-// document under the service's name: they carry a brand (API §2.5).
+// UnmarshalJSON keeps every other boolean field in Wallets, because the names of those fields contain brands
+// that the API documentation does not show (API §2.5).
 func (b *Bin) UnmarshalJSON(data []byte) error {
-	type plain Bin
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, (*plain)(b)); err != nil {
+	type plain Bin // without this method
+	err := json.Unmarshal(data, (*plain)(b))
+	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, &fields); err != nil {
+	var fields map[string]json.RawMessage
+	err = json.Unmarshal(data, &fields)
+	if err != nil {
 		return err
 	}
 	b.Wallets = map[string]bool{}
 	for name, value := range fields {
-		if text := string(value); name != "3ds" && (text == "true" || text == "false") {
+		text := string(value)
+		isBoolean := text == "true" || text == "false"
+		if isBoolean && name != "3ds" {
 			b.Wallets[transport.NewWord(name).String()] = text == "true"
 		}
 	}
@@ -42,7 +46,8 @@ func (c *Client) Bins(ctx context.Context) ([]Bin, error) {
 	var bins []Bin
 	err := c.Read(ctx, &transport.Call{
 		Operation: "list the BINs", Method: http.MethodGet, Path: "/bins",
-		Accept: func(body []byte) (err error) {
+		Accept: func(body []byte) error {
+			var err error
 			bins, _, err = transport.DecodeList[Bin](body, "id")
 			return err
 		},

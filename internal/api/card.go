@@ -10,15 +10,13 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// CardStatus is the state of a card, in lower case. Values that this client does
-// not know are carried through.
+// CardStatus is the state of a card, in lower case. Values that this client does not know are kept.
 type CardStatus string
 
-// UnmarshalJSON reads a status in any case: a frozen card must not be taken for
-// one that is not.
+// UnmarshalJSON decodes a status in any case, so that "FROZEN" is not an unknown status.
 func (s *CardStatus) UnmarshalJSON(data []byte) error {
-	its, err := transport.ReadWord(data)
-	*s = CardStatus(its)
+	word, err := transport.ReadWord(data)
+	*s = CardStatus(word)
 	return err
 }
 
@@ -34,7 +32,7 @@ func (s CardStatus) IsKnown() bool {
 	return s == StatusActive || s == StatusFrozen || s == StatusTerminated
 }
 
-// CardListItem is a card as lists show it. Amounts are in USD.
+// CardListItem is a card in a list. Amounts are in USD.
 type CardListItem struct {
 	ID            string          `json:"id"`
 	BinID         string          `json:"bin_id"`
@@ -42,62 +40,69 @@ type CardListItem struct {
 	Last4         transport.Word  `json:"last4"`
 	Status        CardStatus      `json:"status"`
 	Balance       usd.Amount      `json:"balance"`
-	SpendingLimit usd.Amount      `json:"spending_limit"` // a month
+	SpendingLimit usd.Amount      `json:"spending_limit"` // per month
 	Label         transport.Label `json:"label"`
 }
 
-// CardSummary is a card as its own address shows it.
+// CardSummary is a card in the response to a request for a single card.
 type CardSummary struct {
 	CardListItem
 	CreatedAt transport.Timestamp `json:"created_at"`
 }
 
-// Card is a card as its issuance shows it, less what no later read shows to compare with.
+// Card is a card in the response to its issuance, without the fields that no later read returns, except
+// ExpiresAt.
 type Card struct {
 	CardSummary
 	ExpiresAt transport.Date `json:"expires_at"`
 }
 
-// requiredOfCard lists what every card of a response must have: one without its
-// BIN or limit must not read as a card that has changed.
+// requiredOfCard returns the fields that every card of a response must have. Without a BIN or a limit, the
+// card would seem to have changed.
 func requiredOfCard() []string {
 	return []string{"id", "status", "balance", "bin_id", "spending_limit"}
 }
 
-// cardCall is a call about one card. One that the service may not show yet is asked for
-// again where it is not found.
+// cardCall returns a call about one card. If the card is so new that the service may not show it yet, a 404
+// response is retried.
 func (c *Client) cardCall(operation, method, id, action string) *transport.Call {
-	const longest = 256
+	const maxLength = 256
 	call := &transport.Call{
-		Card: id, NewUntil: c.recent.of(id).newUntil,
-		Operation: operation, Method: method, Path: "/cards/" + url.PathEscape(id) + action,
+		Card:      id,
+		NewUntil:  c.recent.of(id).newUntil,
+		Operation: operation,
+		Method:    method,
+		Path:      "/cards/" + url.PathEscape(id) + action,
 	}
-	if id == "" || id == "." || id == ".." || len(id) > longest || strings.Contains(id, " ") {
+	if id == "" || id == "." || id == ".." || len(id) > maxLength || strings.Contains(id, " ") {
 		call.Invalid = fmt.Errorf("%.40q is not a card id; card ids look like card_… and are shown in the dashboard", id)
 	}
 	return call
 }
 
-// decodeCard reads a response about one card, and guards against one about another.
+// decodeCard decodes a response about one card. A response about another card is an error.
 func decodeCard[T any](body []byte, id string, into *T, required ...string) error {
-	*into = *new(T)
-	if err := transport.DecodeObject(body, into, required...); err != nil {
+	var empty T
+	*into = empty // an earlier attempt may have set fields
+	err := transport.DecodeObject(body, into, required...)
+	if err != nil {
 		return err
 	}
-	var its struct {
+	var ids struct {
 		ID    string `json:"id"`
 		BinID string `json:"bin_id"`
 	}
-	if err := transport.DecodeObject(body, &its); err != nil {
+	err = transport.DecodeObject(body, &ids)
+	if err != nil {
 		return err
 	}
-	if its.BinID != "" && !transport.IsID(its.BinID) {
-		return transport.InvalidID("bin_id", its.BinID)
+	if ids.BinID != "" && !transport.IsID(ids.BinID) {
+		return transport.InvalidID("bin_id", ids.BinID)
 	}
-	return sameCard(id, its.ID)
+	return checkSameCard(id, ids.ID)
 }
 
-func sameCard(requested, received string) error {
+func checkSameCard(requested, received string) error {
 	if requested != received && strings.EqualFold(requested, received) {
 		return &transport.ShapeError{Field: "id", Problem: "is " + received + ", the requested id in another case: use the id exactly as the dashboard shows it"}
 	}

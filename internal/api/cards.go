@@ -22,33 +22,36 @@ type CardPage struct {
 	Data    []CardListItem
 	Page    int
 	PerPage int
-	Total   *int // cards in all pages; nil when the service does not say, or says more than MaxListedCards
-	bytes   int  // of the response
+	Total   *int // cards on all pages; nil if the service reports no total, or more than MaxListedCards
+	bytes   int  // size of the response
 }
 
-// Size is how many cards a full page has, whatever the service says.
+// Size returns how many cards a full page has. The service's PerPage may be wrong.
 func (p CardPage) Size() int {
-	if p.PerPage <= 0 || p.PerPage > MaxPerPage || p.Total != nil && len(p.Data) < min(p.PerPage, *p.Total) {
+	if p.PerPage <= 0 || p.PerPage > MaxPerPage {
+		return len(p.Data)
+	}
+	if p.Total != nil && len(p.Data) < min(p.PerPage, *p.Total) {
 		return len(p.Data)
 	}
 	return p.PerPage
 }
 
-// ExceedsTotal reports whether a page before which there are so many cards has more than
-// the service counts.
+// ExceedsTotal reports whether this page and the pages before it have more cards than the service counts. The
+// pages before it have the given number of cards.
 func (p CardPage) ExceedsTotal(before int) bool {
 	return p.Total != nil && len(p.Data) > 0 && before+len(p.Data) > *p.Total
 }
 
-// MaxPerPage is the most that a page holds (API §4).
+// MaxPerPage is the largest page size (API §4.2).
 const MaxPerPage = 100
 
-// MaxListedCards is how many cards a list may have. The service's hourly limit leaves room
-// for about twice as many.
+// MaxListedCards is the largest accepted number of cards in a list. The service's hourly limit is enough to
+// read about twice as many.
 const MaxListedCards = 500_000
 
-// ListCards returns one page of the cards that the filter selects, counted from 1,
-// with pages of a size of at most MaxPerPage.
+// ListCards returns one page of the cards that the filter selects. Pages are counted from 1, and have at most
+// MaxPerPage cards.
 func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size int) (CardPage, error) {
 	query := url.Values{"page": {strconv.Itoa(page)}, "per_page": {strconv.Itoa(size)}}
 	setQuery(query, "status", string(filter.Status))
@@ -59,10 +62,9 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 		Accept: func(body []byte) error {
 			cards, envelope, err := transport.DecodeList[CardListItem](body, requiredOfCard()...)
 			result = CardPage{Data: cards, Page: int(envelope.Page), PerPage: int(envelope.PerPage), bytes: len(body)}
-			if envelope.Total != nil {
-				if total := int(*envelope.Total); total <= MaxListedCards {
-					result.Total = &total
-				}
+			if envelope.Total != nil && *envelope.Total <= MaxListedCards {
+				total := int(*envelope.Total)
+				result.Total = &total
 			}
 			return err
 		},
@@ -70,8 +72,8 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 	return result, err
 }
 
-// GetCard reads one card by a request of its own, and again for a while where the service
-// does not show yet what this process has just done to it.
+// GetCard reads one card. While the service does not show yet what this process has just changed, it reads
+// the card again.
 func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	var card CardSummary
 	call := c.cardCall("read card "+id, http.MethodGet, id, "")
@@ -86,8 +88,9 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	return card, err
 }
 
-// AwaitCard is GetCard for a card that another process may have issued just before this one
-// started: while the service does not find it, it is asked for again until so long after the start.
+// AwaitCard is GetCard for a card that another process may have issued just before this one started. While
+// the service does not find the card, AwaitCard retries, until the given time after the start of this process
+// has passed.
 func (c *Client) AwaitCard(ctx context.Context, id string, within time.Duration) (CardSummary, error) {
 	until := c.started.Add(within)
 	c.recent.update(id, func(card *recentCard) {
@@ -104,7 +107,7 @@ func setQuery(query url.Values, name, value string) {
 	}
 }
 
-// CardDetails are what a payment needs.
+// CardDetails are the data of a card that a payment needs.
 type CardDetails struct {
 	PAN      transport.Secret `json:"pan"` // full card number
 	CVV      transport.Secret `json:"cvv"`
@@ -112,19 +115,21 @@ type CardDetails struct {
 	ExpYear  int              `json:"exp_year"`  // four digits
 }
 
-// CardDetails reads number, CVV and expiry of a card. The service grants this
-// 30 times a minute (API §8).
+// CardDetails reads the number, CVV and expiry of a card. The service allows 30 such requests per minute (API
+// §8).
 func (c *Client) CardDetails(ctx context.Context, id string) (CardDetails, error) {
 	var details CardDetails
 	call := c.cardCall("read the details of card "+id, http.MethodGet, id, "/details")
-	call.Budget, call.Secret = ratelimit.Details, true
+	call.Budget = ratelimit.Details
+	call.Secret = true
 	call.Accept = func(body []byte) error {
 		return decodeCard(body, id, &details, "id", "pan", "cvv", "exp_month", "exp_year")
 	}
-	if err := c.Read(ctx, call); err != nil {
+	err := c.Read(ctx, call)
+	if err != nil {
 		return CardDetails{}, err
 	}
-	if details.ExpYear < 100 {
+	if details.ExpYear < 100 { // some services send two digits
 		details.ExpYear += 2000
 	}
 	return details, nil

@@ -19,23 +19,22 @@ type CardState struct {
 	How     How        `json:"-"`
 }
 
-// Termination is what became of a card that was terminated. It is AlreadyDone for a card that
-// was terminated before.
+// Termination is the result of a card's termination.
 type Termination struct {
 	ID               string     `json:"id"`
 	Status           CardStatus `json:"status"`
-	ReturnedToWallet usd.Amount `json:"returned_to_wallet"` // USD; 0 where no response said it
-	How              How        `json:"-"`
+	ReturnedToWallet usd.Amount `json:"returned_to_wallet"` // USD; 0 if no response reported it
+	How              How        `json:"-"`                  // AlreadyDone if the card was terminated before
 }
 
-// FreezeCard suspends all transactions of a card. A card that is frozen already is a success.
+// FreezeCard suspends all transactions of a card. It succeeds if the card is already frozen.
 func (c *Client) FreezeCard(ctx context.Context, id string) (CardState, error) {
 	return c.setFrozen(ctx, id, "freeze", StatusFrozen, nil)
 }
 
-// UnfreezeCard enables the transactions of a card again. A card that is active already is
-// a success, and so, after a lost response, is one that the service may have frozen again:
-// with a balance below autoFreezeAt (USD; nil where that is not known).
+// UnfreezeCard enables the transactions of a card again. It succeeds if the card is already active. After a
+// lost response, it also succeeds if the service may have frozen the card again, because its balance is below
+// autoFreezeAt (USD, or nil if it is not known).
 func (c *Client) UnfreezeCard(ctx context.Context, id string, autoFreezeAt *usd.Amount) (CardState, error) {
 	return c.setFrozen(ctx, id, "unfreeze", StatusActive, autoFreezeAt)
 }
@@ -55,11 +54,14 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 		if card.Status == wanted {
 			return true
 		}
-		frozenAgain := response.Status == StatusFrozen // by the service, as it answered
-		if last && autoFreezeAt != nil && card.Balance < *autoFreezeAt {
-			frozenAgain = true
+		if card.Status != StatusFrozen {
+			return false
 		}
-		return card.Status == StatusFrozen && frozenAgain
+		// The service may have frozen the card again at once, according to its response or to the balance.
+		if response.Status == StatusFrozen {
+			return true
+		}
+		return last && autoFreezeAt != nil && card.Balance < *autoFreezeAt
 	}
 	c.recent.update(id, func(card *recentCard) { card.status = "" })
 	m, end, err := c.Begin(ctx, call, "")
@@ -72,7 +74,7 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 		return CardState{}, err
 	}
 	state := CardState{ID: id, Status: card.Status, Balance: card.Balance, How: how}
-	if card.ID == "" { // the response says it
+	if card.ID == "" { // the response confirms the change, so no card was read
 		state.Status = response.Status
 		state.Balance = response.Balance
 	}
@@ -83,10 +85,10 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 	return state, nil
 }
 
-// TerminateCard ends a card for good; what it holds returns to the wallet. That takes two
-// confirmations: a response that says so, or none, and then a reading that shows it. After the
-// response, a reading that finds no card is enough. Otherwise a card that is not found is a
-// not-found error, since it may be another account's.
+// TerminateCard terminates a card permanently. The service returns the card's balance to the wallet. A read
+// after the call must confirm the termination. If the response already confirms it, it is enough that the
+// read does not find the card. Otherwise, such a read makes TerminateCard return a not-found error, because
+// the card may belong to another account.
 func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, error) {
 	unlock, err := c.LockCard(ctx, id)
 	if err != nil {
@@ -111,7 +113,7 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	shows := func(card CardSummary, _ bool) bool { return card.Status == StatusTerminated }
 	shown, how, err := c.setStatus(m, id, shows)
 	if transport.IsNotFound(err) && shown.Status != "" {
-		return Termination{}, m.Undecided(fmt.Errorf("%w; when it is read, the service shows it %s, with %s USD", err, shown.Status, shown.Balance))
+		return Termination{}, m.Undecided(fmt.Errorf("%w; a later read shows the card as %s, with %s USD", err, shown.Status, shown.Balance))
 	}
 	if err != nil {
 		return Termination{}, err
@@ -126,23 +128,23 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	}
 	response.How = how
 	shown, err = c.GetCard(m.Context(), id)
-	if transport.IsNotFound(err) { // the second confirmation
+	if transport.IsNotFound(err) {
 		return response, nil
 	}
 	if err != nil {
-		return Termination{}, m.Undecided(fmt.Errorf("the service said that it is terminated, and the card cannot be read: %w", err))
+		return Termination{}, m.Undecided(fmt.Errorf("the response says that the card is terminated, but the card cannot be read: %w", err))
 	}
 	if shown.Status != StatusTerminated {
-		return Termination{}, m.Undecided(fmt.Errorf("the service said that it is terminated, and shows it %s, with %s USD", shown.Status, shown.Balance))
+		return Termination{}, m.Undecided(fmt.Errorf("the response says that the card is terminated, but a later read shows it as %s, with %s USD", shown.Status, shown.Balance))
 	}
 	return response, nil
 }
 
-// setStatus makes a call that changes the status of a card. Where the response does not say
-// that it has, it reads the card at once, since services refuse to do what is done, and then
-// every few seconds until a request whose response was lost has had its time. Shows reports
-// whether a card has what is wanted; last is set for the reading at the end of that time. The
-// card is the last that was read, also with an error, and none after a response that says it.
+// setStatus makes a call that changes the status of a card. If no response confirms the change, it reads the
+// card at once, because the service refuses to set a status that the card already has. It then polls the card
+// until CommitWait has passed, because the request may take effect later. The function shows reports whether
+// a card that was read has the wanted status; last is true for the last of these reads. The result is the
+// card that was read last, also with an error. It is empty if a response confirms the change.
 func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card CardSummary, last bool) bool) (CardSummary, How, error) {
 	for {
 		fate, failure := m.Try()
@@ -158,21 +160,26 @@ func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card Car
 		} else if m.Answered() {
 			how = Answered
 		}
-		for waited := time.Duration(0); waited <= transport.CommitWait; waited += transport.PollInterval {
-			last := waited == transport.CommitWait
+		const polls = int(transport.CommitWait / transport.PollInterval)
+		for poll := range polls + 1 { // the first read is before any wait
+			last := poll == polls
 			card, err := c.GetCard(m.Context(), id)
-			switch {
-			case transport.IsNotFound(err):
+			if transport.IsNotFound(err) {
 				return card, how, fmt.Errorf("%w; %w", err, failure)
-			case err == nil && shows(card, last):
+			}
+			if err == nil && shows(card, last) {
 				return card, how, nil
-			case err == nil && card.Status == StatusTerminated:
-				return card, how, fmt.Errorf("card %s is terminated, for good; %w", id, failure)
-			case fate == transport.NotDone:
+			}
+			if err == nil && card.Status == StatusTerminated {
+				return card, how, fmt.Errorf("card %s is permanently terminated; %w", id, failure)
+			}
+			if fate == transport.NotDone {
 				return card, how, failure
-			case last && err == nil && !m.Again():
+			}
+			if last && err == nil && !m.Again() {
 				return card, how, m.GaveUp()
-			case !last:
+			}
+			if !last { // one read may fail
 				err = c.clock.Wait(m.Context(), transport.PollInterval)
 			}
 			if err != nil && (last || m.Context().Err() != nil) {
@@ -185,8 +192,8 @@ func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card Car
 	}
 }
 
-// isAboutCard reports whether a failure is a response that a service may give since a card
-// has the status already, or a gateway in its place.
+// isAboutCard reports whether a failure is a response that the service, or a gateway, may return if the card
+// already has the status.
 func isAboutCard(failure error) bool {
 	response, ok := errors.AsType[*transport.Error](failure)
 	if !ok || response.Status/100 != 4 || transport.NotReadyCode(failure) != "" {

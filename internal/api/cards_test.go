@@ -241,7 +241,7 @@ func TestCardsThatNeverHoldStill(t *testing.T) {
 	service.PerPage = 1
 	service.hook = func(string) { service.cards = newMovingCards(10 - 5*(service.lists%2)).cards }
 	err := try(t.Context(), newClient(t, service, unlimited), "cards")
-	if err == nil || !strings.Contains(err.Error(), "changes while it is read") || service.lists != 21 {
+	if err == nil || !strings.Contains(err.Error(), "keeps changing while it is read") || service.lists != 21 {
 		t.Errorf("after %d requests the list ended with %v", service.lists, err)
 	}
 	service = newMovingCards(450)

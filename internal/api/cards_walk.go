@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -12,11 +11,11 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
-// Cards returns all cards that the filter selects, newest first, each once, page after
-// page as they are asked for, and ends with the first error. Cards that come or go
-// meanwhile hide none that stays, unless one leaves a status before the end of a page
-// while another takes it on behind: no count shows that. Cards that this process has just
-// issued are included even if the service does not list them yet.
+// Cards returns all cards that the filter selects, newest first, and each only once. It reads a page when the
+// loop needs it, and stops after the first error. If cards are issued or change their status meanwhile, no
+// other card is missed, with one exception: one card leaves the wanted status on a page that was read, while
+// another one gets it on a later page, so that the total stays the same. The result includes cards that this
+// process has just issued, even if the service does not list them yet.
 func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
 	return func(yield func(CardListItem, error) bool) {
 		newCardReader(c, yield).readCards(ctx, filter)
@@ -37,7 +36,7 @@ func (c *Client) LiveCards(ctx context.Context, binID string) iter.Seq2[CardList
 			if !reader.readCards(ctx, active) {
 				return
 			}
-			ofActive := reader.reading
+			activeReading := reader.reading
 			if !reader.readCards(ctx, frozen) {
 				return
 			}
@@ -46,65 +45,68 @@ func (c *Client) LiveCards(ctx context.Context, binID string) iter.Seq2[CardList
 				yield(CardListItem{}, err)
 				return
 			}
-			if page.Total == nil || *page.Total == reader.lastShownIn(ofActive) {
+			if page.Total == nil || *page.Total == reader.lastShownIn(activeReading) {
 				return
 			}
 		}
 	}
 }
 
-// ListedCards returns what the service itself lists for the filter, newest first, each
-// card once, and ends with the first error.
+// ListedCards returns the cards that the service itself lists for the filter, newest first, and each only
+// once. It stops after the first error.
 func (c *Client) ListedCards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
 	return func(yield func(CardListItem, error) bool) {
 		reader := newCardReader(c, yield)
-		reader.readList(ctx, filter, reader.pass)
+		reader.readList(ctx, filter, reader.yieldOnce)
 	}
 }
 
-// selects applies the filter to what a service has selected by it, which may be more. A
-// status that is not known may be the service's own word for the one that was asked for.
+// selects applies the filter again, because a service may return more than was requested. An unknown status
+// may be the service's own word for the requested one.
 func (f CardFilter) selects(card CardListItem) bool {
-	return (f.Status == "" || card.Status == f.Status || !card.Status.IsKnown()) && f.hasBIN(card)
+	if !f.hasBIN(card) {
+		return false
+	}
+	return f.Status == "" || card.Status == f.Status || !card.Status.IsKnown()
 }
 
 func (f CardFilter) hasBIN(card CardListItem) bool {
 	return f.BinID == "" || strings.EqualFold(card.BinID, f.BinID)
 }
 
-// cardReader reads one list of cards after the other, and yields each card once.
+// cardReader reads one or more lists of cards, and yields each card only once.
 type cardReader struct {
 	client  *Client
 	yield   func(CardListItem, error) bool
-	reading int // counts the readings of lists; a list may be read several times
-	seen    map[string]sighting
+	reading int // number of the current reading of a list; a list may be read several times
+	known   map[string]knownCard
 }
 
-// sighting is what a cardReader remembers of a card.
-type sighting struct {
-	reading int  // the last one that showed the card; 0 if none has
-	yielded bool // whether the caller has it
+// knownCard is what a cardReader knows about a card.
+type knownCard struct {
+	reading int // the latest one that showed the card; 0 if none did
+	yielded bool
 }
 
 func newCardReader(client *Client, yield func(CardListItem, error) bool) *cardReader {
-	return &cardReader{client: client, yield: yield, seen: map[string]sighting{}}
+	return &cardReader{client: client, yield: yield, known: map[string]knownCard{}}
 }
 
-// pass yields a card that was not yielded before. It reports whether to go on.
-func (r *cardReader) pass(card CardListItem) bool {
-	known := r.seen[card.ID]
+// yieldOnce yields a card unless it was yielded before. It reports whether to continue.
+func (r *cardReader) yieldOnce(card CardListItem) bool {
+	known := r.known[card.ID]
 	if known.yielded {
 		return true
 	}
 	known.yielded = true
-	r.seen[card.ID] = known
+	r.known[card.ID] = known
 	return r.yield(card, nil)
 }
 
-// lastShownIn counts the cards that no reading after this one has shown.
+// lastShownIn counts the cards that were shown last in this reading.
 func (r *cardReader) lastShownIn(reading int) int {
 	count := 0
-	for _, known := range r.seen {
+	for _, known := range r.known {
 		if known.reading == reading {
 			count++
 		}
@@ -112,10 +114,10 @@ func (r *cardReader) lastShownIn(reading int) int {
 	return count
 }
 
-// shownSince counts the different cards that this reading and those after it have shown.
+// shownSince counts the different cards of this reading and all later ones.
 func (r *cardReader) shownSince(reading int) int {
 	count := 0
-	for _, known := range r.seen {
+	for _, known := range r.known {
 		if known.reading >= reading {
 			count++
 		}
@@ -123,39 +125,38 @@ func (r *cardReader) shownSince(reading int) int {
 	return count
 }
 
-// readCards passes the cards that the filter selects, with those that this process has just
-// issued. It reports whether it came to the end of the list.
+// readCards yields the cards that the filter selects, including those that this process has just issued. It
+// reports whether it reached the end of the list.
 func (r *cardReader) readCards(ctx context.Context, filter CardFilter) bool {
 	var own []CardListItem // new cards of this process, newest first
 	if filter.Status != StatusTerminated {
 		own = r.client.recent.newCards(r.client.clock.Now())
 		own = slices.DeleteFunc(own, func(card CardListItem) bool { return !filter.hasBIN(card) })
 	}
-	ownPassed := false
+	ownYielded := false
 	complete := r.readList(ctx, filter, func(card CardListItem) bool {
 		if !filter.selects(card) {
 			return true
 		}
-		isOwn := slices.ContainsFunc(own, func(mine CardListItem) bool { return mine.ID == card.ID })
-		if !isOwn && !ownPassed {
-			ownPassed = true // they are newer than the first card of others
-			if !r.passUnlisted(ctx, filter, own) {
+		isOwn := slices.ContainsFunc(own, func(issued CardListItem) bool { return issued.ID == card.ID })
+		if !isOwn && !ownYielded {
+			ownYielded = true // all of them are newer than this card
+			if !r.yieldUnlisted(ctx, filter, own) {
 				return false
 			}
 		}
-		return r.pass(card)
+		return r.yieldOnce(card)
 	})
-	if complete && !ownPassed {
-		complete = r.passUnlisted(ctx, filter, own)
+	if complete && !ownYielded {
+		complete = r.yieldUnlisted(ctx, filter, own)
 	}
 	return complete
 }
 
-// passUnlisted passes those of the cards of this process that no list has shown. It reports
-// whether to go on.
-func (r *cardReader) passUnlisted(ctx context.Context, filter CardFilter, own []CardListItem) bool {
+// yieldUnlisted yields the cards of this process that no list has shown. It reports whether to continue.
+func (r *cardReader) yieldUnlisted(ctx context.Context, filter CardFilter, own []CardListItem) bool {
 	for _, issued := range own {
-		if r.seen[issued.ID].yielded {
+		if r.known[issued.ID].yielded {
 			continue
 		}
 		card, err := r.client.GetCard(ctx, issued.ID)
@@ -165,102 +166,105 @@ func (r *cardReader) passUnlisted(ctx context.Context, filter CardFilter, own []
 		if err != nil {
 			card.CardListItem = issued
 		}
-		if filter.selects(card.CardListItem) && !r.pass(card.CardListItem) {
+		if !filter.selects(card.CardListItem) {
+			continue
+		}
+		if !r.yieldOnce(card.CardListItem) {
 			return false
 		}
 	}
 	return true
 }
 
-// readList visits the cards of a list, and again those that a further reading of it shows.
-// A list is read again if cards have left it meanwhile, or if its pages repeat cards and,
-// over all readings, fewer were shown than the service counts. It reports whether it came
-// to the end of a whole list; an error is yielded.
+// readList calls visit for each card of a list. It reads the list again if cards left it meanwhile, or if
+// pages repeat cards and all readings together showed fewer cards than the service counts. Another reading
+// visits its cards again. readList yields an error. It reports whether it reached the end of a complete list.
 func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) bool {
-	const mostReadings = 10
+	const maxReadings = 10
 	deadline := r.client.Deadline(ctx)
-	first := r.reading + 1
-	var smallest *int // total
+	firstReading := r.reading + 1
+	var smallestTotal *int
 	var list cardReading
-	for range mostReadings {
+	for range maxReadings {
 		r.reading++
 		list = cardReading{}
 		for !list.ended && !list.moved {
 			page, err := r.client.ListCards(ctx, filter, list.pages+1, MaxPerPage)
 			if list.counted && (transport.IsNotFound(err) || isBadRequest(err)) {
-				list.ended = true // this page is past the end, in the words of some services
+				list.ended = true // this is how some services respond to a page past the end
 				break
 			}
 			if err != nil {
 				r.yield(CardListItem{}, err)
 				return false
 			}
-			if page.Total != nil && (smallest == nil || *page.Total < *smallest) {
-				smallest = page.Total
+			if page.Total != nil && (smallestTotal == nil || *page.Total < *smallestTotal) {
+				smallestTotal = page.Total
 			}
-			fresh := r.see(page)
-			list.add(page, len(fresh))
-			if err := list.checkBounds(r.client.clock.Now(), deadline); err != nil {
+			unseen := r.addPage(page)
+			list.add(page, len(unseen))
+			err = list.checkBounds(r.client.clock.Now(), deadline)
+			if err != nil {
 				r.yield(CardListItem{}, err)
 				return false
 			}
 			if list.moved {
-				continue
+				break
 			}
-			for _, card := range fresh {
+			for _, card := range unseen {
 				if !visit(card) {
 					return false
 				}
 			}
 		}
-		isShort := list.repeated && smallest != nil && r.shownSince(first) < *smallest
+		isShort := list.repeated && smallestTotal != nil && r.shownSince(firstReading) < *smallestTotal
 		if list.ended && !isShort {
 			return true
 		}
 	}
-	err := errors.New("list cards: the list changes while it is read, so often that no reading of it is whole; try again when fewer cards are changed")
+	err := fmt.Errorf("list cards: the list keeps changing while it is read, and none of %d readings is complete; try again when fewer cards change", maxReadings)
 	if list.ended {
-		err = fmt.Errorf("list cards: the service counts %d cards, and its pages repeat some and show only %d of them in %d readings; report it to the service's support", *smallest, r.shownSince(first), mostReadings)
+		err = fmt.Errorf("list cards: the service counts %d cards, but its pages repeat cards, and %d readings show only %d different ones; report this to the service's support", *smallestTotal, maxReadings, r.shownSince(firstReading))
 	}
 	r.yield(CardListItem{}, err)
 	return false
 }
 
-// see notes the cards of a page, and returns those that no page of this reading has shown
-// before.
-func (r *cardReader) see(page CardPage) []CardListItem {
-	var fresh []CardListItem
+// addPage records the cards of a page, and returns those that are new in this reading.
+func (r *cardReader) addPage(page CardPage) []CardListItem {
+	var unseen []CardListItem
 	for _, card := range page.Data {
-		known := r.seen[card.ID]
+		known := r.known[card.ID]
 		if known.reading == r.reading {
 			continue
 		}
 		known.reading = r.reading
-		r.seen[card.ID] = known
-		fresh = append(fresh, card)
+		r.known[card.ID] = known
+		unseen = append(unseen, card)
 	}
-	return fresh
+	return unseen
 }
 
-// cardReading is one reading of a list of which every card may leave, and which new cards
-// join at the front. No count alone shows where the list ends: it may be that of a page.
+// cardReading is one reading of a list. Meanwhile, any card may leave the list, and new cards appear at its
+// front. The service's total alone does not show where the list ends, because some services report the number
+// of cards on the page.
 type cardReading struct {
 	pages int
-	size  int // of the first page
-	read  int // cards, with those that came twice
+	size  int // of a full page
+	read  int // cards on all pages, including repeated ones
 	shown int // different cards
 	bytes int // of the responses
-	total int // at the last page
+	total int // according to the last page
 
-	repeated  bool // a page has shown cards again
-	uncounted bool // a page had no total, or one that contradicts it
-	counted   bool // the pages have all that are counted
-	moved     bool // a card has left the list since the page before
+	repeated  bool // a page repeated cards
+	uncounted bool // a page had no total, or a wrong one
+	counted   bool // the pages have as many cards as the service counts
+	moved     bool // a card left the list after the previous page
 	ended     bool
 }
 
-// add takes in a page, of which so many cards are new to this reading.
-func (w *cardReading) add(page CardPage, fresh int) {
+// add records a page. The given number of its cards is new in this reading.
+func (w *cardReading) add(page CardPage, unseen int) {
 	w.pages++
 	if w.pages == 1 {
 		w.size = max(1, page.Size())
@@ -268,15 +272,15 @@ func (w *cardReading) add(page CardPage, fresh int) {
 	if page.Total == nil || page.ExceedsTotal(w.read) {
 		w.uncounted = true
 	}
-	if fresh < len(page.Data) {
+	if unseen < len(page.Data) {
 		w.repeated = true
 	}
 	w.read += len(page.Data)
-	w.shown += fresh
+	w.shown += unseen
 	w.bytes += page.bytes
-	if w.uncounted { // nothing tells whether the list has moved
+	if w.uncounted { // without a total, it is not possible to detect that the list moved
 		w.counted = false
-		w.ended = fresh == 0
+		w.ended = unseen == 0
 		return
 	}
 	if w.pages > 1 && *page.Total < w.total {
@@ -285,12 +289,13 @@ func (w *cardReading) add(page CardPage, fresh int) {
 	}
 	w.total = *page.Total
 	w.counted = w.read >= w.total
-	w.ended = len(page.Data) == 0 || w.counted && (fresh == 0 || len(page.Data) != w.size)
+	// A full page of new cards may be followed by more, even if the total is reached.
+	isLastPage := unseen == 0 || len(page.Data) != w.size
+	w.ended = len(page.Data) == 0 || w.counted && isLastPage
 }
 
-// checkBounds returns an error for a list that is too large, or that does not come to an
-// end: after some pages it has to show two new cards a page, on average. The bounds are
-// documented in the guide on limits.
+// checkBounds returns an error for a list that is too large or does not end: after 100 pages, it must show
+// two new cards per page on average. The guide on limits documents these bounds.
 func (w *cardReading) checkBounds(now, deadline time.Time) error {
 	const (
 		maxBytes   = 256 << 20
@@ -302,7 +307,7 @@ func (w *cardReading) checkBounds(now, deadline time.Time) error {
 	}
 	isStuck := w.pages > freePages && w.shown < minPerPage*w.pages
 	if isStuck || w.bytes > maxBytes || !now.Before(deadline) {
-		return fmt.Errorf("list cards: the list has no end: %d pages with %d different cards in %d MB were read; check base_url, and report it to the service's support", w.pages, w.shown, w.bytes>>20)
+		return fmt.Errorf("list cards: the list does not end: %d pages with %d different cards in %d MB were read; check base_url, and report this to the service's support", w.pages, w.shown, w.bytes>>20)
 	}
 	return nil
 }

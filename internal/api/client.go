@@ -14,11 +14,11 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
-// Config says which service a client talks to, as whom, and how patiently.
+// Config is the configuration of a client.
 type Config = transport.Config
 
-// Client talks to the service as one account. It is safe for concurrent use;
-// its limits and what it has lately written are shared by all calls.
+// Client calls the service as one account. It is safe for concurrent use. All calls share its limits and its
+// record of recent changes.
 type Client struct {
 	*transport.Client
 
@@ -27,7 +27,7 @@ type Client struct {
 	cardLocks lockTable
 	issues    issueTracker
 	recent    recent
-	// transactionForm is how the service has last answered a list of transactions.
+	// transactionForm is the index in transactionForms that the service accepted last.
 	transactionForm atomic.Int32
 }
 
@@ -50,14 +50,13 @@ func New(config Config) (*Client, error) {
 	return c, nil
 }
 
-// lockTable has one lock for each name. Waiting for a lock ends with the context, and
-// those who wait are served in order.
+// lockTable has one lock for each name. Callers get a lock in the order in which they ask for it.
 type lockTable struct {
 	mu    sync.Mutex
 	locks map[string]*semaphore.Weighted
 }
 
-// lock waits for the lock of a name and returns the function that gives it back.
+// lock waits for the lock of a name, until the context ends. It returns the function that releases the lock.
 func (t *lockTable) lock(ctx context.Context, name string) (unlock func(), err error) {
 	t.mu.Lock()
 	lock := t.locks[name]
@@ -73,40 +72,41 @@ func (t *lockTable) lock(ctx context.Context, name string) (unlock func(), err e
 	return func() { lock.Release(1) }, nil
 }
 
-// LockCard waits until no other call of this client moves money on a card or terminates it.
-// From then on the card may have another status than this process gave it last, since the
-// service freezes cards that hold too little.
+// LockCard waits until no other call of this client moves money on a card or terminates it. Afterwards, it no
+// longer expects the status that this process gave the card last: a movement may make the service freeze the
+// card.
 func (c *Client) LockCard(ctx context.Context, id string) (unlock func(), err error) {
 	unlock, err = c.cardLocks.lock(ctx, id)
-	if err == nil {
-		c.recent.update(id, func(card *recentCard) { card.status = "" })
+	if err != nil {
+		return nil, err
 	}
-	return unlock, err
+	c.recent.update(id, func(card *recentCard) { card.status = "" })
+	return unlock, nil
 }
 
-// What a service may show late.
+// How late a service may show a change.
 const (
-	// NewCardGrace is how long a card that somebody has issued is not called gone.
+	// NewCardGrace is the age up to which a card that the service does not find counts as not shown yet, and not
+	// as gone.
 	NewCardGrace = 10 * time.Minute
-	// shownWithin is how long a service may take to show, and to list, a new card.
+	// shownWithin is how long a service may take to show and to list a new card.
 	shownWithin = time.Minute
-	// statusShownWithin is shorter, since others may change a status too.
+	// statusShownWithin is shorter, because others may change the status, too.
 	statusShownWithin = 10 * time.Second
 )
 
-// recent is what was lately written to cards, as far as this process knows, and the
-// service may not show yet.
+// recent records the changes of this process that the service may not show yet.
 type recent struct {
 	mu    sync.Mutex
-	cards map[string]recentCard
+	cards map[string]recentCard // by id
 }
 
 type recentCard struct {
-	issued   *CardListItem // by this process
-	newUntil time.Time     // by when the service shows it at all
+	issued   *CardListItem // the card, if this process issued it
+	newUntil time.Time     // until then, the service may not find the card
 
-	status      CardStatus // that this process gave it; "" when nothing is expected
-	statusUntil time.Time
+	status      CardStatus // the status that this process set, or "" if none is expected
+	statusUntil time.Time  // until then, the service may show another status
 }
 
 func (r *recent) of(id string) recentCard {
@@ -123,7 +123,7 @@ func (r *recent) update(id string, change func(*recentCard)) {
 	r.cards[id] = card
 }
 
-// claim takes a card for one issuance, and reports whether no other has it.
+// claim assigns a card to an issuance. It reports whether the card belonged to no other issuance.
 func (r *recent) claim(card CardListItem, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,12 +137,13 @@ func (r *recent) claim(card CardListItem, now time.Time) bool {
 	return true
 }
 
-// newCards are the live cards of this process that the service may not show yet, newest first.
+// newCards returns the live cards of this process that the service may not show yet, newest first.
 func (r *recent) newCards(now time.Time) []CardListItem {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	newestFirst := func(a, b recentCard) int { return b.newUntil.Compare(a.newUntil) }
 	var cards []CardListItem
-	for _, card := range slices.SortedFunc(maps.Values(r.cards), func(a, b recentCard) int { return b.newUntil.Compare(a.newUntil) }) {
+	for _, card := range slices.SortedFunc(maps.Values(r.cards), newestFirst) {
 		if card.issued != nil && now.Before(card.newUntil) {
 			cards = append(cards, *card.issued)
 		}
@@ -150,9 +151,12 @@ func (r *recent) newCards(now time.Time) []CardListItem {
 	return cards
 }
 
-// shows reports whether a response shows the status that this process last gave to a card. A
-// termination is final, whoever made it.
+// shows reports whether a response can be current: it shows the status that this process set last, or others
+// may have changed the status since. A termination is final, whoever made it.
 func (r *recent) shows(card CardSummary, now time.Time) bool {
 	known := r.of(card.ID)
-	return card.Status == StatusTerminated || known.status == "" || known.status == card.Status || !now.Before(known.statusUntil)
+	if known.status == "" || !now.Before(known.statusUntil) {
+		return true
+	}
+	return card.Status == known.status || card.Status == StatusTerminated
 }

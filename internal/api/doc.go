@@ -1,17 +1,14 @@
-// Package api is the client of the virtual-card issuing service: one method for
-// each of its endpoints, exact amounts, and what matters most when the network
-// fails: whether a change was made, and what that is known from.
+// Package api is the client of the virtual-card issuing service. It has one method for each endpoint and
+// exact amounts. If the network fails, it reports whether a change was made, and how the client knows.
 //
-// Every call keeps to the service's documented limits by itself. Reads are
-// repeated when their response is lost. A mutation carries one idempotency key in
-// all of its attempts. When its response is lost and keys are honoured, the client sends it
-// again under the same key. Otherwise it reads what the service shows, and sends again only
-// what was not made. Movements of money are begun
-// here; package transfer makes them.
+// Every call respects the service's documented limits. Reads are retried after a lost response. All attempts
+// of a mutation have the same idempotency key. After a lost response, the client sends the mutation again
+// with that key if keys are honoured. Otherwise it reads what the service shows, and only sends again what
+// was not made. This package prepares movements of money, and package transfer makes them.
 //
-// One attempt is below, in transport; here are the endpoints.
+// Package transport makes the single attempts.
 //
-// Its files, in the order in which they are read; each uses those after it:
+// Its files in reading order; each uses those after it:
 //
 //	bins webhooks threeds
 //	issue issue_search

@@ -103,7 +103,7 @@ func TestIdentify(t *testing.T) {
 		"asked for at no known time": {wanted: wanted, anytime: true, alike: []CardSummary{card("card_1", 240*time.Hour)}},
 		"issued at no known time":    {wanted: wanted, alike: []CardSummary{dateless}},
 		"another limit":              {wanted: wanted, alike: []CardSummary{clamped}, reason: "spending limit"},
-		"another load":               {wanted: wanted, alike: []CardSummary{charged}, reason: "but holds 99.00 instead of 100.00 USD"},
+		"another load":               {wanted: wanted, alike: []CardSummary{charged}, reason: "but its balance is 99.00 instead of 100.00 USD"},
 		"a label in other letters":   {wanted: wanted, alike: []CardSummary{cut}, reason: "has the label"},
 		"no limit was asked for":     {wanted: unlimited, alike: []CardSummary{clamped}},
 		"a label of its own":         {wanted: unique, alike: []CardSummary{own}},

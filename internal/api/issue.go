@@ -6,47 +6,46 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// What issuing a card takes (API §8).
+// The documented amounts of an issuance (API §8).
 const (
-	MinimumLoad = 50 * usd.Dollar // the initial load, at least
-	IssuanceFee = 1 * usd.Dollar  // on top of the load
+	MinimumLoad = 50 * usd.Dollar // smallest initial load
+	IssuanceFee = 1 * usd.Dollar  // charged on top of the load
 )
 
-// IssueCardRequest asks for a card. Amounts are in USD.
+// IssueCardRequest describes the card to issue. Amounts are in USD.
 type IssueCardRequest struct {
 	BinID             string            `json:"bin_id"`
 	Amount            usd.Amount        `json:"amount"` // initial load; the service adds a fee of 1.00
 	Label             string            `json:"label,omitempty"`
-	SpendingLimit     *usd.Amount       `json:"spending_limit,omitempty"` // a month; nil is the BIN's maximum
+	SpendingLimit     *usd.Amount       `json:"spending_limit,omitempty"` // per month; nil means the BIN's maximum
 	AllowedCategories []string          `json:"allowed_categories,omitzero"`
 	AutoFreezeAt      *usd.Amount       `json:"auto_freeze_at,omitempty"`
 	Metadata          map[string]string `json:"metadata,omitzero"`
-	// GeneratedLabel says that no other card has this label, so that it alone
-	// tells the card after a lost response.
+	// GeneratedLabel reports whether the label was generated. No other card has it then, so that the label alone
+	// identifies the card after a lost response.
 	GeneratedLabel bool `json:"-"`
 }
 
 // Issuance is a card that was issued.
 type Issuance struct {
 	Card Card
-	// How is Found where the response was lost and the card was found afterwards: ExpiresAt is
-	// not known then. Unless its label was generated, that card may be another's.
+	// How is Found if the response was lost and the card was found in a list. Then ExpiresAt is not known.
+	// Unless the label was generated, someone else may have issued that card.
 	How How
-	// PossibleDuplicates are further new cards that look like this one and that no request of this
-	// process asked for. A request that took effect twice may have left them.
+	// PossibleDuplicates are other new cards that look like this one and that no request of this process
+	// asked for. A request that took effect twice may have issued them.
 	PossibleDuplicates []CardListItem
 }
 
-// IssueCard issues a card and loads it from the wallet. After a lost response it finds the
-// card, or issues it when there is none, or fails with an *UndecidedError with candidates.
-// Cards of one label are issued one after the other.
+// IssueCard issues a card and loads it from the wallet. After a lost response, it looks for the card. If
+// there is none, it sends the request again. If it cannot identify the card, it returns an *UndecidedError
+// with candidates. Cards with the same label on one BIN are issued one after the other.
 func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issuance, error) {
 	operation := "issue a card on BIN " + request.BinID
 	if request.Label != "" {
@@ -74,8 +73,13 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	var response Card
 	body, invalid := json.Marshal(request)
 	m, end, err := c.Begin(ctx, &transport.Call{
-		Kind: transport.MutationIssue, Operation: operation, Method: http.MethodPost, Path: "/cards", Body: body, Invalid: invalid,
-		Budget: ratelimit.Creates,
+		Kind:      transport.MutationIssue,
+		Operation: operation,
+		Method:    http.MethodPost,
+		Path:      "/cards",
+		Body:      body,
+		Invalid:   invalid,
+		Budget:    ratelimit.Creates,
 		Accept: func(body []byte) error {
 			var err error
 			response, err = decodeIssuedCard(body)
@@ -113,8 +117,8 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	return issuance, nil
 }
 
-// issue sends a request, and looks for the card before it sends it again. The card is nil
-// where a response has told it.
+// issue sends the request, and looks for the card before it sends the request again. The card is nil if a
+// response describes it.
 func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 	for {
 		fate, failure := m.Try()
@@ -122,7 +126,7 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 			return nil, nil
 		}
 		responded := m.Answered() || isAboutCard(failure)
-		if s.request.GeneratedLabel && responded { // the label alone tells the card
+		if s.request.GeneratedLabel && responded { // the label alone identifies the card
 			found := s.findGenerated(m.Context())
 			if found != nil {
 				return found, nil
@@ -147,45 +151,53 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 		}
 		refusal, isRefusal := errors.AsType[*transport.Error](failure)
 		if m.Answered() || isRefusal && refusal.IsAboutKey() {
-			return nil, m.Undecided(fmt.Errorf("%w; the card that was asked for was looked for, and is not to be seen", failure))
+			return nil, m.Undecided(fmt.Errorf("%w; the service does not list the requested card", failure))
 		}
 		return nil, m.GaveUp()
 	}
 }
 
-// readIssued reads a new card, of which one response tells so far, and again for a while
-// where its balance is another. Where it cannot be read, the response stands.
+// readIssued updates a new card from a read, because so far only one response describes it. It polls until
+// CommitWait has passed if the balance is neither the load nor that of the response. If a read fails, the
+// card stays as it is.
 func (c *Client) readIssued(ctx context.Context, card *Card, load usd.Amount) {
-	for waited := time.Duration(0); ; waited += transport.PollInterval {
+	const polls = int(transport.CommitWait / transport.PollInterval)
+	for poll := 0; ; poll++ {
 		summary, err := c.GetCard(ctx, card.ID)
 		if err != nil {
 			return
 		}
 		expected := summary.Balance == load || summary.Balance == card.Balance
-		if expected || waited >= transport.CommitWait || c.clock.Wait(ctx, transport.PollInterval) != nil {
-			card.CardSummary = summary
-			return
+		if !expected && poll < polls {
+			err = c.clock.Wait(ctx, transport.PollInterval)
+			if err == nil {
+				continue
+			}
 		}
+		card.CardSummary = summary
+		return
 	}
 }
 
-// decodeIssuedCard reads a card that was issued. An error names the card, which may
-// have been paid.
+// decodeIssuedCard decodes the response to an issuance. An error names the card, which may have been issued
+// and paid.
 func decodeIssuedCard(body []byte) (Card, error) {
 	var card Card
-	if err := transport.DecodeObject(body, &card, requiredOfCard()...); err != nil {
-		var named struct {
+	err := transport.DecodeObject(body, &card, requiredOfCard()...)
+	if err != nil {
+		var known struct {
 			ID string `json:"id"`
 		}
-		if transport.DecodeObject(body, &named) == nil && named.ID != "" {
-			err = fmt.Errorf("the response is about %q, but %w", named.ID, err)
+		idErr := transport.DecodeObject(body, &known)
+		if idErr == nil && known.ID != "" {
+			err = fmt.Errorf("the response is about %q, but %w", known.ID, err)
 		}
 		return Card{}, err
 	}
-	switch {
-	case !transport.IsID(card.ID):
+	if !transport.IsID(card.ID) {
 		return Card{}, transport.InvalidID("id", card.ID)
-	case card.BinID != "" && !transport.IsID(card.BinID):
+	}
+	if card.BinID != "" && !transport.IsID(card.BinID) {
 		return Card{}, transport.InvalidID("bin_id", card.BinID)
 	}
 	return card, nil

@@ -18,7 +18,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/labels"
 )
 
-// ErrLabelUndecided reports that a card was not issued, because an earlier request may have issued one with its label.
+// ErrLabelUndecided reports that a card was not issued, because an earlier request may have issued one with
+// its label.
 var ErrLabelUndecided = errors.New("nothing was issued: an earlier request of this run may have issued a card with this label, and its outcome is unknown")
 
 // issueTracker remembers what this process has issued and which cards existed before, to identify
@@ -103,7 +104,7 @@ type issueSearch struct {
 	baseline *baseline
 	began    time.Time // the service's time before the first attempt; zero if it is not known
 
-	candidates []CardSummary // that the last call of claim found
+	candidates []CardSummary // found by the last call of claim
 }
 
 // labelOnBIN identifies the BIN and the label of a request. Its load is not part of it, because a
@@ -144,7 +145,7 @@ func (s *issueSearch) hasAcceptableLabel(card CardSummary) bool {
 // service may rewrite it: normalized, in another case, escaped for HTML, or cut. The load and the BIN
 // must be the requested ones, and the card must be new.
 func (s *issueSearch) isRewritten(card CardSummary) bool {
-	const shortest = 20 // characters of a label that was cut
+	const minCutLength = 20 // characters of a cut label that are enough to identify it
 	if !strings.EqualFold(card.BinID, s.request.BinID) || card.Balance != s.request.Amount {
 		return false
 	}
@@ -153,16 +154,16 @@ func (s *issueSearch) isRewritten(card CardSummary) bool {
 		return false
 	}
 	label := html.UnescapeString(card.Label.Raw())
-	asked := foldLabel(s.request.Label)
+	requested := foldLabel(s.request.Label)
 	shown := foldLabel(label)
-	if shown == asked {
+	if shown == requested {
 		return true
 	}
 	length := utf8.RuneCountInString(shown)
 	if strings.HasSuffix(label, " ") { // it was cut after a space, which folding removes
 		length++
 	}
-	if length < shortest || !strings.HasPrefix(asked, shown) {
+	if length < minCutLength || !strings.HasPrefix(requested, shown) {
 		return false
 	}
 	return !s.baseline.labels[shown] && !s.client.issues.isRequested(shown)
@@ -173,16 +174,18 @@ func foldLabel(label string) string {
 	return labels.Canonical(cases.Fold().String(norm.NFKC.String(label)))
 }
 
-// find claims the card of this issuance, or returns nil if there is none. The error says why the card
-// cannot be identified. Lists and balances may be late, so it looks several times.
+// find claims the card of this issuance, or returns nil if there is none. The error says why the card cannot
+// be identified. A service may update lists and balances late, so find polls until shownWithin has passed
+// since the request. CommitWait of that has already passed.
 func (s *issueSearch) find(ctx context.Context) (*CardListItem, error) {
-	for waited := transport.CommitWait; ; waited += transport.PollInterval {
-		lastTime := waited >= shownWithin
-		cards, err := s.unclaimed(ctx, lastTime)
+	const polls = int((shownWithin - transport.CommitWait) / transport.PollInterval)
+	for poll := 0; ; poll++ {
+		last := poll == polls
+		cards, err := s.unclaimed(ctx, last)
 		if err != nil {
 			return nil, err
 		}
-		if lastTime || slices.ContainsFunc(cards, s.request.hasLoad) {
+		if last || slices.ContainsFunc(cards, s.request.hasLoad) {
 			return s.claim(ctx, cards)
 		}
 		err = s.client.clock.Wait(ctx, transport.PollInterval)
@@ -385,7 +388,7 @@ const sameMoment = 10 * time.Second
 // service's time is not known.
 func (q IssueCardRequest) identify(alike []CardSummary, requestedAt time.Time) error {
 	if len(alike) != 1 {
-		return fmt.Errorf("%d new cards look like it", len(alike))
+		return fmt.Errorf("%d new cards are similar to the requested one", len(alike))
 	}
 	card := alike[0]
 	if q.GeneratedLabel {
@@ -393,15 +396,17 @@ func (q IssueCardRequest) identify(alike []CardSummary, requestedAt time.Time) e
 	}
 	createdAt, _ := card.CreatedAt.Time() // zero if it cannot be read
 	early := requestedAt.Sub(createdAt)
-	switch {
-	case !createdAt.IsZero() && early > sameMoment:
-		return fmt.Errorf("card %s looks like it, but was issued %s before the request, by the service's clock", card.ID, early.Round(time.Second))
-	case !q.hasLoad(card.CardListItem):
-		return fmt.Errorf("card %s looks like it, but holds %s instead of %s USD", card.ID, card.Balance, q.Amount)
-	case !q.hasLabel(card.CardListItem):
-		return fmt.Errorf("card %s looks like it, but has the label %q instead of %q", card.ID, card.Label, q.Label)
-	case !q.hasLimit(card.CardListItem):
-		return fmt.Errorf("card %s looks like it, but has a spending limit of %s instead of %s USD", card.ID, card.SpendingLimit, q.SpendingLimit)
+	if !createdAt.IsZero() && early > sameMoment {
+		return fmt.Errorf("card %s is similar, but was issued %s before the request, by the service's clock", card.ID, early.Round(time.Second))
+	}
+	if !q.hasLoad(card.CardListItem) {
+		return fmt.Errorf("card %s is similar, but its balance is %s instead of %s USD", card.ID, card.Balance, q.Amount)
+	}
+	if !q.hasLabel(card.CardListItem) {
+		return fmt.Errorf("card %s is similar, but has the label %q instead of %q", card.ID, card.Label, q.Label)
+	}
+	if !q.hasLimit(card.CardListItem) {
+		return fmt.Errorf("card %s is similar, but has a spending limit of %s instead of %s USD", card.ID, card.SpendingLimit, q.SpendingLimit)
 	}
 	return nil
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Move is a movement of money on its way between the wallet and a card. The amounts, in USD, are
-// those of the response that says it was made.
+// Move is a movement of money between the wallet and a card that is being made. The response that confirms it
+// reports the balances, in USD.
 type Move struct {
 	*transport.Mutation
 	CardBalance   usd.Amount
-	WalletBalance *usd.Decimal // nil where the response has none that can be read
+	WalletBalance *usd.Decimal // nil if the response has none that can be read
 }
 
 // MoveOperation completes "could not …".
@@ -27,8 +27,8 @@ func MoveOperation(card string, delta usd.Amount) string {
 	return fmt.Sprintf("withdraw %s USD from card %s", -delta, card)
 }
 
-// BeginMove prepares a fund, or with a delta below zero a withdrawal, under an idempotency key.
-// See transport's Begin. What the service says is to be confirmed by what the card shows.
+// BeginMove prepares to fund a card, or to withdraw from it if delta is negative, with an idempotency key.
+// See Begin of transport.Client. The caller must confirm the response by reading the card.
 func (c *Client) BeginMove(ctx context.Context, card string, delta usd.Amount, key string) (move *Move, end func(), err error) {
 	action := "/withdraw"
 	if delta > 0 {
@@ -52,14 +52,14 @@ func (c *Client) BeginMove(ctx context.Context, card string, delta usd.Amount, k
 		}
 		move.CardBalance = fields.CardBalance
 		move.WalletBalance = transport.DecodeOrZero[*usd.Decimal](fields.WalletBalance)
-		return sameCard(card, fields.CardID)
+		return checkSameCard(card, fields.CardID)
 	}
 	move.Mutation, end, err = c.Begin(ctx, call, key)
 	return move, end, err
 }
 
-// TransactionPages returns a function that reads a page of the transactions that the filter
-// selects, newest first, counted from 1. A page past the end is empty, or repeats another.
+// TransactionPages returns a function that reads a page of the transactions that the filter selects, newest
+// first. Pages are counted from 1. A page past the end is empty or repeats another one.
 func (c *Client) TransactionPages(filter TransactionFilter) func(ctx context.Context, number int) ([]Transaction, error) {
 	return c.transactionPages(filter).read
 }

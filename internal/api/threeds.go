@@ -18,23 +18,24 @@ type Challenge struct {
 	CardID    string              `json:"card_id"`
 	Merchant  transport.Name      `json:"merchant"`
 	Amount    usd.Decimal         `json:"amount"`
-	OTP       transport.Secret    `json:"otp"` // empty when it is no longer waited for
+	OTP       transport.Secret    `json:"otp"` // may be empty unless the challenge is pending
 	Status    transport.Word      `json:"status"`
 	ExpiresAt transport.Timestamp `json:"expires_at"`
 }
 
-// ChallengePending is the documented status; others are carried through.
+// ChallengePending is the documented status. Other statuses are kept.
 const ChallengePending = "pending"
 
-// Challenges lists the 3D Secure challenges of one status, such as "pending",
-// or those that the service shows when status is empty.
+// Challenges lists the 3D Secure challenges with a status, such as "pending". If status is empty, it lists
+// all that the service shows.
 func (c *Client) Challenges(ctx context.Context, status string) ([]Challenge, error) {
 	query := url.Values{}
 	setQuery(query, "status", status)
 	var challenges []Challenge
 	err := c.Read(ctx, &transport.Call{
 		Operation: "list the 3DS challenges", Method: http.MethodGet, Path: "/3ds", Query: query, Secret: true,
-		Accept: func(body []byte) (err error) {
+		Accept: func(body []byte) error {
+			var err error
 			challenges, err = decodeChallenges(body, status)
 			return err
 		},
@@ -42,25 +43,33 @@ func (c *Client) Challenges(ctx context.Context, status string) ([]Challenge, er
 	return challenges, err
 }
 
-// decodeChallenges reads those of one status, since the service need not know the
-// filter. Only those that are pending have to have a code.
+// decodeChallenges decodes the challenges with the wanted status, because a service may ignore the filter.
+// Any status is wanted if status is empty.
 func decodeChallenges(body []byte, status string) ([]Challenge, error) {
-	isOf := func(c Challenge, status string) bool { return strings.EqualFold(c.Status.Raw(), status) }
-	all, _, err := transport.DecodeListFunc(body, func(i int, data json.RawMessage) (c Challenge, err error) {
-		var its struct {
+	challenges, _, err := transport.DecodeListFunc(body, func(i int, data json.RawMessage) (Challenge, error) {
+		var entry struct {
 			Status transport.Word `json:"status"`
 		}
-		err = transport.DecodeEntry(i, data, &its, "status")
-		if c.Status = its.Status; err != nil || status != "" && !isOf(c, status) {
-			return c, err
+		err := transport.DecodeEntry(i, data, &entry, "status")
+		if err != nil {
+			return Challenge{}, err
+		}
+		challenge := Challenge{Status: entry.Status}
+		if !challenge.hasStatus(status) {
+			return challenge, nil // not decoded, because it is removed below
 		}
 		required := []string{"id", "card_id", "status"}
-		if isOf(c, ChallengePending) {
+		if challenge.hasStatus(ChallengePending) {
 			required = append(required, "otp")
 		}
-		err = transport.DecodeEntry(i, data, &c, required...)
-		c.Amount = c.Amount.WithoutNoise()
-		return c, err
+		err = transport.DecodeEntry(i, data, &challenge, required...)
+		challenge.Amount = challenge.Amount.WithoutNoise()
+		return challenge, err
 	})
-	return slices.DeleteFunc(all, func(c Challenge) bool { return status != "" && !isOf(c, status) }), err
+	return slices.DeleteFunc(challenges, func(c Challenge) bool { return !c.hasStatus(status) }), err
+}
+
+// hasStatus reports whether a challenge has the wanted status. Any status is wanted if status is empty.
+func (c Challenge) hasStatus(status string) bool {
+	return status == "" || strings.EqualFold(c.Status.Raw(), status)
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
-// Transactions returns the transactions that the filter selects, newest first, each once,
-// and ends with the first error. Pages are read one after the other, as they are asked for:
-// a list that grows at its front meanwhile repeats transactions, and hides none.
+// Transactions returns the transactions that the filter selects, newest first, and each only once. It reads a
+// page when the loop needs it, and stops after the first error. New transactions at the front of the list
+// move others to later pages, so that pages repeat transactions, but none is missed.
 func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) iter.Seq2[Transaction, error] {
 	return func(yield func(Transaction, error) bool) {
 		pages := c.transactionPages(filter)
 		deadline := c.Deadline(ctx)
 		var seen seenIDs
-		newest := "" // the front of the list that the pages follow
-		oldest := "" // that was read
+		newest := "" // id of the first transaction of the list when it was last checked
+		oldest := "" // id of the oldest transaction that was read
 		for number := 1; ; number++ {
 			page, err := pages.read(ctx, number)
 			if err == nil && !c.clock.Now().Before(deadline) {
@@ -41,7 +41,10 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 			}
 			unseen := seen.addPage(page)
 			for _, transaction := range unseen {
-				if filter.selects(transaction) && !yield(transaction, nil) {
+				if !filter.selects(transaction) {
+					continue
+				}
+				if !yield(transaction, nil) {
 					return
 				}
 			}
@@ -50,9 +53,8 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 				oldest = last
 				continue
 			}
-			// Past the end some services repeat the first page or the last one. A list that
-			// has grown by pages repeats pages too, up to the oldest transaction that was
-			// read, and its front is another one now.
+			// Past the end, some services repeat the first or the last page. But pages also repeat if the
+			// list has grown by at least a page. Then its first transaction is a new one.
 			front, err := pages.read(ctx, 1)
 			if err != nil {
 				yield(Transaction{}, err)
@@ -61,6 +63,8 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 			if newestOf(front) == newest {
 				return
 			}
+			// The page ends with the oldest transaction or repeats the first page. If the next page has
+			// nothing new, either, and the list has not grown since, the list has ended.
 			if last == oldest || page[0].ID == newestOf(front) {
 				newest = newestOf(front)
 			}
@@ -75,19 +79,24 @@ func newestOf(page []Transaction) string {
 	return page[0].ID
 }
 
-// seenIDs tells which transactions were read before. A page repeats the last that were read
-// or, where the service does not know it, the page before or the first one: the ids of the
-// first page and the newest of the others suffice, however long the list is.
+// seenIDs recognizes transactions that were read before. A page can only repeat the transactions that were
+// read last or, past the end, the previous or the first page. So the ids of the first page and the latest of
+// the others are enough, and the memory does not grow with the list.
 type seenIDs struct {
-	firstPage, older, newer map[string]bool
+	firstPage map[string]bool
+	older     map[string]bool
+	newer     map[string]bool
 }
 
-// minSeenIDs is more than arrive between two pages, a wait for the limits included.
+// minSeenIDs is more than the number of new transactions between the reads of two pages, even if a rate limit
+// delays the second.
 const minSeenIDs = 10_000
 
+// addPage records the transactions of a page, and returns those that were not read before.
 func (s *seenIDs) addPage(page []Transaction) []Transaction {
 	if len(s.newer) >= minSeenIDs {
-		s.older, s.newer = s.newer, nil
+		s.older = s.newer
+		s.newer = nil
 	}
 	if s.newer == nil {
 		s.newer = make(map[string]bool, len(page))
@@ -100,80 +109,102 @@ func (s *seenIDs) addPage(page []Transaction) []Transaction {
 		return repeated
 	})
 	if s.firstPage == nil {
-		s.firstPage, s.newer = s.newer, nil
+		s.firstPage = s.newer
+		s.newer = nil
 	}
 	return unseen
 }
 
-// transactionPages reads single pages of a list of transactions, all in the form
-// in which the service has answered the first.
+// transactionPages reads single pages of a list of transactions. It requests all of them in the form in which
+// the service accepted the request for the first page.
 type transactionPages struct {
 	client *Client
 	filter TransactionFilter
-	form   int // of transactionForms
-	full   int // transactions on the first page
+	form   int // index in transactionForms
+	full   int // number of transactions on the first page
 }
 
 func (c *Client) transactionPages(filter TransactionFilter) *transactionPages {
 	return &transactionPages{client: c, filter: filter, form: int(c.transactionForm.Load())}
 }
 
-// transactionForm is a way to ask for transactions. The document shows no per_page, and dates
-// for the ends of a period without saying whether a date includes its day; so full pages and
-// times come first, and what a service refuses with a 400 is left out.
-type transactionForm struct{ perPage, times bool }
-
-func transactionForms() []transactionForm {
-	return []transactionForm{{true, true}, {false, true}, {true, false}, {false, false}}
+// transactionForm is a form of the request for transactions. The API documentation (§4.10) shows no per_page
+// parameter. For a period, it shows dates, but does not say whether a date includes its day. So the client
+// tries full pages and exact times first, and omits what the service refuses with a 400 response.
+type transactionForm struct {
+	perPage bool
+	times   bool
 }
 
-// read returns a page, of which the first shows how the service wants to be asked.
+func transactionForms() []transactionForm {
+	return []transactionForm{
+		{perPage: true, times: true},
+		{perPage: false, times: true},
+		{perPage: true, times: false},
+		{perPage: false, times: false},
+	}
+}
+
+// read returns a page, which is empty past the end. For page 1, it finds the form of request that the service
+// accepts.
 func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction, error) {
 	forms := transactionForms()
-	page, refusal := p.ask(ctx, forms[p.form], number)
-	switch {
-	case number > 1 && (transport.IsNotFound(refusal) || isBadRequest(refusal) && p.endsBefore(ctx, number)):
-		return nil, nil // past the end, in the words of some services
-	case number > 1, !isBadRequest(refusal):
+	page, refusal := p.request(ctx, forms[p.form], number)
+	if number > 1 {
+		// This is how some services respond to a page past the end.
+		if transport.IsNotFound(refusal) || isBadRequest(refusal) && p.isPastEnd(ctx, number) {
+			return nil, nil
+		}
+		return page, refusal
+	}
+	if !isBadRequest(refusal) {
 		return page, refusal
 	}
 	hasPeriod := !p.filter.From.IsZero() || !p.filter.To.IsZero()
 	for i, form := range forms {
-		if i == p.form || !hasPeriod && form.times != forms[p.form].times {
+		if i == p.form {
 			continue
 		}
-		page, err := p.ask(ctx, form, number)
-		switch {
-		case err == nil:
+		if !hasPeriod && form.times != forms[p.form].times { // the request would be the same
+			continue
+		}
+		page, err := p.request(ctx, form, number)
+		if err == nil {
 			p.form = i
 			p.client.transactionForm.Store(int32(i))
 			return page, nil
-		case !isBadRequest(err):
+		}
+		if !isBadRequest(err) {
 			return nil, err
 		}
 	}
 	return nil, refusal
 }
 
-// endsBefore reports whether a page that is refused is past the end, and not only
-// deeper than the service goes: then something is older than the page before, by more
-// than the second that a service may round off, or may be for all that a day tells.
-func (p *transactionPages) endsBefore(ctx context.Context, number int) bool {
+// isPastEnd reports whether a refused page is past the end of the list. Otherwise, the service only refuses
+// to go that deep. In that case, older transactions than those of the previous page exist, which a request
+// for an earlier period shows. The period ends two seconds earlier, because a service may round times to
+// seconds, and because every request extends its period by one second. If the service accepts only dates, a
+// full page may hide older transactions.
+func (p *transactionPages) isPastEnd(ctx context.Context, number int) bool {
 	if number == 2 {
 		return true
 	}
-	before, err := p.ask(ctx, transactionForms()[p.form], number-1)
-	if err != nil || len(before) < p.full {
-		return err == nil || isBadRequest(err)
+	previous, err := p.request(ctx, transactionForms()[p.form], number-1)
+	if err != nil {
+		return isBadRequest(err)
 	}
-	oldest, err := before[len(before)-1].CreatedAt.Time()
+	if len(previous) < p.full {
+		return true
+	}
+	oldest, err := previous[len(previous)-1].CreatedAt.Time()
 	if err != nil {
 		return false
 	}
-	rest := &transactionPages{client: p.client, filter: p.filter, form: p.form}
-	rest.filter.To = oldest.Add(-2 * time.Second) // as a request makes it a second wider
-	older, err := rest.read(ctx, 1)
-	return err == nil && len(older) < p.full && !slices.ContainsFunc(older, rest.filter.selects)
+	earlier := &transactionPages{client: p.client, filter: p.filter, form: p.form}
+	earlier.filter.To = oldest.Add(-2 * time.Second)
+	older, err := earlier.read(ctx, 1)
+	return err == nil && len(older) < p.full && !slices.ContainsFunc(older, earlier.filter.selects)
 }
 
 func isBadRequest(err error) bool {
@@ -181,7 +212,8 @@ func isBadRequest(err error) bool {
 	return ok && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusUnprocessableEntity)
 }
 
-func (p *transactionPages) ask(ctx context.Context, form transactionForm, number int) ([]Transaction, error) {
+// request reads a page with a request of one form.
+func (p *transactionPages) request(ctx context.Context, form transactionForm, number int) ([]Transaction, error) {
 	query := url.Values{"page": {strconv.Itoa(number)}}
 	if form.perPage {
 		query.Set("per_page", strconv.Itoa(MaxPerPage))
@@ -208,8 +240,9 @@ func (p *transactionPages) ask(ctx context.Context, form transactionForm, number
 	return page, err
 }
 
-// instant formats an end of a period in UTC, one second wider, or one day wider as a date, because the
-// API documentation does not say whether the ends are included.
+// instant formats an end of a period in UTC. The period becomes one second longer at this end, or one day
+// longer if the form uses dates, because the API documentation does not say whether the ends are included.
+// The argument wider is -1 for the start and 1 for the end.
 func (f transactionForm) instant(at time.Time, wider int) string {
 	if at.IsZero() {
 		return ""

@@ -70,7 +70,7 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 			return Registration{}, m.Undecided(err)
 		}
 		waitErr := m.WaitForCommit()
-		if waitErr != nil {
+		if waitErr != nil { // err says more
 			return Registration{}, m.Undecided(err)
 		}
 	}

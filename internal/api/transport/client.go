@@ -92,8 +92,8 @@ func (c *Client) KeysHonoured() bool { return c.config.KeysHonoured }
 // String returns a text with the service's address and without the key.
 func (c *Client) String() string { return "client of " + c.base }
 
-// Deadline returns the deadline of a call that starts now, by the client's clock. It is OperationTimeout from now,
-// or the context's deadline if that is earlier.
+// Deadline returns the deadline of a call that starts now, by the client's clock. It is OperationTimeout from
+// now, or the context's deadline if that is earlier.
 func (c *Client) Deadline(ctx context.Context) time.Time {
 	timeout := OperationTimeout
 	end, ok := ctx.Deadline()
@@ -103,7 +103,8 @@ func (c *Client) Deadline(ctx context.Context) time.Time {
 	return c.clock.Now().Add(timeout)
 }
 
-// ServiceTime returns the time by the service's clock, or by the client's until a response has shown the service's.
+// ServiceTime returns the time by the service's clock, or by the client's until a response has shown the
+// service's.
 func (c *Client) ServiceTime() time.Time {
 	return c.clock.Now().Add(time.Duration(c.ahead.Load())).UTC()
 }
@@ -111,8 +112,9 @@ func (c *Client) ServiceTime() time.Time {
 // KnowsServiceTime reports whether a response has shown the service's time.
 func (c *Client) KnowsServiceTime() bool { return c.knowsServiceTime.Load() }
 
-// Redact removes keys, webhook secrets, numbers as long as a card's, and control characters from a text of this
-// program, which may quote people or the service. A nil client does not know its key, but recognizes the form of keys.
+// Redact removes keys, webhook secrets, numbers as long as a card's, and control characters from a text of
+// this program, which may quote people or the service. A nil client does not know its key, but recognizes the
+// form of keys.
 func (c *Client) Redact(text string) string {
 	if c == nil {
 		return newScrubber("", "").own(text)
@@ -131,10 +133,10 @@ const (
 	idleTimeout    = 90 * time.Second // of a connection that is kept for the next call
 )
 
-// newTransport returns the transport for requests to base. It uses the proxy that environment configures for base.
-// The error is a *ConfigError. net/http retries some requests by itself, before anyone could verify whether the first
-// one took effect: any request over HTTP/2, and a request with an idempotency key over HTTP/1.1. So this transport
-// does not use HTTP/2, and singleAttempt hides the key.
+// newTransport returns the transport for requests to base. It uses the proxy that environment configures for
+// base. The error is a *ConfigError. net/http retries some requests by itself, before anyone could verify
+// whether the first one took effect: any request over HTTP/2, and a request with an idempotency key over
+// HTTP/1.1. So this transport does not use HTTP/2, and singleAttempt hides the key.
 func newTransport(base string, environment *httpproxy.Config) (singleAttempt, error) {
 	name := invalidProxyVariable(base, *environment)
 	if name != "" {
@@ -154,8 +156,9 @@ func newTransport(base string, environment *httpproxy.Config) (singleAttempt, er
 	}}, nil
 }
 
-// invalidProxyVariable returns the name of the environment variable that should configure the proxy for base, if its
-// value is not a proxy's address. httpproxy would use another proxy or none, and the API key would go there.
+// invalidProxyVariable returns the name of the environment variable that should configure the proxy for base,
+// if its value is not a proxy's address. httpproxy would use another proxy or none, and the API key would go
+// there.
 func invalidProxyVariable(base string, environment httpproxy.Config) string {
 	name := "HTTPS_PROXY"
 	address := environment.HTTPSProxy
@@ -191,8 +194,8 @@ func isProxyAddress(address string) bool {
 	return slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme)
 }
 
-// proxySecrets returns the credentials for the proxy that requests to base go through, in all their forms. No error may
-// repeat them.
+// proxySecrets returns the credentials for the proxy that requests to base go through, in all their forms. No
+// error may repeat them.
 func (t singleAttempt) proxySecrets(base string) []string {
 	request, err := http.NewRequest(http.MethodGet, base, http.NoBody) //nolint:noctx // it is not sent
 	if err != nil || t.Proxy == nil {
@@ -208,8 +211,9 @@ func (t singleAttempt) proxySecrets(base string) []string {
 	return []string{password, escaped, base64.RawStdEncoding.EncodeToString([]byte(pair))}
 }
 
-// singleAttempt keeps net/http from retrying requests with an idempotency key. net/http recognizes the header only by
-// its canonical name, so singleAttempt writes the name in lower case, which has the same meaning for the service.
+// singleAttempt keeps net/http from retrying requests with an idempotency key. net/http recognizes the header
+// only by its canonical name, so singleAttempt writes the name in lower case, which has the same meaning for
+// the service.
 type singleAttempt struct{ *http.Transport }
 
 func (t singleAttempt) RoundTrip(r *http.Request) (*http.Response, error) {

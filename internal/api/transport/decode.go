@@ -29,11 +29,11 @@ func (e *ShapeError) within(path string) *ShapeError {
 	return &ShapeError{Field: path + "." + e.Field, Problem: e.Problem}
 }
 
-// DecodeObject decodes a JSON object. Every other text than an id must be decoded into one of the types of text. Ids
-// are the fields "id" and "…_id"; markInvalidIDs replaces those that are not valid. A field whose name differs from
-// another one only in case is ignored, because json would mix them up. A null counts as missing, and the required
-// fields must exist: a missing balance must never be read as zero. The error is a *ShapeError, unless the body may
-// not come from the service at all.
+// DecodeObject decodes a JSON object. Every other text than an id must be decoded into one of the types of
+// text. Ids are the fields "id" and "…_id"; markInvalidIDs replaces those that are not valid. A field whose
+// name differs from another one only in case is ignored, because json would mix them up. A null counts as
+// missing, and the required fields must exist: a missing balance must never be read as zero. The error is a
+// *ShapeError, unless the body may not come from the service at all.
 func DecodeObject(body []byte, into any, required ...string) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
@@ -81,8 +81,8 @@ func DecodeObject(body []byte, into any, required ...string) error {
 	return findWrongField(fields, into)
 }
 
-// findWrongField returns the error for the first field that cannot be decoded. It decodes each field by itself into a
-// new value of the type of into.
+// findWrongField returns the error for the first field that cannot be decoded. It decodes each field by
+// itself into a new value of the type of into.
 func findWrongField(fields map[string]json.RawMessage, into any) error {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		object, err := json.Marshal(map[string]json.RawMessage{name: fields[name]})
@@ -142,8 +142,8 @@ const (
 	maxFields  = 1_000 // of one object
 )
 
-// DecodeListFunc decodes a list and calls read for each entry. Without data, the list is empty if the service counts 0
-// entries or writes null.
+// DecodeListFunc decodes a list and calls read for each entry. Without data, the list is empty if the service
+// counts 0 entries or writes null.
 func DecodeListFunc[T any](body []byte, read func(i int, data json.RawMessage) (T, error)) ([]T, List, error) {
 	var envelope List
 	if err := DecodeObject(body, &envelope); err != nil {
@@ -178,8 +178,8 @@ func DecodeList[T any](body []byte, required ...string) ([]T, List, error) {
 	})
 }
 
-// DecodeEntry decodes an entry of a list. Its error is always a *ShapeError, because a list certainly comes from the
-// service.
+// DecodeEntry decodes an entry of a list. Its error is always a *ShapeError, because a list certainly comes
+// from the service.
 func DecodeEntry(i int, data json.RawMessage, into any, required ...string) error {
 	err := DecodeObject(data, into, required...)
 	if err == nil {
@@ -193,8 +193,8 @@ func DecodeEntry(i int, data json.RawMessage, into any, required ...string) erro
 	return &ShapeError{Field: path, Problem: "lacks " + strings.Join(required, ", ")}
 }
 
-// Timestamp is a time in RFC 3339, if the service sent an ISO 8601 time with at least seconds. A time without a zone is
-// in UTC (API §1). Any other value is kept like a Word.
+// Timestamp is a time in RFC 3339, if the service sent an ISO 8601 time with at least seconds. A time without
+// a zone is in UTC (API §1). Any other value is kept like a Word.
 type Timestamp string
 
 // UnmarshalJSON decodes any value, so that an invalid time does not make a whole card or challenge unreadable.

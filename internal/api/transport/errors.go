@@ -45,14 +45,14 @@ func attemptsSuffix(attempts int) string {
 	return ""
 }
 
-// IsFinal reports whether the service itself refused a change because of the request, and no attempt had an unknown
-// outcome.
+// IsFinal reports whether the service itself refused a change because of the request, and no attempt had an
+// unknown outcome.
 func (e *Error) IsFinal() bool {
 	return e.Method != http.MethodGet && e.Status != http.StatusTooManyRequests && e.Code != "" && !e.AfterLostResponse
 }
 
-// IsAboutKey reports whether the service's code is about the idempotency key or an earlier request, and not about the
-// state of the card.
+// IsAboutKey reports whether the service's code is about the idempotency key or an earlier request, and not
+// about the state of the card.
 func (e *Error) IsAboutKey() bool {
 	fate, final := fateOf(e.Status, e.Code)
 	return fate == Unknown && final
@@ -63,8 +63,8 @@ func (e *Error) LacksFunds() bool {
 	return e.Status == http.StatusPaymentRequired || e.Status < 500 && strings.Contains(strings.ToLower(e.Code), "insufficient")
 }
 
-// RequestError is a request without a usable response. If a change fails with it, no request was sent: a lost response
-// to a change is an *UndecidedError.
+// RequestError is a request without a usable response. If a change fails with it, no request was sent: a lost
+// response to a change is an *UndecidedError.
 type RequestError struct {
 	Operation string
 	Method    string
@@ -87,8 +87,8 @@ func (e *RequestError) Unwrap() error { return e.Err }
 
 type errorBody struct{ Code, Message string }
 
-// decodeErrorBody decodes the documented code and message, which may be at the top level or nested in "error". It keeps
-// a message that is not a string as it is written.
+// decodeErrorBody decodes the documented code and message, which may be at the top level or nested in
+// "error". It keeps a message that is not a string as it is written.
 func decodeErrorBody(body []byte) errorBody {
 	var fields, nested map[string]json.RawMessage
 	_ = json.Unmarshal(body, &fields) // a body that is not JSON has no code and no message
@@ -124,8 +124,8 @@ var (
 	pageTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 )
 
-// excerpt returns the useful part of a body that is not the service's error: the title of an HTML page, or any other
-// body as it is.
+// excerpt returns the useful part of a body that is not the service's error: the title of an HTML page, or
+// any other body as it is.
 func excerpt(body []byte) string {
 	if !htmlPage.Match(body) {
 		return string(body)
@@ -137,8 +137,8 @@ func excerpt(body []byte) string {
 	return html.UnescapeString(string(title[1]))
 }
 
-// IsNotFound reports whether the service itself responded with 404 or 410. That does not prove that the object does not
-// exist: it may be new or belong to another account.
+// IsNotFound reports whether the service itself responded with 404 or 410. That does not prove that the
+// object does not exist: it may be new or belong to another account.
 func IsNotFound(err error) bool {
 	_, undecided := errors.AsType[*UndecidedError](err)
 	if undecided { // it may wrap the 404 response to one of its attempts
@@ -182,8 +182,8 @@ type Candidate struct {
 	Balance usd.Amount // USD
 }
 
-// UndecidedError reports that a change may or may not have taken effect, and that reading the account did not show
-// which.
+// UndecidedError reports that a change may or may not have taken effect, and that reading the account did not
+// show which.
 type UndecidedError struct {
 	Kind       MutationKind
 	Operation  string

@@ -36,7 +36,8 @@ func fateOf(status int, code string) (fate Fate, final bool) {
 	case has("in_flight", "in_progress", "in_use", "processing", "concurrent"):
 		return Unknown, false
 	case has("idempot", "duplicate", "already", "reused", "processed"):
-		// The service knows the key, but does not say whether the change was made. A retry gets the same response.
+		// The service knows the key, but does not say whether the change was made. A retry gets the same
+		// response.
 		return Unknown, true
 	case status == http.StatusConflict:
 		return Unknown, false

@@ -176,8 +176,8 @@ func (m *Mutation) Again() bool {
 	return m.retries < m.client.config.MaxRetries && !m.metConflictsOnly() && !m.pausedTooLong()
 }
 
-// metConflictsOnly reports whether every one of several attempts got a 409 response. Then no other request of this
-// change was in flight, so the conflict is with the state of the card and persists.
+// metConflictsOnly reports whether every one of several attempts got a 409 response. Then no other request of
+// this change was in flight, so the conflict is with the state of the card and persists.
 func (m *Mutation) metConflictsOnly() bool {
 	return m.conflicts > 1 && m.conflicts == m.call.attempts
 }
@@ -206,8 +206,8 @@ func (m *Mutation) Undecided(reason error) error {
 	}
 }
 
-// withGrace returns a context that ends some time after ctx. That time is enough to finish the current attempt, to
-// wait until it takes effect, and to read what it did.
+// withGrace returns a context that ends some time after ctx. That time is enough to finish the current
+// attempt, to wait until it takes effect, and to read what it did.
 func (c *Client) withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	grace := 2*c.config.RequestTimeout + CommitWait
 	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))

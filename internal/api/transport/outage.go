@@ -13,9 +13,9 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
-// OutageError is a failure that affects every other call of the client, too, or every other call to the same endpoint.
-// For example, the key is refused, the account is not ready, or the service is not reachable. For some time after the
-// first failure, those calls fail at once, except reads that verify a change.
+// OutageError is a failure that affects every other call of the client, too, or every other call to the same
+// endpoint. For example, the key is refused, the account is not ready, or the service is not reachable. For
+// some time after the first failure, those calls fail at once, except reads that verify a change.
 type OutageError struct {
 	Kind  OutageKind
 	Cause error // the first failure
@@ -81,8 +81,8 @@ func (b *breaker) answered() {
 	b.outages = map[string]*outage{}
 }
 
-// begin returns the number of answers so far, and an error during an outage. A call that changes something or follows
-// a change is only stopped if the service refuses all calls.
+// begin returns the number of answers so far, and an error during an outage. A call that changes something or
+// follows a change is only stopped if the service refuses all calls.
 func (b *breaker) begin(call *Call, hasWritten bool) (answers int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,8 +98,9 @@ func (b *breaker) begin(call *Call, hasWritten bool) (answers int, err error) {
 	return b.answers, err
 }
 
-// end returns the error of a call that failed with err after its last attempt f, where answers is the result of begin. If
-// the failure means an outage and no other call was answered since, it records the outage and returns an *OutageError.
+// end returns the error of a call that failed with err after its last attempt f, where answers is the result
+// of begin. If the failure means an outage and no other call was answered since, it records the outage and
+// returns an *OutageError.
 func (b *breaker) end(ctx context.Context, call *Call, answers int, f *failure, err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -130,8 +131,8 @@ func (call *Call) endpoint() string {
 	return call.Method + strings.Replace(call.Path, url.PathEscape(call.Card), "", 1)
 }
 
-// outageKind returns why other calls would fail like this one, whose retries are used up. If the service has never
-// answered, a response that does not look like the service's comes from another server.
+// outageKind returns why other calls would fail like this one, whose retries are used up. If the service has
+// never answered, a response that does not look like the service's comes from another server.
 func (f *failure) outageKind(neverAnswered bool) OutageKind {
 	switch {
 	case f.status == http.StatusUnauthorized:

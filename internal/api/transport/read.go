@@ -49,8 +49,8 @@ func (c *Client) Read(ctx context.Context, call *Call) error {
 	return err
 }
 
-// readWithRetries returns nil after a success. An attempt does not count as a retry if it follows a 429 response or
-// a response that does not show the latest change yet.
+// readWithRetries returns nil after a success. An attempt does not count as a retry if it follows a 429
+// response or a response that does not show the latest change yet.
 func (c *Client) readWithRetries(ctx context.Context, call *Call) *failure {
 	call.attempts = 0
 	call.deadline = c.Deadline(ctx)
@@ -91,7 +91,8 @@ func (c *Client) readWithRetries(ctx context.Context, call *Call) *failure {
 	}
 }
 
-// backOff waits before retry n, which counts from 1. It respects the service's Retry-After up to longestRetryAfter.
+// backOff waits before retry n, which counts from 1. It respects the service's Retry-After up to
+// longestRetryAfter.
 func (c *Client) backOff(ctx context.Context, n int, retryAfter time.Duration) error {
 	delay := ratelimit.Backoff(firstDelay, longestDelay, n)
 	return c.clock.Wait(ctx, max(delay, min(retryAfter, longestRetryAfter)))
@@ -110,8 +111,8 @@ func (c *Client) maxRetriesAfter(ctx context.Context, f *failure) int {
 
 type verifyingKey struct{}
 
-// Verifying marks the context of reads that verify the outcome of a change. They are made even if other calls have
-// shown that the service is not available.
+// Verifying marks the context of reads that verify the outcome of a change. They are made even if other calls
+// have shown that the service is not available.
 func Verifying(ctx context.Context) context.Context {
 	return context.WithValue(ctx, verifyingKey{}, true)
 }

@@ -12,7 +12,8 @@ import (
 	"unicode"
 )
 
-// scrubber removes possible secrets from texts. It keeps them in a pointer, so that printing a scrubber shows none.
+// scrubber removes possible secrets from texts. It keeps them in a pointer, so that printing a scrubber shows
+// none.
 type scrubber struct {
 	keys *regexp.Regexp // the known secrets, and anything that looks like an API key or a webhook secret
 	base string         // the base URL, which every request contains
@@ -41,8 +42,9 @@ func newScrubber(key, base string, secrets ...string) scrubber {
 // escape matches an escape sequence that %q writes for a non-printing character.
 const escape = `\\(?:[abfnrtv]|x[[:xdigit:]]{2}|u[[:xdigit:]]{4}|U[[:xdigit:]]{8})`
 
-// ownNumber matches a possible card number in its group, in a text of this program. Without the group, it matches UUIDs,
-// which may follow a prefix or a date, and words that start with a letter, so that their digits do not count.
+// ownNumber matches a possible card number in its group, in a text of this program. Without the group, it
+// matches UUIDs, which may follow a prefix or a date, and words that start with a letter, so that their
+// digits do not count.
 var ownNumber = regexp.MustCompile(`(?:[a-z]+_|\d{8}-)?[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}|` +
 	escape + `|\pL[\pL\p{Nd}_]*|(\p{Nd}(?:(?:` + escape + `|[^\pL\p{Nd}:,;]){0,3}\p{Nd}){12,})`)
 
@@ -115,8 +117,8 @@ func (s scrubber) connectionError(call *Call, connected bool, err error) error {
 	return &quotedError{s.connectionProblem(call, connected, err), err}
 }
 
-// connectionProblem describes an error of a connection. It keeps an error of this machine, which contains no secrets. It
-// quotes any other error, or only says what kind it is if the response may contain secrets.
+// connectionProblem describes an error of a connection. It keeps an error of this machine, which contains no
+// secrets. It quotes any other error, or only says what kind it is if the response may contain secrets.
 func (s scrubber) connectionProblem(call *Call, connected bool, err error) string {
 	if errors.Is(err, context.Canceled) {
 		return context.Canceled.Error()

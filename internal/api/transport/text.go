@@ -61,8 +61,8 @@ var (
 	longNumber = regexp.MustCompile(`\p{Nd}(?:[^\pL\p{Nd}:]{0,8}\p{Nd}){12,}`) // a possible card number
 )
 
-// safe redacts keys, and numbers as long as a card's unless longNumbers is true. It shortens a longer text and adds
-// "…", so that the result does not equal any other text of the service or of a configuration.
+// safe redacts keys, and numbers as long as a card's unless longNumbers is true. It shortens a longer text
+// and adds "…", so that the result does not equal any other text of the service or of a configuration.
 func safe(text string, length int, longNumbers bool) string {
 	const factor = 16 // redacting shortens the text, so more of it is needed at first
 	text = shortened(text, factor*length)
@@ -116,8 +116,9 @@ func (l *Line) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// inLine replaces every non-graphic character. It also replaces the second character of pairs that may start a command
-// in the log of a CI pipeline: ## anywhere, and :: unless it follows a letter or a digit, as in "FB::US".
+// inLine replaces every non-graphic character. It also replaces the second character of pairs that may start
+// a command in the log of a CI pipeline: ## anywhere, and :: unless it follows a letter or a digit, as in
+// "FB::US".
 func inLine(text string) string {
 	var last, beforeLast rune
 	return strings.Map(func(r rune) rune {
@@ -160,8 +161,8 @@ func cleaned(text string) string {
 	return inLine(strings.Join(strings.Fields(text), " "))
 }
 
-// withoutSecrets redacts the parts of a message that may be secrets: numbers of three or more digits, long words, and
-// words with letters and two or more digits. It keeps those that the request contains.
+// withoutSecrets redacts the parts of a message that may be secrets: numbers of three or more digits, long
+// words, and words with letters and two or more digits. It keeps those that the request contains.
 func withoutSecrets(message, request string) string {
 	const (
 		longestWord = 23
@@ -206,15 +207,15 @@ var (
 	invalidInID = regexp.MustCompile(`[^A-Za-z0-9_.~:=+-]`)
 )
 
-// IsID reports whether a text can be the id of an object of the service. Such a text has no special meaning in a shell,
-// in Terraform or in a path.
+// IsID reports whether a text can be the id of an object of the service. Such a text has no special meaning
+// in a shell, in Terraform or in a path.
 func IsID(text string) bool {
 	const longest = 256
 	return len(text) <= longest && idForm.MatchString(text) && !keyForm.MatchString(text)
 }
 
-// markInvalidIDs replaces each id that is not valid with a text that only people can use: the id without characters
-// that are special in a shell or in HCL, and a hash. It reports whether there is one.
+// markInvalidIDs replaces each id that is not valid with a text that only people can use: the id without
+// characters that are special in a shell or in HCL, and a hash. It reports whether there is one.
 func markInvalidIDs(fields map[string]json.RawMessage) bool {
 	found := false
 	for field, value := range fields {
@@ -238,8 +239,8 @@ func markInvalidIDs(fields map[string]json.RawMessage) bool {
 // Redacted replaces a secret in a text.
 const Redacted = "[redacted]"
 
-// Secret is a text that cannot be shown by accident. Printed, logged or marshalled, it is "[redacted]". It unmarshals
-// from a JSON string.
+// Secret is a text that cannot be shown by accident. Printed, logged or marshalled, it is "[redacted]". It
+// unmarshals from a JSON string.
 type Secret string
 
 // Reveal returns the secret itself.
