@@ -6,7 +6,7 @@ terraform {
   required_providers {
     vcard = {
       source  = "vcard/vcard"
-      version = "~> 0.1"
+      version = "~> 0.1.0"
     }
   }
 }
