@@ -39,7 +39,7 @@ const (
 // Reason is the row of the table that a verdict comes from.
 type Reason int
 
-// The reasons, in the order of the table.
+// The reasons. Up to OtherMoney, they are in the order of the table.
 const (
 	NoReason    Reason = iota
 	BehindLast         // the card is shown as before the last movement, or that was undone
