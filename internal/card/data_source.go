@@ -106,14 +106,14 @@ func findByLabel(ctx context.Context, client *api.Client, label string) (api.Car
 	if len(found) == 0 {
 		return api.CardListItem{}, diag.NewAttributeErrorDiagnostic(path.Root("label"), "No live card has this label",
 			fmt.Sprintf("No active or frozen card of the account has exactly the label %q. Labels are case-sensitive. "+
-				"The data source vcard_cards lists the cards; with status = \"terminated\", the terminated ones.", label))
+				"The data source vcard_cards lists the live cards, and the terminated ones if its status is \"terminated\".", label))
 	}
 	lines := make([]string, len(found))
 	for i, card := range found {
 		lines[i] = fmt.Sprintf("  %s   # %s, ending in %s, %s USD", card.ID, card.Status, card.Last4, card.Balance)
 	}
 	return api.CardListItem{}, diag.NewAttributeErrorDiagnostic(path.Root("label"), "Several live cards have this label",
-		fmt.Sprintf("%d live cards have the label %q. Set id to the one you mean:\n%s", len(found), label, strings.Join(lines, "\n")))
+		fmt.Sprintf("%d live cards have the label %q. Replace label with the id of the card that you mean:\n%s", len(found), label, strings.Join(lines, "\n")))
 }
 
 // listItemModel has the attributes that lists and summaries of cards share.

@@ -95,9 +95,9 @@ func issued(card model, request api.IssueCardRequest, issuance api.Issuance, sho
 	}
 	if request.Amount != issuance.Card.Balance {
 		diags.AddWarning("Unexpected initial balance: "+card.name(),
-			fmt.Sprintf("The card was issued with a load of %s USD, but the service shows a balance of %s USD. "+
-				"Terraform sends nothing for the difference, and amount stays %s in the state. "+
-				"Unless the card was already used, compare the wallet in the dashboard and ask the service's support.",
+			fmt.Sprintf("Terraform requested a load of %s USD, but the card has a balance of %s USD. "+
+				"Terraform does not correct the difference, and the state keeps amount = %s. "+
+				"If no purchase explains it, check in the dashboard what the wallet was charged, and contact the service's support.",
 				request.Amount, issuance.Card.Balance, request.Amount))
 	}
 	for _, other := range issuance.PossibleDuplicates {
@@ -165,7 +165,7 @@ func adoptAdvice(shown map[string]string) string {
 	}
 	advice := ""
 	if len(names) > 0 {
-		advice = fmt.Sprintf(" To adopt the service's values, set %s to them in the configuration; that does not replace the card.", strings.Join(names, " and "))
+		advice = fmt.Sprintf(" To adopt the service's values, write them into the configuration (%s). That does not replace the card.", strings.Join(names, " and "))
 	}
 	if label, differs := shown["label"]; differs && label == "" {
 		advice += " An empty label cannot be configured. To adopt it, remove label from the configuration; that does not replace the card."
@@ -176,7 +176,7 @@ func adoptAdvice(shown map[string]string) string {
 func isConfigurable(attribute, value string) bool {
 	switch attribute {
 	case "label":
-		return labelLength(value) == "" && oneLine(value) == ""
+		return checkLabelLength(value) == "" && checkOneLine(value) == ""
 	case "spending_limit":
 		limit, err := usd.Parse(value)
 		return err == nil && limit >= usd.Cent
@@ -253,7 +253,7 @@ func movementNoun(delta usd.Amount) string {
 func describePending(card model, pending reconcile.Pending) string {
 	text := "An earlier apply sent a request to " + operationOf(card.name(), pending.Delta)
 	if pending.Answered {
-		return text + ". The service confirmed it, but the card does not show it. Nothing is sent again until it does."
+		return text + ". The service confirmed it, but the card does not show it yet."
 	}
 	return text + ", and the response was lost. Until the outcome is known, no other money moves on this card."
 }
@@ -286,8 +286,8 @@ func stoppedForPending(card model, operation string, pending reconcile.Pending) 
 
 func abandonsPending(card model, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Plan abandons a pending transfer: "+card.name(),
-		describePending(card, pending)+" This plan moves no money on the card, so applying it forgets that transfer and accepts the card's balance. "+
-			"Check in the dashboard whether the money moved.")
+		describePending(card, pending)+" This plan moves no money on the card: applying it forgets that transfer and accepts the card's balance.\n\n"+
+			"Before you apply, check in the dashboard whether the money moved.")
 }
 
 // mayAbandonPending warns of a plan that cannot tell yet whether it abandons a transfer.
@@ -315,12 +315,12 @@ func explainBalance(delta, unexplained usd.Amount, withTopUp bool) string {
 		return fmt.Sprintf("Since Terraform's last transfer, its balance shows %s that no transaction explains. That may include this transfer.", describeDelta(unexplained))
 	}
 	if withTopUp {
-		return "This balance fits this transfer together with a top-up."
+		return "The balance is what it would be after this transfer and a top-up."
 	}
 	if unexplained != 0 {
-		return "This balance fits if this transfer was made."
+		return "The balance is what it would be after this transfer."
 	}
-	return "This balance fits with this transfer and without it."
+	return "The balance does not show whether this transfer was made."
 }
 
 // moved returns the warnings about a transfer that was made.
@@ -331,8 +331,9 @@ func moved(card model, operation string, m reconcile.Movement, result transfer.T
 	} else if result.LeftOver != 0 {
 		diags.AddWarning("Money moved outside Terraform",
 			fmt.Sprintf("Since Terraform's last transfer, the balance of %s shows %s that no transaction explains. "+
-				"The cause may be someone else, an action, an interrupted run, or a transaction that is not listed yet. "+
-				"The planned transfer was made in addition, and the card now holds %s USD.", card.name(), describeDelta(result.LeftOver), result.CardBalance))
+				"Someone else, an action or an interrupted run may have moved it, or a transaction is not listed yet. "+
+				"The planned transfer was made in addition, and the card now holds %s USD. "+
+				"If that is too much or too little, correct it with the actions vcard_card_withdraw and vcard_card_fund.", card.name(), describeDelta(result.LeftOver), result.CardBalance))
 	} else if result.Ignored != "" {
 		diags.AddWarning("Transaction could not be counted",
 			fmt.Sprintf("For %s, %s. It is ignored when the provider checks whether a transfer was made. The planned transfer was made, and the card now holds %s USD.",
@@ -389,7 +390,7 @@ func previewText(card model, d reconcile.Decision) string {
 
 	switch d.Verdict {
 	case reconcile.Undecided:
-		return describePending(card, *d.Before.Pending) + " Apply checks again, and moves nothing on this card until then. " +
+		return describePending(card, *d.Before.Pending) + " Each plan and apply checks again. " +
 			abandonAdvice(card)
 	case reconcile.SendKey:
 		return fmt.Sprintf("%s, which fits an interrupted apply of this plan. Apply repeats the request with the same idempotency key, so that the service does not make the transfer twice. "+
@@ -409,7 +410,7 @@ func previewText(card model, d reconcile.Decision) string {
 
 	switch d.Reason {
 	case reconcile.LooksEither, reconcile.LeftOver:
-		return fmt.Sprintf("%s. %s Apply checks again. If the outcome is still unclear, it stops once and says what to do.", balance, explanation)
+		return fmt.Sprintf("%s. %s Apply checks again. If the outcome is still unclear, it stops once and says how to continue.", balance, explanation)
 	case reconcile.BehindLast:
 		return balance + ", as before Terraform's last transfer. The service may show it late, or someone reversed that transfer. " +
 			"Apply checks again. If the balance is still the same, it stops once."
@@ -487,9 +488,9 @@ func stopped(card model, operation string, stop *transfer.StoppedError, record r
 		text = "The service confirmed the transfer, but " + card.name() + " does not show it: it holds " + stop.Balance.String() + " USD. " +
 			"Nothing is sent again until the card shows it, or until you abandon it. Each plan checks again. " + abandonAdvice(card)
 		if stop.Refusal != nil {
-			reason = "its idempotency key was already used"
-			text = fmt.Sprintf("The service has seen the idempotency key before (%s). %s, which does not show this transfer. "+
-				"Check its transactions in the dashboard first. %s", strings.TrimSuffix(stop.Refusal.Error(), "."), balance, repeat)
+			reason = "the idempotency key was already used"
+			text = fmt.Sprintf("The service has already seen the idempotency key of this request. %s %s, which does not show this transfer. "+
+				"First check the card's transactions in the dashboard. %s", session.Cause(stop.Refusal), balance, repeat)
 		}
 	default:
 		reason = "it may already be done"

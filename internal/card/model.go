@@ -193,14 +193,20 @@ func importedModel(c api.CardSummary) model {
 	return m
 }
 
-func oneLine(text string) string {
+func pleaseReport(err error) string {
+	return "This is a bug in the provider; please report it: " + err.Error()
+}
+
+// checkOneLine returns what is wrong with a text, or "".
+func checkOneLine(text string) string {
 	if tfkit.IsOneLine(text) {
 		return ""
 	}
 	return fmt.Sprintf("must be one line without control characters, got %q. Text from a file usually ends in a line break: remove it with trimspace().", text)
 }
 
-func labelLength(text string) string {
+// checkLabelLength returns what is wrong with the length of a label, or "".
+func checkLabelLength(text string) string {
 	n := utf8.RuneCountInString(text)
 	if n == 0 {
 		return fmt.Sprintf("must have 1 to %d characters, got 0. Leave it out for a generated label.", maxLabelLength)
@@ -220,7 +226,7 @@ func decode(ctx context.Context, raw tftypes.Value, into *model, diags *diag.Dia
 	var values map[string]tftypes.Value
 	err := raw.As(&values)
 	if err != nil {
-		diags.AddError("Unreadable card", err.Error())
+		diags.AddError("Unreadable card", "The provider could not decode this card. "+pleaseReport(err))
 		return
 	}
 	decoded := reflect.ValueOf(into).Elem()
@@ -228,7 +234,7 @@ func decode(ctx context.Context, raw tftypes.Value, into *model, diags *diag.Dia
 		at := path.Root(attribute.name)
 		value, err := attribute.valueType.ValueFromTerraform(ctx, values[attribute.name])
 		if err != nil {
-			diags.AddAttributeError(at, "Unreadable card", err.Error())
+			diags.AddAttributeError(at, "Unreadable card", "The provider could not decode this attribute. "+pleaseReport(err))
 			continue
 		}
 		if checked, ok := value.(xattr.ValidateableAttribute); ok {
@@ -259,9 +265,9 @@ var modelAttributes = sync.OnceValue(func() []modelAttribute {
 })
 
 // privateState is the provider's data about a card in Terraform's private state. It contains no secrets. If the
-// provider crashes, Terraform drops it, so every zero value is the safe one.
+// provider crashes, Terraform drops it, so the zero value of each field must be safe.
 type privateState struct {
-	// Shown has the values, by attribute, that the service shows instead of the configured ones.
+	// Shown maps an attribute to the service's value if that differs from the configured one.
 	Shown map[string]string `json:"shown,omitempty"`
 	// DefaultLimit reports that the spending limit was not configured.
 	DefaultLimit bool `json:"default_limit,omitempty"`
@@ -321,7 +327,7 @@ func readPrivateState(ctx context.Context, from privateData, diags *diag.Diagnos
 func (s privateState) write(ctx context.Context, to privateData, diags *diag.Diagnostics) {
 	data, err := json.Marshal(s)
 	if err != nil {
-		diags.AddError("Private state cannot be written", err.Error())
+		diags.AddError("Private state cannot be written", "The provider could not encode its data about this card. "+pleaseReport(err))
 		return
 	}
 	diags.Append(to.SetKey(ctx, privateStateKey, data)...)

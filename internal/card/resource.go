@@ -115,8 +115,8 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 	if card.DeletionProtection.ValueBool() {
 		diags.AddError("Deletion protection prevents terminating "+card.name(),
 			"deletion_protection is true in the state of this card, but Terraform tried to terminate it, for example to replace it. Nothing was terminated."+
-				"\n\nIf this card is tainted, compare its balance with amount, then keep it with terraform untaint. "+
-				"To terminate it, set deletion_protection = false and apply that alone first."+
+				"\n\nIf this card is tainted, run terraform untaint on it, and compare its balance with amount. "+
+				"To terminate the card after that, set deletion_protection = false and apply that alone. Then destroy or replace it."+
 				"\n\nWith create_before_destroy, the new card already exists, and the old one is a deposed object, which the configuration cannot change. "+
 				"Terminate it in the dashboard: the next plan removes it from the state.")
 		return diags

@@ -57,7 +57,7 @@ func (p *planner) planFixed(ctx context.Context) {
 func (p *planner) planReplacement(ctx context.Context) {
 	card := p.state
 	changes := strings.Join(p.changes, ", ")
-	keepAsItIs := fmt.Sprintf("A live card cannot change this: %s. To keep the card as it is, add ignore_changes = [%s] to its lifecycle block.",
+	keepAsItIs := fmt.Sprintf("These settings of a live card cannot change: %s. To keep the card as it is, add ignore_changes = [%s] to its lifecycle block.",
 		changes, p.replacement.Attributes())
 	if p.isProtected() {
 		p.refuseTermination(card.name(), "replaced", keepAsItIs)

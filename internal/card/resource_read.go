@@ -182,7 +182,7 @@ func (r *cardResource) ImportState(ctx context.Context, req resource.ImportState
 	}
 	if !tfkit.IsCardID(id) {
 		resp.Diagnostics.AddError("Invalid card id",
-			fmt.Sprintf("The id of a card has the form card_…, got %q. The data source vcard_cards and the dashboard list the ids.", id))
+			fmt.Sprintf("The import id must be a card id of the form card_…, got %q. The data source vcard_cards and the dashboard list the ids.", id))
 		return
 	}
 	summary, err := r.session.Client.GetCard(ctx, id)

@@ -67,8 +67,8 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 			"label": schema.StringAttribute{
 				Optional: true, Computed: true,
 				Validators: []validator.String{
-					tfkit.Rule("Invalid label", labelLength),
-					tfkit.Rule("Value has control characters", oneLine),
+					tfkit.Rule("Invalid label", checkLabelLength),
+					tfkit.Rule("Value has control characters", checkOneLine),
 				},
 				MarkdownDescription: fmt.Sprintf("Name of the card, 1 to %d characters. Use a different label for each "+
 					"card: if the response to a new card is lost, the provider finds the card by its label. ", maxLabelLength) +

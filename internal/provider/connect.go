@@ -230,9 +230,12 @@ func checkSandboxPath(file string) diag.Diagnostic {
 	case strings.Contains(file, "://"), strings.HasPrefix(file, "file:"), strings.Contains(file, "?"):
 		return refusePath("Invalid sandbox path", fmt.Sprintf("must be the path of a file, such as vcard-sandbox.db, got %q. "+
 			"To use a sandbox that runs as a server, set base_url and api_key to the values that it printed.", file))
-	case !hasSandboxName(file):
-		return refusePath("Invalid sandbox path", fmt.Sprintf("must name a file with an extension, such as "+
-			"vcard-sandbox.db, got %q.", file))
+	case strings.TrimSpace(file) != file:
+		return refusePath("Invalid sandbox path", fmt.Sprintf("must not start or end with a space, got %q.", file))
+	case len(filepath.Ext(file)) <= 1: // a path such as "true", or a folder
+		return refusePath("Invalid sandbox path", fmt.Sprintf("must name a file with an extension, such as vcard-sandbox.db, got %q.", file))
+	case strings.HasPrefix(filepath.Ext(file), ".tf"): // the sandbox would lock the state
+		return refusePath("Invalid sandbox path", fmt.Sprintf("must not be one of Terraform's files, got %q. Name another file, such as vcard-sandbox.db.", file))
 	}
 	return nil
 }
@@ -240,13 +243,6 @@ func checkSandboxPath(file string) diag.Diagnostic {
 // refusePath returns an error about the path of the sandbox. The problem completes "sandbox.path …".
 func refusePath(title, problem string) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("sandbox").AtName("path"), title, "sandbox.path or "+envSandbox+" "+problem)
-}
-
-// hasSandboxName reports whether a path has an extension that is not Terraform's. A path such as "true", a
-// folder or the state file would create an unintended sandbox, or lock the state.
-func hasSandboxName(file string) bool {
-	extension := filepath.Ext(file)
-	return len(extension) > 1 && strings.TrimSpace(file) == file && !strings.HasPrefix(extension, ".tf")
 }
 
 func (c config) openSandbox(ctx context.Context, file string, balance types.String, settings *api.Config, diags *diag.Diagnostics) *sandbox.Sandbox {

@@ -60,9 +60,9 @@ func outageDiagnostic(operation string, outage *transport.OutageError) diag.Diag
 	if !outage.IsFirstReport() {
 		return diag.NewErrorDiagnostic("Could not "+operation+": "+reason, "")
 	}
-	others := "Every other request to the service"
+	others := "Other requests to the service"
 	if outage.Kind == transport.OutageEndpoint {
-		others = "Every other request to this endpoint"
+		others = "Other requests to this endpoint"
 	}
 	todo := advice(outage.Cause)
 	_, answered := errors.AsType[*transport.Error](outage.Cause)
@@ -71,7 +71,7 @@ func outageDiagnostic(operation string, outage *transport.OutageError) diag.Diag
 			"Check base_url or VCARD_BASE_URL: host, port, and the path with its version prefix, as in https://host/api/v1."
 	}
 	return diag.NewErrorDiagnostic(strings.ToUpper(reason[:1])+reason[1:], "Could not "+operation+": "+Cause(outage.Cause)+"\n\n"+todo+
-		"\n\n"+others+" fails for the same reason. Cards that are only read keep their state and are not listed.")
+		"\n\n"+others+" fail for the same reason. Cards that are only read keep their state, and this error is not repeated for them.")
 }
 
 func outageReason(kind transport.OutageKind) string {
@@ -98,7 +98,7 @@ func LostResponseWarning(operation string, lost bool) diag.Diagnostics {
 		return nil
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Recovered from a lost response", "The response to the request to "+operation+
-		" was lost or came too late. The provider checked whether the request had taken effect before it continued. No action is needed.")}
+		" was lost or came too late. The provider made sure that the request took effect only once. No action is needed.")}
 }
 
 // Cause describes an error in a sentence: the service's own response, or the text of any other error.
@@ -178,7 +178,7 @@ func adviceForUndecided(e *transport.UndecidedError) string {
 	todo := "Run terraform plan: it reads the card and plans what is still missing."
 	switch e.Kind {
 	case transport.MutationIssue:
-		todo = "A card may have been issued and paid. Check the dashboard for a new card on that BIN before you apply again. To keep it, import it: terraform import ADDRESS ID."
+		todo = "A card may have been issued and charged to the wallet. Check the dashboard for a new card on that BIN before you apply again. To keep it, import it: terraform import ADDRESS ID."
 		if e.Answered {
 			todo = "The service accepted the request, so the card may still appear. Before you apply again, look for it in the dashboard or with vcard statement --no-unmanaged. To keep it, import it: terraform import ADDRESS ID."
 		}
@@ -198,8 +198,8 @@ func adviceForUndecided(e *transport.UndecidedError) string {
 	return todo
 }
 
-const readiness = "An account can use the API after three steps: the owner confirms the e-mail address, " +
-	"makes a first deposit, and asks support to enable API access."
+const readiness = "Before an account can use the API, its owner must confirm the e-mail address and make a first deposit. " +
+	"Then support must enable API access."
 
 // onboardingAdvice names the next step, if the service's message mentions it.
 func onboardingAdvice(message string) string {

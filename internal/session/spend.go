@@ -139,7 +139,8 @@ func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 	}
 	sums, counted, err := s.spend.add(p, s.MaxTakenPerPlan)
 	if err != nil {
-		return diag.Diagnostics{diag.NewErrorDiagnostic("Plan total is out of range", err.Error())}
+		return diag.Diagnostics{diag.NewErrorDiagnostic("Plan total is out of range",
+			"The amounts of this plan add up to more than the provider can calculate with. Check amount and top_up of its cards: they are in USD, not in cents.")}
 	}
 	if !counted {
 		return diag.Diagnostics{s.exceedsMaxTaken(sums)}
@@ -210,8 +211,9 @@ func (s *Session) refuseUnpayable(p PlannedSpend, sums totals, wallet plannedWal
 // warnShort warns once that the wallet may not cover the plan.
 func (s *Session) warnShort(sums totals, wallet plannedWallet) diag.Diagnostics {
 	err := wallet.err()
-	if _, outage := errors.AsType[*transport.OutageError](err); outage {
-		return nil // every call reports it
+	outage, ok := errors.AsType[*transport.OutageError](err)
+	if ok && outage.Kind != transport.OutageEndpoint {
+		return nil // every other call reports it
 	}
 	if !s.FirstTime(TopicWalletShort, "") {
 		return nil

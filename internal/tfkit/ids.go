@@ -116,9 +116,9 @@ func (i *InvalidIDs) Warning(records string) diag.Diagnostics {
 		return nil
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Records with invalid ids were left out",
-		fmt.Sprintf("The service lists %d %s with invalid ids. An id consists of letters, digits and a few signs. "+
-			"Lists do not include them, and Terraform cannot manage them:\n  - %s\n\nAsk the service's support about them.",
-			i.count, records, strings.Join(i.named, "\n  - ")))}
+		fmt.Sprintf("The service returned %s with invalid ids (%d). An id may contain only letters, digits and the characters . _ ~ : = + and -. "+
+			"These %s are left out, because no request can contain such an id:\n  - %s\n\nSend the ids to the service's support.",
+			records, i.count, records, strings.Join(i.named, "\n  - ")))}
 }
 
 // Replacement collects the attributes that replace a resource.
@@ -137,8 +137,11 @@ func (r *Replacement) Add(ctx context.Context, name string, configured attr.Valu
 	}
 }
 
-// Attributes lists the names of the attributes.
+// Attributes lists the names of the attributes, as in a list of HCL.
 func (r *Replacement) Attributes() string { return strings.Join(r.names, ", ") }
+
+// Names lists the names of the attributes, as in a sentence.
+func (r *Replacement) Names() string { return strings.Join(r.names, " and ") }
 
 // UnknownAdvice names the attributes whose values are known only after apply and may not change. It begins
 // with a space, to follow other sentences. The noun is the object that is replaced, such as "card".
@@ -146,10 +149,11 @@ func (r *Replacement) UnknownAdvice(noun string) string {
 	if len(r.unknown) == 0 {
 		return ""
 	}
-	verb := "are"
+	attributes := strings.Join(r.unknown, " and ")
 	if len(r.unknown) == 1 {
-		verb = "is"
+		return fmt.Sprintf(" %s is known only after apply. The %s is replaced even if the value does not change. To avoid that, apply what it depends on first.",
+			attributes, noun)
 	}
-	return fmt.Sprintf(" %s %s known only after apply. The %s is replaced even if the value does not change. To avoid that, apply what it depends on first.",
-		strings.Join(r.unknown, ", "), verb, noun)
+	return fmt.Sprintf(" %s are known only after apply. The %s is replaced even if the values do not change. To avoid that, apply what they depend on first.",
+		attributes, noun)
 }

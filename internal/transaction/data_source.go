@@ -254,7 +254,7 @@ func checkTime(text string) (title, problem string) {
 		}
 	}
 	if timeForm.MatchString(text) {
-		return "Date or time out of range", fmt.Sprintf("must be an existing date and time, got %q.", text)
+		return "Date or time out of range", fmt.Sprintf("must be a date or time that exists, got %q.", text)
 	}
 	return "Invalid date or time", fmt.Sprintf("must be a date such as 2026-03-31, or a time with its zone such as "+
 		"2026-03-31T18:00:00Z, got %q.", text)

@@ -251,9 +251,9 @@ func staysRegistered(endpoint model) diag.Diagnostic {
 }
 
 func replaced(old, next model, reasons *tfkit.Replacement) diag.Diagnostic {
-	text := fmt.Sprintf("The service cannot change an endpoint, and %s changed, so a new endpoint is registered. The old %s keeps receiving events%s. "+
+	text := fmt.Sprintf("The service cannot change an endpoint, so the change of %s registers a new one. The old %s keeps receiving events%s. "+
 		"After apply, remove it in the dashboard, or events arrive twice.",
-		reasons.Attributes(), old.name(), old.where())
+		reasons.Names(), old.name(), old.where())
 	if next.Secret.IsNull() && next.SecretWO.IsNull() {
 		text += " The new endpoint signs with a newly generated secret."
 	}

@@ -101,18 +101,18 @@ func checkBaseURL(text, key string) (string, error) {
 	}
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Hostname() == "" || u.Opaque != "" {
-		return violation("be an address such as https://cards.example.com%s, with https:// (a sandbox's with http://) and without quotes", versionPrefix)
+		return violation("be an address such as https://cards.example.com%s, without quotes. A sandbox's address starts with http://", versionPrefix)
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return "", &ConfigError{Field: FieldBaseURL, Rule: "not contain a user name, a query or a fragment", Secret: true}
 	}
 	plainAllowed := IsLoopback(u.Hostname()) || strings.HasPrefix(key, SandboxKeyPrefix)
 	if u.Scheme == "http" && !plainAllowed {
-		return violation("begin with https://: plain http would show the API key to the network. "+
-			"It is allowed only for a loopback address or with a sandbox's key, and %s is another machine", u.Host)
+		return violation("start with https://, because plain http would send the API key unencrypted to %s. "+
+			"Plain http is allowed only to this machine or with a sandbox's key", u.Host)
 	}
 	if u.Scheme != "https" && u.Scheme != "http" {
-		return violation("begin with https://, not with %s://", u.Scheme)
+		return violation("start with https://, not with %s://", u.Scheme)
 	}
 	port, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16)
 	if err != nil || port == 0 {
