@@ -95,7 +95,7 @@ func (m model) issueCost() usd.Amount {
 	return max(m.Amount.Amount(), api.MinimumLoad) + api.IssuanceFee
 }
 
-// isImported reports whether Terraform did not issue the card.
+// isImported reports whether Terraform did not issue the card. Only issuing a card sets issuance_fee.
 func (m model) isImported() bool { return m.IssuanceFee.IsNull() }
 
 func (m model) record() reconcile.Record {
@@ -122,7 +122,8 @@ func (m *model) fromAPI(c api.CardListItem) {
 	m.BinID = types.StringValue(c.BinID)
 	m.Network = types.StringValue(c.Network.String())
 	m.Last4 = types.StringValue(c.Last4.String())
-	if m.Label.ValueString() != c.Label.Raw() { // the same label keeps its notation
+	// String replaces control characters, so a label that has not changed stays as it is.
+	if m.Label.ValueString() != c.Label.Raw() {
 		m.Label = tfkit.StringOrNull(c.Label.String())
 	}
 	m.SpendingLimit = m.SpendingLimit.WithAmount(c.SpendingLimit)

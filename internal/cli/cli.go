@@ -1,4 +1,4 @@
-// Package cli contains what the commands of vcard share.
+// Package cli contains code that the vcard commands share.
 package cli
 
 import (

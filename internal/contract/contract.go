@@ -29,7 +29,7 @@ func RequestsOnly() Option {
 // TolerateBadRequests allows invalid requests that the service refuses with a 4xx. It is for tests that send
 // invalid requests on purpose.
 func TolerateBadRequests() Option {
-	return func(c *checker) { c.badRequests = true }
+	return func(c *checker) { c.tolerateBadRequests = true }
 }
 
 // checker reports violations to a test.
@@ -37,7 +37,8 @@ type checker struct {
 	t            testing.TB
 	documents    map[string]*document // by the prefix of their paths; other paths are not checked
 	requestsOnly bool
-	badRequests  bool
+
+	tolerateBadRequests bool
 }
 
 func newChecker(t testing.TB, options []Option) *checker {
@@ -71,7 +72,8 @@ type response struct {
 func (c *checker) check(d *document, req request, res response) {
 	in := d.requestInput(req)
 	refused := res.status >= 400 && res.status < 500
-	if !c.badRequests || !refused {
+	tolerated := c.tolerateBadRequests && refused
+	if !tolerated {
 		c.report(req, "request", d.requestViolations(in))
 	}
 	if !c.requestsOnly {
@@ -110,10 +112,10 @@ func Handler(t testing.TB, service http.Handler, options ...Option) http.Handler
 		req := request{Request: r.Clone(r.Context()), body: body}
 		r.Body = replay(body, readErr, r.Body)
 
-		recorder := &recorder{ResponseWriter: w}
-		service.ServeHTTP(recorder, r)
+		rec := &recorder{ResponseWriter: w}
+		service.ServeHTTP(rec, r)
 		if readErr == nil {
-			c.check(d, req, recorder.response())
+			c.check(d, req, rec.response())
 		}
 	})
 }

@@ -301,7 +301,9 @@ type interpretation struct {
 // interpret returns the possible effects of events, newest first. The settlement of a pair ended its
 // authorization; any other settlement may have ended any authorization.
 func interpret(events, pairs []placedEvent) interpretation {
-	held, settled, fees := unchanged(), unchanged(), unchanged()
+	held := onlyZero()
+	settled := onlyZero()
+	fees := onlyZero()
 	var fractions usd.Amount
 	for _, e := range slices.Concat(events, pairs) {
 		if e.side == Before {
@@ -321,7 +323,7 @@ func interpret(events, pairs []placedEvent) interpretation {
 			settled = e.change(settled, e.Amount)
 		}
 	}
-	fees = fees.or(unchanged(), 0) // fees may also be taken from elsewhere
+	fees = fees.union(onlyZero()) // fees may also be taken from elsewhere
 	held = held.plus(fees)
 
 	ended := endedHolds(events)
@@ -338,9 +340,9 @@ func interpret(events, pairs []placedEvent) interpretation {
 // result has the sums with and without it.
 func (e placedEvent) change(s sums, by usd.Amount) sums {
 	if e.side == Around {
-		return s.or(s, by)
+		return s.union(s.increased(by))
 	}
-	return sums{}.or(s, by)
+	return s.increased(by)
 }
 
 // holds contains the sums that settlements may have released from holds.
@@ -352,7 +354,7 @@ type holds struct {
 
 // endedHolds returns what the settlements of all merchants may have released.
 func endedHolds(events []placedEvent) holds {
-	h := holds{all: unchanged()}
+	h := holds{all: onlyZero()}
 	var merchants []string
 	for _, e := range events {
 		if slices.Contains(merchants, e.Merchant) {
@@ -361,7 +363,7 @@ func endedHolds(events []placedEvent) holds {
 		merchants = append(merchants, e.Merchant)
 		one := endedHoldsOf(events, e.Merchant)
 		// The released hold belongs to one of the merchants so far, or to this one.
-		h.withOneReleased = h.withOneReleased.plus(one.all).or(h.all.plus(one.withOneReleased), 0)
+		h.withOneReleased = h.withOneReleased.plus(one.all).union(h.all.plus(one.withOneReleased))
 		h.all = h.all.plus(one.all)
 		h.excess = h.excess || one.excess
 	}
@@ -373,7 +375,7 @@ func endedHolds(events []placedEvent) holds {
 // difference to the sum.
 func endedHoldsOf(events []placedEvent, merchant string) holds {
 	// chosen[n] are the sums of holds of which n were not ended by a settlement yet.
-	chosen := []sums{unchanged(), {}}
+	chosen := []sums{onlyZero(), {}}
 	for _, e := range events {
 		if e.Merchant == merchant && e.endsHold() {
 			chosen = append(chosen, sums{})
@@ -388,12 +390,12 @@ func endedHoldsOf(events []placedEvent, merchant string) holds {
 		if e.Kind == Authorization {
 			least = min(least, e.Amount)
 			for n := len(chosen) - 1; n > 0; n-- {
-				chosen[n] = chosen[n].or(chosen[n-1], e.Amount)
+				chosen[n] = chosen[n].union(chosen[n-1].increased(e.Amount))
 			}
 		} else if e.endsHold() {
 			excess = excess || e.Amount > least
 			for n := 1; n < len(chosen); n++ {
-				chosen[n-1] = chosen[n-1].or(chosen[n], -e.Amount)
+				chosen[n-1] = chosen[n-1].union(chosen[n].increased(-e.Amount))
 			}
 			chosen = chosen[:len(chosen)-1]
 		}

@@ -9,28 +9,35 @@ import (
 // maxSums limits how many sums are listed one by one.
 const maxSums = 1024
 
-// sums are the possible totals of some amounts. The zero value is empty.
+// sums is the set of possible totals of some amounts. The zero value is empty.
 type sums struct {
 	values  []usd.Amount // sorted
 	between bool         // there were too many to list: any amount from the least to the most is possible
 }
 
-// unchanged returns the sums of nothing.
-func unchanged() sums { return sums{values: []usd.Amount{0}} }
+// onlyZero returns the set that contains only 0.
+func onlyZero() sums { return sums{values: []usd.Amount{0}} }
 
 func (s sums) least() usd.Amount { return s.values[0] }
 func (s sums) most() usd.Amount  { return s.values[len(s.values)-1] }
 
-// or returns the sums, and also each of the others increased by an amount.
-func (s sums) or(others sums, increase usd.Amount) sums {
+// increased returns each sum plus an amount.
+func (s sums) increased(by usd.Amount) sums {
+	values := make([]usd.Amount, len(s.values))
+	for i, value := range s.values {
+		values[i] = value + by
+	}
+	return sums{values: values, between: s.between}
+}
+
+// union returns the sums of both sets.
+func (s sums) union(others sums) sums {
 	if len(others.values) == 0 {
 		return s
 	}
 	values := make([]usd.Amount, 0, len(s.values)+len(others.values))
 	values = append(values, s.values...)
-	for _, other := range others.values {
-		values = append(values, other+increase)
-	}
+	values = append(values, others.values...)
 	slices.Sort(values)
 	values = slices.Compact(values)
 	if s.between || others.between || len(values) > maxSums {
@@ -39,19 +46,21 @@ func (s sums) or(others sums, increase usd.Amount) sums {
 	return sums{values: values}
 }
 
-// plus returns the sums of one of s and one of others.
+// plus returns every sum of a value of s and a value of others.
 func (s sums) plus(others sums) sums {
 	if len(others.values) > len(s.values) { // the same result, computed faster
 		return others.plus(s)
 	}
-	all := sums{between: others.between}
+	var all sums
 	for _, other := range others.values {
-		all = all.or(s, other)
+		all = all.union(s.increased(other))
 	}
+	// If any amount between the values of others is possible, so is any amount between the totals.
+	all.between = all.between || others.between
 	return all
 }
 
-// nearest returns the sum that is nearest to an amount.
+// nearest returns the sum that is nearest to an amount. s must not be empty.
 func (s sums) nearest(a usd.Amount) usd.Amount {
 	if s.between {
 		return min(max(a, s.least()), s.most())

@@ -12,17 +12,21 @@ func (s *Session) GeneratedLabel() string {
 	return labels.Generate(s.LabelPrefix, s.Client.ServiceTime())
 }
 
-// isRecentlyGenerated reports whether a label was generated with this session's prefix within
-// the last week.
+// recentDays is for how many days a generated label counts as recent.
+const recentDays = 7
+
+// isRecentlyGenerated reports whether a label was generated with this session's prefix in the last days.
 func (s *Session) isRecentlyGenerated(label string) bool {
 	prefix, day, ok := labels.ParseGenerated(label)
 	if !ok || prefix != s.LabelPrefix {
 		return false
 	}
-	return s.Client.ServiceTime().Before(day.AddDate(0, 0, 8))
+	// A label contains only the day, so the period ends with the seventh day after it.
+	end := day.AddDate(0, 0, recentDays+1)
+	return s.Client.ServiceTime().Before(end)
 }
 
-// mostCompared limits the active cards and the frozen cards with which new labels are compared.
+// mostCompared is how many cards of each status, active and frozen, new labels are compared with.
 const mostCompared = 10 * api.MaxPerPage
 
 // NewestCards are the newest live cards of the account by their labels. New labels are compared with these only, so
@@ -30,7 +34,7 @@ const mostCompared = 10 * api.MaxPerPage
 type NewestCards struct {
 	byID      map[string]bool
 	byLabel   map[string][]api.CardListItem
-	Generated int   // the number of cards whose label was generated within the last week
+	Generated int   // the number of cards whose label was generated in the last days
 	Truncated bool  // whether the account has more live cards
 	Err       error // why the cards could not be listed
 }

@@ -71,8 +71,8 @@ func New(clock Clock, limits Limits) *Limiter {
 	}
 }
 
-// Acquire waits until b is not paused and every window of b has room. It then takes a slot of all these
-// windows at once, so that a caller who waits for one window does not use up another. Release gives the
+// Acquire waits until b is not paused and every window of b has room. It then takes a slot in each of
+// them at once, so that a caller who waits for one window does not use up another. Release gives the
 // slots back. If the pause ends after deadline, Acquire returns a *PausedError without waiting.
 func (l *Limiter) Acquire(ctx context.Context, b Budget, deadline time.Time) error {
 	for {
@@ -89,7 +89,8 @@ func (l *Limiter) Acquire(ctx context.Context, b Budget, deadline time.Time) err
 	}
 }
 
-// tryAcquire takes the slots and returns 0, or returns how long to wait before the next try.
+// tryAcquire takes the slots and returns 0, or returns how long to wait before the next try. While the service
+// rejects requests, taking the slots also delays the next caller.
 func (l *Limiter) tryAcquire(b Budget, deadline time.Time) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,6 +111,7 @@ func (l *Limiter) tryAcquire(b Budget, deadline time.Time) (time.Duration, error
 	for _, w := range l.windows[b] {
 		w.inFlight++
 	}
+	// After a rejection, one request per probeTime is let through until the service accepts one.
 	for _, p := range l.pauses[b] {
 		if p.rejections > 0 {
 			p.until = now.Add(probeTime)
@@ -130,8 +132,8 @@ func (l *Limiter) Release(b Budget) {
 	}
 }
 
-// window counts each request until some time after its response. The service counted the request before it
-// responded, so its own window has passed by then.
+// window counts each request for its length, plus clockSlack, after the response. The service counted the request
+// earlier, so its own window has ended by then too.
 type window struct {
 	length    time.Duration
 	size      int
@@ -156,7 +158,7 @@ func (w *window) wait(now time.Time) time.Duration {
 	if w.inFlight+len(w.responses) < w.size {
 		return 0
 	}
-	if len(w.responses) == 0 {
+	if len(w.responses) == 0 { // every slot is in flight, and becomes free span after its response at the earliest
 		return span
 	}
 	return w.responses[0].Add(span).Sub(now)
@@ -164,7 +166,7 @@ func (w *window) wait(now time.Time) time.Duration {
 
 // Clock provides the time and waits. Tests inject a simulated one.
 type Clock interface {
-	// Now returns the present time.
+	// Now returns the current time.
 	Now() time.Time
 	// Wait returns nil after d, or the context's error as soon as the context ends.
 	Wait(ctx context.Context, d time.Duration) error

@@ -31,7 +31,7 @@ func createAccount(c *server.Call) (wire.Response, error) {
 }
 
 // readKey returns the account's first API key. Users of the dashboard may not know it, because they can log in
-// by a link.
+// with a link.
 func readKey(c *server.Call) (wire.Response, error) {
 	key, err := account.Key(c.Tx, c.Keys, c.Account.PublicID)
 	return wire.OK(map[string]any{"api_key": key}), err
@@ -46,7 +46,11 @@ func addKey(c *server.Call) (wire.Response, error) {
 // revokeKey deletes an additional key of the account. The first key cannot be revoked.
 func revokeKey(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("id")
-	return wire.OK(map[string]any{"id": id}), c.Account.RevokeKey(c.Tx, id)
+	err := c.Account.RevokeKey(c.Tx, id)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.OK(map[string]any{"id": id}), nil
 }
 
 // listAccounts returns a page of the file's accounts, oldest first.
@@ -97,7 +101,11 @@ func deleteRows(tx *store.Tx) error {
 		return err
 	}
 	// The commit checks the foreign keys, so that the order of the tables does not matter.
-	err = tx.Exec(`PRAGMA defer_foreign_keys = ON; DELETE FROM "` + strings.Join(tables, `"; DELETE FROM "`) + `"`)
+	script := `PRAGMA defer_foreign_keys = ON;`
+	for _, table := range tables {
+		script += ` DELETE FROM "` + table + `";`
+	}
+	err = tx.Exec(script)
 	if err != nil {
 		return err
 	}
@@ -108,7 +116,7 @@ func deleteRows(tx *store.Tx) error {
 // such as a card's expiry, whose years must have four digits.
 const LatestYear = 9000
 
-// moveClock advances the clock of the file, which never goes back.
+// moveClock advances the clock of the file. The clock never goes back.
 func moveClock(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	text := fields.Text("advance")
@@ -145,7 +153,11 @@ func replaceQuirks(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	return wire.OK(quirks), quirks.Write(c.Tx)
+	err = quirks.Write(c.Tx)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.OK(quirks), nil
 }
 
 // readSettings sets those settings that the body contains.
@@ -166,7 +178,7 @@ var walletField = regexp.MustCompile(`^[a-z][a-z0-9_]{0,59}$`)
 
 // readWalletFields reads the names of the two wallet fields of BINs. It returns the fallback if they are absent.
 func readWalletFields(f *wire.Fields, fallback [2]string) [2]string {
-	names, found := f.Texts("wallet_fields")
+	names, found := f.Texts("wallet_fields") // without duplicates, so that two names are different
 	if !found {
 		return fallback
 	}
@@ -198,7 +210,11 @@ func replaceLimits(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	return wire.OK(limits), limits.Write(c.Tx)
+	err = limits.Write(c.Tx)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.OK(limits), nil
 }
 
 const (
@@ -216,7 +232,11 @@ func listFaults(c *server.Call) (wire.Response, error) {
 }
 
 func clearFaults(c *server.Call) (wire.Response, error) {
-	return wire.List([]behavior.Fault{}), behavior.ClearFaults(c.Tx)
+	err := behavior.ClearFaults(c.Tx)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.List([]behavior.Fault{}), nil
 }
 
 // removeFault removes a fault and returns the remaining ones.

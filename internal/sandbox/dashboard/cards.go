@@ -150,7 +150,7 @@ func readCard(v *view) (any, error) {
 	data := new(cardData)
 	l := v.list()
 	details := new(cardDetails)
-	if v.response("details", details) {
+	if v.decodeResponse("details", details) {
 		data.Details = details
 	}
 	data.cardFigures, err = readFigures(v, c)

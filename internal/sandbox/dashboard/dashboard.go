@@ -28,12 +28,12 @@ import (
 
 // Options are the settings of a dashboard.
 type Options struct {
-	Server  *server.Server
-	First   int64            // the account that Link logs in to
-	Next    http.Handler     // serves the API and the control calls
-	Address string           // of the server, such as http://127.0.0.1:8420
-	Names   []string         // host names of the machine, besides localhost
-	Now     func() time.Time // the real clock, not the sandbox's
+	Server         *server.Server
+	FirstAccountID int64            // the account that Link logs in to
+	Next           http.Handler     // serves the API and the control calls
+	Address        string           // of the server, such as http://127.0.0.1:8420
+	Names          []string         // host names of the machine, besides localhost
+	Now            func() time.Time // the real clock, not the sandbox's
 }
 
 // Dashboard serves the web pages and passes every other path to the next handler.

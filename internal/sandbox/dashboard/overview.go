@@ -71,7 +71,7 @@ func readOverview(v *view) (any, error) {
 	}
 	if o.Counts == (card.Counts{}) {
 		o.Start = &gettingStarted{Address: v.Address}
-		v.response("show-key", o.Start)
+		v.decodeResponse("show-key", o.Start)
 	}
 	o.Time, err = v.timeline(nil)
 	if err != nil {

@@ -47,9 +47,9 @@ type view struct {
 	filterErr error // why the filter is invalid; the page shows the filter again
 }
 
-// response decodes the response to the page's last form into a value. It returns false unless that
+// decodeResponse decodes the response to the page's last form into a value. It returns false unless that
 // form made the given action and succeeded.
-func (v *view) response(action string, into any) bool {
+func (v *view) decodeResponse(action string, into any) bool {
 	if v.posted == nil || v.posted.action != action || v.posted.refused != nil {
 		return false
 	}

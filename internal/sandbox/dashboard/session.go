@@ -55,13 +55,15 @@ type sessions struct {
 	all map[string]*session
 }
 
+func (s *session) isExpired(now time.Time) bool { return !s.expires.After(now) }
+
 // start logs in to an account and returns the value of the cookie.
 func (s *sessions) start(accountID int64) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
 	value := rand.Text()
-	maps.DeleteFunc(s.all, func(_ string, sess *session) bool { return !sess.expires.After(now) })
+	maps.DeleteFunc(s.all, func(_ string, sess *session) bool { return sess.isExpired(now) })
 	s.all[value] = &session{accountID: accountID, expires: now.Add(sessionTime)}
 	return value
 }
@@ -69,7 +71,7 @@ func (s *sessions) start(accountID int64) string {
 // find returns the session of a cookie, or nil if it has expired. The caller holds the lock.
 func (s *sessions) find(value string) *session {
 	sess := s.all[value]
-	if sess == nil || !sess.expires.After(s.now()) {
+	if sess == nil || sess.isExpired(s.now()) {
 		return nil
 	}
 	return sess
@@ -216,14 +218,14 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 		d.askForKey(w, r, http.StatusForbidden, "This link has expired or was already used. Log in with the API key.")
 		return
 	}
-	d.startSession(w, r, d.First)
-	// If another site led here, browsers do not send a strict cookie after a redirect. So the page
-	// refreshes itself instead.
+	d.startSession(w, r, d.FirstAccountID)
+	// If the user followed a link from another site, browsers do not send a strict cookie after a
+	// redirect. So the page refreshes itself instead.
 	w.Header().Set("Refresh", "0; url=/")
 	d.render(w, "welcome", http.StatusOK, &frame{Title: "Welcome"})
 }
 
-// isPrefetch reports whether no user opens the page yet, so that the login link must not be used up.
+// isPrefetch reports whether the request only prefetches the page. A prefetch must not use up the login link.
 func isPrefetch(r *http.Request) bool {
 	if r.Method != http.MethodGet {
 		return true // the route accepts HEAD too
@@ -245,7 +247,11 @@ func (d *Dashboard) askForKey(w http.ResponseWriter, r *http.Request, status int
 // nextPath returns the page to show after the login: a path of this server.
 func nextPath(r *http.Request) string {
 	next, err := url.Parse(cmp.Or(r.PostForm.Get("next"), r.URL.Query().Get("next")))
-	if err != nil || !isPage(next) || strings.Contains(next.Path, `\`) {
+	if err != nil || !isPage(next) {
+		return "/"
+	}
+	// Browsers treat a backslash as a slash, so that /\host would lead to another server.
+	if strings.Contains(next.Path, `\`) {
 		return "/"
 	}
 	// The host and all other parts are left out.

@@ -80,7 +80,8 @@ func readTransaction(v *view) (any, error) {
 		p.Chain = append(p.Chain, step{Transaction: t})
 		ids = append(ids, t.ID)
 	}
-	records, err := activity.OfPurchases(v.Tx, v.Account.ID, transaction.Filter{ID: ids[0]}, firstPage(pageSize))
+	purchaseID := ids[0] // the chain starts with the purchase, and is never empty
+	records, err := activity.OfPurchases(v.Tx, v.Account.ID, transaction.Filter{ID: purchaseID}, firstPage(1))
 	if err != nil {
 		return nil, err
 	}
@@ -89,15 +90,19 @@ func readTransaction(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	steps := map[string]*step{}
+	for i := range p.Chain {
+		steps[p.Chain[i].ID] = &p.Chain[i]
+	}
 	for _, e := range p.Entries {
-		step := &p.Chain[slices.Index(ids, e.TransactionID)]
+		s := steps[e.TransactionID]
 		for _, posting := range e.Postings {
 			switch posting.Kind {
 			case ledger.Card, ledger.Wallet:
-				step.Balance += posting.Amount
+				s.Balance += posting.Amount
 				p.Sum.Balance += posting.Amount
 			case ledger.Holds:
-				step.Hold += posting.Amount
+				s.Hold += posting.Amount
 				p.Sum.Hold += posting.Amount
 			}
 		}
@@ -129,7 +134,7 @@ func (d *ledgerData) OnlyOpening() bool {
 func readLedger(v *view) (any, error) {
 	data := new(ledgerData)
 	report := new(ledger.Report)
-	if v.response("audit", report) {
+	if v.decodeResponse("audit", report) {
 		data.Audit = report
 	}
 	var err error

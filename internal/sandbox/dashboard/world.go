@@ -54,7 +54,7 @@ type createdAccount struct {
 func readWorld(v *view) (any, error) {
 	w := &world{States: account.States(), Presets: presets()}
 	created := new(createdAccount)
-	if v.response("create-account", created) {
+	if v.decodeResponse("create-account", created) {
 		w.Created = created
 	}
 	var err error

@@ -83,11 +83,11 @@ func (s *Sandbox) Keys() []string { return s.keys }
 // under which clients may reach it.
 func (s *Sandbox) Dashboard(address string, names ...string) (*dashboard.Dashboard, error) {
 	return dashboard.New(dashboard.Options{
-		Server:  s.Server(),
-		First:   s.FirstAccount().ID,
-		Next:    s.Handler(),
-		Address: address,
-		Names:   names,
-		Now:     s.clock,
+		Server:         s.Server(),
+		FirstAccountID: s.FirstAccount().ID,
+		Next:           s.Handler(),
+		Address:        address,
+		Names:          names,
+		Now:            s.clock,
 	})
 }
