@@ -370,6 +370,20 @@ func TestWalletCheck(t *testing.T) {
 	}
 }
 
+// If only the wallet's endpoint fails, no other call reports it.
+func TestWalletCheckWithAFailingEndpoint(t *testing.T) {
+	t.Parallel()
+	s := against(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+	text := textOf(s.Spend(t.Context(), takes(100_00)))
+	want := "Warning: Plan is not checked against the wallet. Requests to this endpoint fail. Could not check whether the wallet can pay for this plan: The service answered 500."
+	if !strings.HasPrefix(text, want) {
+		t.Errorf("says %q, want %q", text, want)
+	}
+	if text := textOf(s.Spend(t.Context(), takes(100_00))); text != "" {
+		t.Errorf("says again: %q", text)
+	}
+}
+
 func TestWalletCheckNamesTheLargest(t *testing.T) {
 	t.Parallel()
 	s, _ := purse(t, "200.00", "0.00")
