@@ -68,7 +68,7 @@ func TestDocumentedCategories(t *testing.T) {
 	s := acctest.Start(t)
 	s.Quirks(nil)
 	refused := s.Post("/cards", object{"bin_id": bin, "amount": 50, "allowed_categories": []any{"nonsense"}})
-	_, list, found := strings.Cut(refused.Text("message"), "there are ")
+	_, list, found := strings.Cut(refused.Text("message"), "the categories are ")
 	if !found {
 		t.Fatalf("the sandbox lists no categories: %s", refused.Text("message"))
 	}
