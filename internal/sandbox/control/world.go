@@ -101,11 +101,12 @@ func deleteRows(tx *store.Tx) error {
 		return err
 	}
 	// The commit checks the foreign keys, so that the order of the tables does not matter.
-	script := `PRAGMA defer_foreign_keys = ON;`
+	var script strings.Builder
+	script.WriteString(`PRAGMA defer_foreign_keys = ON;`)
 	for _, table := range tables {
-		script += ` DELETE FROM "` + table + `";`
+		script.WriteString(` DELETE FROM "` + table + `";`)
 	}
-	err = tx.Exec(script)
+	err = tx.Exec(script.String())
 	if err != nil {
 		return err
 	}
