@@ -253,7 +253,7 @@ func movementNoun(delta usd.Amount) string {
 func describePending(card model, pending reconcile.Pending) string {
 	text := "An earlier apply sent a request to " + operationOf(card.name(), pending.Delta)
 	if pending.Answered {
-		return text + ". The service confirmed it, but the card does not show it yet."
+		return text + ". The service confirmed it, but the card does not show it yet. Until it does, no other money moves on this card."
 	}
 	return text + ", and the response was lost. Until the outcome is known, no other money moves on this card."
 }

@@ -98,7 +98,7 @@ func LostResponseWarning(operation string, lost bool) diag.Diagnostics {
 		return nil
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Recovered from a lost response", "The response to the request to "+operation+
-		" was lost or came too late. The provider made sure that the request took effect only once. No action is needed.")}
+		" was lost or came too late. The provider confirmed afterwards that the request took effect. No action is needed.")}
 }
 
 // Cause describes an error in a sentence: the service's own response, or the text of any other error.

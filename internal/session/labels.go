@@ -15,7 +15,8 @@ func (s *Session) GeneratedLabel() string {
 // recentDays is for how many days a generated label counts as recent.
 const recentDays = 7
 
-// isRecentlyGenerated reports whether a label was generated with this session's prefix in the last days.
+// isRecentlyGenerated reports whether a label was generated with this session's prefix in the last
+// recentDays days.
 func (s *Session) isRecentlyGenerated(label string) bool {
 	prefix, day, ok := labels.ParseGenerated(label)
 	if !ok || prefix != s.LabelPrefix {
@@ -34,7 +35,7 @@ const mostCompared = 10 * api.MaxPerPage
 type NewestCards struct {
 	byID      map[string]bool
 	byLabel   map[string][]api.CardListItem
-	Generated int   // the number of cards whose label was generated in the last days
+	Generated int   // the number of cards whose label was generated recently
 	Truncated bool  // whether the account has more live cards
 	Err       error // why the cards could not be listed
 }
