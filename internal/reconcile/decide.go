@@ -11,18 +11,6 @@ const (
 	Answered             // the service says that it was made, or refuses its key because it has seen it before
 )
 
-// Question contains everything that the rows of the table depend on.
-type Question struct {
-	Moment        Moment
-	Movement      Movement
-	Record        Record
-	KeysHonoured  bool        // the service executes requests with the same key once
-	Waited        bool        // see Snapshot
-	KeySeenBefore bool        // once answered: the service refused the key because it has seen it before
-	Since         Explanation // since the record's anchor; once answered, since the reading before sending
-	Longer        Explanation // once answered: since the anchor before sending
-}
-
 // Verdict says what to do about a movement.
 type Verdict int
 
@@ -58,15 +46,20 @@ const (
 	NotShown           // the service says that it was made, and the card does not show it
 )
 
-// Decision says what to do about a movement, and why.
+// Decision says what to do about a movement, why, and what that was decided from.
 type Decision struct {
-	Verdict  Verdict
-	Reason   Reason
-	Movement Movement
-	Card     Snapshot    // as it was read
-	Since    Explanation // of the reading; see Question
-	Before   Record      // the record that the decision was made with
-	Record   Record      // the record to keep; a movement that will be sent is pending in it
+	Verdict Verdict
+	Reason  Reason
+	Record  Record // the record to keep; a movement that will be sent is pending in it
+
+	Moment        Moment
+	Movement      Movement
+	Before        Record      // the record so far
+	Card          Snapshot    // as it was read
+	KeysHonoured  bool        // the service executes requests with the same key once
+	KeySeenBefore bool        // once answered: the service refused the key because it has seen it before
+	Since         Explanation // since the record's anchor; once answered, since the reading before sending
+	Longer        Explanation // once answered: since the anchor before sending
 }
 
 // Ask decides whether to send a movement, or to send it again if it is pending in the record. Keys are
@@ -76,10 +69,16 @@ func Ask(r Record, m Movement, card Snapshot, keysHonoured bool) Decision {
 	if r.Pending != nil {
 		moment = WhilePending
 	}
-	d := Decision{Movement: m, Card: card, Since: Explain(r.Anchor, card, m.Delta), Before: r, Record: r}
-	d.Verdict, d.Reason = Decide(Question{
-		Moment: moment, Movement: m, Record: r, KeysHonoured: keysHonoured, Waited: card.Waited, Since: d.Since,
-	})
+	d := Decision{
+		Record:       r,
+		Moment:       moment,
+		Movement:     m,
+		Before:       r,
+		Card:         card,
+		KeysHonoured: keysHonoured,
+		Since:        Explain(r.Anchor, card, m.Delta),
+	}
+	d.Verdict, d.Reason = Decide(d)
 
 	switch d.Verdict {
 	case Send:
@@ -118,8 +117,8 @@ func (d Decision) AfterLost(card Snapshot) Decision {
 }
 
 func decideLost(r Record, m Movement, card Snapshot) Decision {
-	d := Decision{Movement: m, Card: card, Since: Explain(r.Anchor, card, m.Delta), Before: r, Record: r}
-	d.Verdict, d.Reason = Decide(Question{Moment: AnswerLost, Movement: m, Record: r, Waited: card.Waited, Since: d.Since})
+	d := Decision{Record: r, Moment: AnswerLost, Movement: m, Before: r, Card: card, Since: Explain(r.Anchor, card, m.Delta)}
+	d.Verdict, d.Reason = Decide(d)
 	if d.Verdict == Made {
 		d.Record = r.madeSince(m, d.Since, card.At)
 	}
@@ -134,22 +133,27 @@ func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 	anchor := before.anchorAt(d.Card)
 	sinceSent := card
 	sinceSent.MovedByOtherCalls = 0 // the reading before sending includes what other calls have moved
-	longer := Explain(before.Anchor, card, m.Delta)
-	next := Decision{Movement: m, Card: card, Since: Explain(anchor, sinceSent, m.Delta), Before: d.Record, Record: d.Record}
-	next.Verdict, next.Reason = Decide(Question{
-		Moment: Answered, Movement: m, Record: d.Record, Waited: card.Waited,
-		KeySeenBefore: keySeenBefore, Since: next.Since, Longer: longer,
-	})
+	next := Decision{
+		Record:        d.Record,
+		Moment:        Answered,
+		Movement:      m,
+		Before:        d.Record,
+		Card:          card,
+		KeySeenBefore: keySeenBefore,
+		Since:         Explain(anchor, sinceSent, m.Delta),
+		Longer:        Explain(before.Anchor, card, m.Delta),
+	}
+	next.Verdict, next.Reason = Decide(next)
 
 	switch next.Verdict {
 	case Undecided:
 		next.Record = d.Record.Unread(card.At)
 	case Stop:
-		next.Record = before.stopped(m, card, longer)
+		next.Record = before.stopped(m, card, next.Longer)
 	case Made:
 		switch next.Reason {
 		case MadeBefore:
-			next.Record = before.madeBefore(m, card, longer)
+			next.Record = before.madeBefore(m, card, next.Longer)
 		case OtherAmount:
 			excess := max(0, next.Since.Left-m.Delta)
 			next.Record = before.made(m, before.anchorAt(card), card.At, excess+d.Since.Gain())
@@ -160,23 +164,23 @@ func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 	return next
 }
 
-// Decide applies the table in CONTRIBUTING: the first row that fits decides. If keys are honoured,
-// package transport repeats a request whose response was lost under the same key without asking.
-func Decide(q Question) (Verdict, Reason) {
-	switch q.Moment {
+// Decide returns the verdict and the reason of the first row of the table in CONTRIBUTING that fits. If keys are
+// honoured, package transport repeats a request whose response was lost under the same key without asking.
+func Decide(d Decision) (Verdict, Reason) {
+	switch d.Moment {
 	case BeforeSending:
-		return q.beforeSending()
+		return d.beforeSending()
 	case WhilePending, AnswerLost:
-		return q.afterSending()
+		return d.afterSending()
 	case Answered:
-		return q.onceAnswered()
+		return d.onceAnswered()
 	}
 	return Undecided, NoReason
 }
 
-func (q Question) afterSending() (Verdict, Reason) {
-	e := q.Since
-	answered := q.Record.Pending != nil && q.Record.Pending.Answered
+func (d Decision) afterSending() (Verdict, Reason) {
+	e := d.Since
+	answered := d.Before.Pending != nil && d.Before.Pending.Answered
 	without := e.Without != Unexplained && e.With == Unexplained && e.Hidden == ""
 	if e.made() {
 		return Made, LooksMade
@@ -184,84 +188,84 @@ func (q Question) afterSending() (Verdict, Reason) {
 	if without && !answered {
 		return Send, Explained
 	}
-	if q.Moment == WhilePending && q.keyKept() && !answered {
+	if d.Moment == WhilePending && d.keyKept() && !answered {
 		return SendKey, KeyDecides
 	}
-	return q.again(Undecided, LooksEither)
+	return d.again(Undecided, LooksEither)
 }
 
-func (q Question) onceAnswered() (Verdict, Reason) {
-	e, m := q.Since, q.Movement
+func (d Decision) onceAnswered() (Verdict, Reason) {
+	e, m := d.Since, d.Movement
 	sameDirection := e.Left != 0 && (e.Left > 0) == m.IsFund()
 	if e.shows() {
 		return Made, LooksMade
 	}
 	if sameDirection && e.Echoed {
-		return q.again(Made, OtherAmount)
+		return d.again(Made, OtherAmount)
 	}
-	if q.Longer.shows() || m.MayHaveTopUp(q.Longer) {
-		return q.again(Made, MadeBefore)
+	if d.Longer.shows() || m.MayHaveTopUp(d.Longer) {
+		return d.again(Made, MadeBefore)
 	}
-	if q.KeySeenBefore {
-		return q.again(Stop, NotShown)
+	if d.KeySeenBefore {
+		return d.again(Stop, NotShown)
 	}
-	return q.again(Undecided, NotShown)
+	return d.again(Undecided, NotShown)
 }
 
-func (q Question) beforeSending() (Verdict, Reason) {
-	e, m := q.Since, q.Movement
+func (d Decision) beforeSending() (Verdict, Reason) {
+	e, m := d.Since, d.Movement
 	either := e.explainsEither(m) || m.MayHaveTopUp(e)
 	intoRange := !m.IsFund() && m.Range != nil && e.Balance+m.Delta < m.Range.Below
-	sureOfKey := q.keyHonoured() && e.Without != Unexplained && e.With <= e.Without && !intoRange
+	sureOfKey := d.keyHonoured() && e.Without != Unexplained && e.With <= e.Without && !intoRange
 
 	switch {
 	case (e.Stale || e.Undone) && !e.made():
-		return q.again(Stop, BehindLast)
-	case q.isOverCap():
-		return q.again(Stop, OverCap)
+		return d.again(Stop, BehindLast)
+	case d.isOverCap():
+		return d.again(Stop, OverCap)
 	case e.made():
-		return q.again(Made, LooksMade)
+		return d.again(Made, LooksMade)
 	case m.Purpose == ForTopUp && m.Range != nil && e.Balance >= m.Range.Below:
 		return Stop, NotDue
 	case e.Hidden != "":
 		return Stop, Unreadable
-	case either && q.keyKept():
+	case either && d.keyKept():
 		return SendKey, KeyDecides
 	case either && sureOfKey:
-		return q.again(Send, LooksEither)
+		return d.again(Send, LooksEither)
 	case either:
-		return q.again(Stop, LooksEither)
+		return d.again(Stop, LooksEither)
 	case intoRange:
 		return Stop, IntoRange
 	case e.Without == HoldReleased: // or something that is not listed yet
-		return q.again(Send, Explained)
+		return d.again(Send, Explained)
 	case e.Without != Unexplained:
 		return Send, Explained
 	case e.leavesHalf(m):
-		return q.again(Stop, LeftOver)
+		return d.again(Stop, LeftOver)
 	}
-	return q.again(Send, OtherMoney)
+	return d.again(Send, OtherMoney)
 }
 
 // again returns LookAgain until the card has been read again for long enough, and then the verdict.
-func (q Question) again(verdict Verdict, reason Reason) (Verdict, Reason) {
-	if !q.Waited {
+func (d Decision) again(verdict Verdict, reason Reason) (Verdict, Reason) {
+	if !d.Card.Waited {
 		return LookAgain, reason
 	}
 	return verdict, reason
 }
 
 // keyHonoured reports whether the service executes the movement's key once, as long as it keeps the key.
-func (q Question) keyHonoured() bool { return q.KeysHonoured && q.Record.HasKey }
+func (d Decision) keyHonoured() bool { return d.KeysHonoured && d.Before.HasKey }
 
 // keyKept reports whether, in addition, the service still keeps a key that was used since the anchor.
-func (q Question) keyKept() bool { return q.keyHonoured() && q.Since.Recent }
+func (d Decision) keyKept() bool { return d.keyHonoured() && d.Since.Recent }
 
 // isOverCap reports whether a top-up may exceed the month's cap, counting unexplained money.
-func (q Question) isOverCap() bool {
-	m := q.Movement
+func (d Decision) isOverCap() bool {
+	m := d.Movement
 	if m.Purpose != ForTopUp || m.Range == nil || m.Range.Limit == nil {
 		return false
 	}
-	return q.Since.Gain()+m.Delta > q.Record.TopUps.Left(*m.Range.Limit, q.Since.Month)
+	return d.Since.Gain()+m.Delta > d.Before.TopUps.Left(*m.Range.Limit, d.Since.Month)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// everyQuestion yields all that Decide can tell apart. The card holds 100 USD.
-func everyQuestion(yield func(reconcile.Question) bool) {
+// everyDecision yields all that Decide can tell apart. The card holds 100 USD.
+func everyDecision(yield func(reconcile.Decision) bool) {
 	const delta = 40 * dollar
 	limit := func(a usd.Amount) *usd.Amount { return &a }
 	rests := []usd.Amount{-delta - 1, -delta, -delta / 2, -delta/2 + 1, -1, 0, 1, delta/2 - 1, delta / 2, delta, delta + 1}
@@ -42,34 +42,34 @@ func everyQuestion(yield func(reconcile.Question) bool) {
 				e.Came = max(0, e.Left, usd.Amount(draw(2))*2*delta)
 				return e
 			}
-			q := reconcile.Question{Moment: moment, Movement: movements[draw(len(movements))]}
-			q.Movement.Range = ranges[draw(len(ranges))]
-			q.Waited = flip()
+			d := reconcile.Decision{Moment: moment, Movement: movements[draw(len(movements))]}
+			d.Movement.Range = ranges[draw(len(ranges))]
+			d.Card.Waited = flip()
 			if moment == reconcile.Answered {
-				q.Since, q.Longer = explanation(-1, 0, 1), explanation(0)
-				q.Since.Echoed, q.KeySeenBefore = flip(), flip()
+				d.Since, d.Longer = explanation(-1, 0, 1), explanation(0)
+				d.Since.Echoed, d.KeySeenBefore = flip(), flip()
 			} else {
-				q.Since = explanation(rests...)
-				q.KeysHonoured, q.Record.HasKey, q.Since.Recent = flip(), flip(), flip()
+				d.Since = explanation(rests...)
+				d.KeysHonoured, d.Before.HasKey, d.Since.Recent = flip(), flip(), flip()
 				if flip() {
-					q.Since.Hidden = "an unknown type"
+					d.Since.Hidden = "an unknown type"
 				}
 			}
-			switch q.Since.Delta = q.Movement.Delta; moment {
+			switch d.Since.Delta = d.Movement.Delta; moment {
 			case reconcile.BeforeSending:
-				q.Since.Stale, q.Since.Undone, q.Since.Refunded = flip(), flip(), usd.Amount(draw(2))*dollar
+				d.Since.Stale, d.Since.Undone, d.Since.Refunded = flip(), flip(), usd.Amount(draw(2))*dollar
 			case reconcile.WhilePending, reconcile.AnswerLost:
-				q.Record.Pending = &reconcile.Pending{Answered: flip()}
+				d.Before.Pending = &reconcile.Pending{Answered: flip()}
 			}
-			isCapped := q.Movement.Range != nil && q.Movement.Range.Limit != nil // that is for top-ups alone
-			if rest == 0 && (!isCapped || q.Movement.Purpose == reconcile.ForTopUp) && !yield(q) {
+			isCapped := d.Movement.Range != nil && d.Movement.Range.Limit != nil // that is for top-ups alone
+			if rest == 0 && (!isCapped || d.Movement.Purpose == reconcile.ForTopUp) && !yield(d) {
 				return
 			}
 		}
 	}
 }
 
-// facts is what a question comes to, in the words of the table.
+// facts are what a decision depends on, in the words of the table.
 type facts struct {
 	keys, kept                 bool // the service counts this key once, and still has those since the anchor
 	made, either, withTopUp    bool
@@ -79,9 +79,9 @@ type facts struct {
 	shown, shownBefore         bool
 }
 
-func factsOf(q reconcile.Question) (f facts) {
-	e, m := q.Since, q.Movement
-	f.keys = q.KeysHonoured && q.Record.HasKey
+func factsOf(d reconcile.Decision) (f facts) {
+	e, m := d.Since, d.Movement
+	f.keys = d.KeysHonoured && d.Before.HasKey
 	f.kept = f.keys && e.Recent
 	f.made = (e.With == holds || e.With == settled) && e.Without == none && e.Hidden == ""
 	withTopUp := func(e reconcile.Explanation) bool {
@@ -93,11 +93,11 @@ func factsOf(q reconcile.Question) (f facts) {
 		e.Without != none && e.With != none && (e.With >= e.Without || m.Delta > 0 && e.With != released)
 	f.sameWay = e.Left > 0 && m.Delta > 0 || e.Left < 0 && m.Delta < 0
 	f.half = m.Delta > 0 && 2*e.Came >= m.Delta || m.Delta < 0 && -2*e.Left >= -m.Delta
-	f.answered = q.Record.Pending != nil && q.Record.Pending.Answered
+	f.answered = d.Before.Pending != nil && d.Before.Pending.Answered
 	shows := func(e reconcile.Explanation) bool {
 		return e.With != none && (e.With >= e.Without || e.With != released)
 	}
-	f.shown, f.shownBefore = shows(e), shows(q.Longer) || withTopUp(q.Longer)
+	f.shown, f.shownBefore = shows(e), shows(d.Longer) || withTopUp(d.Longer)
 	if r := m.Range; r != nil && m.Delta < 0 {
 		f.intoRange = e.Balance+m.Delta < r.Below
 	} else if r != nil && m.Purpose == reconcile.ForTopUp {
@@ -117,27 +117,27 @@ func factsOf(q reconcile.Question) (f facts) {
 // What must never happen, whatever the table says.
 func TestDecideNever(t *testing.T) {
 	t.Parallel()
-	for q := range everyQuestion {
-		f := factsOf(q)
-		verdict, reason := reconcile.Decide(q)
-		wrong := func(why string) { t.Fatalf("%s: %+v decides %d, %d", why, q, verdict, reason) }
-		before := q.Moment == reconcile.BeforeSending
+	for d := range everyDecision {
+		f := factsOf(d)
+		verdict, reason := reconcile.Decide(d)
+		wrong := func(why string) { t.Fatalf("%s: %+v decides %d, %d", why, d, verdict, reason) }
+		before := d.Moment == reconcile.BeforeSending
 		switch verdict {
 		case reconcile.Send:
 			switch {
-			case q.Moment == reconcile.Answered, f.answered:
+			case d.Moment == reconcile.Answered, f.answered:
 				wrong("sent after a success")
-			case q.Since.With != none && q.Since.Without == none:
+			case d.Since.With != none && d.Since.Without == none:
 				wrong("sent, though only the movement explains the balance")
-			case q.Since.Without == none && !before:
+			case d.Since.Without == none && !before:
 				wrong("sent again, though nothing explains the balance without it")
-			case before && f.half && q.Since.Without == none:
+			case before && f.half && d.Since.Without == none:
 				wrong("sent, though half of it has come")
-			case before && (q.Since.Stale || q.Since.Undone):
+			case before && (d.Since.Stale || d.Since.Undone):
 				wrong("sent by a card from before its last movement")
 			case before && f.pastCap:
 				wrong("sent past the cap, with what has come")
-			case q.Since.Hidden != "":
+			case d.Since.Hidden != "":
 				wrong("sent, though it may be what could not be read")
 			case before && f.notDue:
 				wrong("sent, though nothing is due")
@@ -150,26 +150,26 @@ func TestDecideNever(t *testing.T) {
 			switch {
 			case !f.kept:
 				wrong("left to a key that decides nothing")
-			case f.answered, !before && q.Moment != reconcile.WhilePending:
+			case f.answered, !before && d.Moment != reconcile.WhilePending:
 				wrong("sent under the key after it was sent")
-			case before && (q.Since.Hidden != "" || f.made || !f.either):
+			case before && (d.Since.Hidden != "" || f.made || !f.either):
 				wrong("the key is asked where the readings know")
 			case before && f.pastCap:
 				wrong("sent past the cap, though it may not have been made")
 			}
 		case reconcile.Made:
 			switch {
-			case q.Moment != reconcile.Answered && !f.made:
+			case d.Moment != reconcile.Answered && !f.made:
 				wrong("made, though it may not be")
-			case q.Moment == reconcile.Answered && !f.shown && !f.shownBefore && !(f.sameWay && q.Since.Echoed):
+			case d.Moment == reconcile.Answered && !f.shown && !f.shownBefore && !(f.sameWay && d.Since.Echoed):
 				wrong("made, though nothing shows it")
 			}
 		case reconcile.Stop:
-			if !before && !(q.Moment == reconcile.Answered && q.KeySeenBefore) {
+			if !before && !(d.Moment == reconcile.Answered && d.KeySeenBefore) {
 				wrong("stopped after it was sent")
 			}
 		case reconcile.LookAgain:
-			if q.Waited {
+			if d.Card.Waited {
 				wrong("looked again for ever")
 			}
 		case reconcile.Undecided:
@@ -177,8 +177,8 @@ func TestDecideNever(t *testing.T) {
 				wrong("undecided")
 			}
 		}
-		quiet := !q.Since.Stale && !q.Since.Undone && !f.answered && q.Since.Hidden == "" && q.Since.Without == holds && q.Since.With == none && !f.notDue && !f.intoRange && !f.pastCap
-		if quiet && q.Moment != 0 && q.Moment != reconcile.Answered && verdict != reconcile.Send {
+		quiet := !d.Since.Stale && !d.Since.Undone && !f.answered && d.Since.Hidden == "" && d.Since.Without == holds && d.Since.With == none && !f.notDue && !f.intoRange && !f.pastCap
+		if quiet && d.Moment != 0 && d.Moment != reconcile.Answered && verdict != reconcile.Send {
 			wrong("a quiet world holds up the movement")
 		}
 		if verdict != reconcile.Undecided && reason == reconcile.NoReason {
@@ -191,8 +191,8 @@ func TestDecideNever(t *testing.T) {
 func TestZeroValues(t *testing.T) {
 	t.Parallel()
 	for _, moment := range []reconcile.Moment{0, reconcile.Answered + 1} {
-		q := reconcile.Question{Moment: moment, Since: reconcile.Explanation{Without: holds}, Movement: reconcile.Movement{Delta: dollar}}
-		if verdict, reason := reconcile.Decide(q); verdict != reconcile.Undecided || reason != reconcile.NoReason {
+		d := reconcile.Decision{Moment: moment, Since: reconcile.Explanation{Without: holds}, Movement: reconcile.Movement{Delta: dollar}}
+		if verdict, reason := reconcile.Decide(d); verdict != reconcile.Undecided || reason != reconcile.NoReason {
 			t.Errorf("moment %d decides %d", moment, verdict)
 		}
 	}
@@ -208,71 +208,71 @@ func TestZeroValues(t *testing.T) {
 type row struct {
 	moment, shown, keys string
 	first, then         reconcile.Verdict
-	fits                []func(reconcile.Question, facts) bool
+	fits                []func(reconcile.Decision, facts) bool
 	reason              reconcile.Reason
 	used                int
 }
 
 // words are those of the first three columns.
-var words = map[string]func(reconcile.Question, facts) bool{
-	"before":  func(q reconcile.Question, _ facts) bool { return q.Moment == reconcile.BeforeSending },
-	"pending": func(q reconcile.Question, _ facts) bool { return q.Moment == reconcile.WhilePending },
-	"pending, lost": func(q reconcile.Question, _ facts) bool {
-		return q.Moment == reconcile.WhilePending || q.Moment == reconcile.AnswerLost
+var words = map[string]func(reconcile.Decision, facts) bool{
+	"before":  func(d reconcile.Decision, _ facts) bool { return d.Moment == reconcile.BeforeSending },
+	"pending": func(d reconcile.Decision, _ facts) bool { return d.Moment == reconcile.WhilePending },
+	"pending, lost": func(d reconcile.Decision, _ facts) bool {
+		return d.Moment == reconcile.WhilePending || d.Moment == reconcile.AnswerLost
 	},
-	"answered": func(q reconcile.Question, _ facts) bool { return q.Moment == reconcile.Answered },
+	"answered": func(d reconcile.Decision, _ facts) bool { return d.Moment == reconcile.Answered },
 
-	"made":                      func(_ reconcile.Question, f facts) bool { return f.made },
-	"stale or undone, not made": func(q reconcile.Question, f facts) bool { return (q.Since.Stale || q.Since.Undone) && !f.made },
-	"a top-up that is not due":  func(_ reconcile.Question, f facts) bool { return f.notDue },
-	"a top-up over the cap":     func(_ reconcile.Question, f facts) bool { return f.pastCap },
-	"hidden":                    func(q reconcile.Question, _ facts) bool { return q.Since.Hidden != "" },
-	"either":                    func(_ reconcile.Question, f facts) bool { return f.either },
-	"either, *without* 1 or more and not lower, not into the range": func(q reconcile.Question, f facts) bool {
-		return f.either && q.Since.Without != none && q.Since.With <= q.Since.Without && !f.intoRange
+	"made":                      func(_ reconcile.Decision, f facts) bool { return f.made },
+	"stale or undone, not made": func(d reconcile.Decision, f facts) bool { return (d.Since.Stale || d.Since.Undone) && !f.made },
+	"a top-up that is not due":  func(_ reconcile.Decision, f facts) bool { return f.notDue },
+	"a top-up over the cap":     func(_ reconcile.Decision, f facts) bool { return f.pastCap },
+	"hidden":                    func(d reconcile.Decision, _ facts) bool { return d.Since.Hidden != "" },
+	"either":                    func(_ reconcile.Decision, f facts) bool { return f.either },
+	"either, *without* 1 or more and not lower, not into the range": func(d reconcile.Decision, f facts) bool {
+		return f.either && d.Since.Without != none && d.Since.With <= d.Since.Without && !f.intoRange
 	},
-	"a withdrawal into the range of top-ups":       func(_ reconcile.Question, f facts) bool { return f.intoRange },
-	"explained without it, if a hold was released": func(q reconcile.Question, _ facts) bool { return q.Since.Without == released },
-	"explained without it":                         func(q reconcile.Question, _ facts) bool { return q.Since.Without != none },
-	"half of it left over":                         func(_ reconcile.Question, f facts) bool { return f.half },
-	"explained only without it, unanswered": func(q reconcile.Question, f facts) bool {
-		return q.Since.Without != none && q.Since.With == none && q.Since.Hidden == "" && !f.answered
+	"a withdrawal into the range of top-ups":       func(_ reconcile.Decision, f facts) bool { return f.intoRange },
+	"explained without it, if a hold was released": func(d reconcile.Decision, _ facts) bool { return d.Since.Without == released },
+	"explained without it":                         func(d reconcile.Decision, _ facts) bool { return d.Since.Without != none },
+	"half of it left over":                         func(_ reconcile.Decision, f facts) bool { return f.half },
+	"explained only without it, unanswered": func(d reconcile.Decision, f facts) bool {
+		return d.Since.Without != none && d.Since.With == none && d.Since.Hidden == "" && !f.answered
 	},
-	"unanswered":                             func(_ reconcile.Question, f facts) bool { return !f.answered },
-	"shown":                                  func(_ reconcile.Question, f facts) bool { return f.shown },
-	"shown since before it was sent":         func(_ reconcile.Question, f facts) bool { return f.shownBefore },
-	"left over in its direction, and echoed": func(q reconcile.Question, f facts) bool { return f.sameWay && q.Since.Echoed },
-	"its key was seen before":                func(q reconcile.Question, _ facts) bool { return q.KeySeenBefore },
-	"anything":                               func(reconcile.Question, facts) bool { return true },
+	"unanswered":                             func(_ reconcile.Decision, f facts) bool { return !f.answered },
+	"shown":                                  func(_ reconcile.Decision, f facts) bool { return f.shown },
+	"shown since before it was sent":         func(_ reconcile.Decision, f facts) bool { return f.shownBefore },
+	"left over in its direction, and echoed": func(d reconcile.Decision, f facts) bool { return f.sameWay && d.Since.Echoed },
+	"its key was seen before":                func(d reconcile.Decision, _ facts) bool { return d.KeySeenBefore },
+	"anything":                               func(reconcile.Decision, facts) bool { return true },
 
-	"any":      func(reconcile.Question, facts) bool { return true },
-	"kept":     func(_ reconcile.Question, f facts) bool { return f.kept },
-	"honoured": func(_ reconcile.Question, f facts) bool { return f.keys },
+	"any":      func(reconcile.Decision, facts) bool { return true },
+	"kept":     func(_ reconcile.Decision, f facts) bool { return f.kept },
+	"honoured": func(_ reconcile.Decision, f facts) bool { return f.keys },
 }
 
 // The table that people read is the one that the code follows.
 func TestTableOfContributing(t *testing.T) {
 	t.Parallel()
 	table := contributingTable(t)
-	for q := range everyQuestion {
-		if q.Moment == 0 {
+	for d := range everyDecision {
+		if d.Moment == 0 {
 			continue
 		}
-		f := factsOf(q)
-		verdict, reason := reconcile.Decide(q)
+		f := factsOf(d)
+		verdict, reason := reconcile.Decide(d)
 		number := slices.IndexFunc(table, func(r *row) bool {
-			return !slices.ContainsFunc(r.fits, func(fits func(reconcile.Question, facts) bool) bool { return !fits(q, f) })
+			return !slices.ContainsFunc(r.fits, func(fits func(reconcile.Decision, facts) bool) bool { return !fits(d, f) })
 		})
 		if number < 0 {
-			t.Fatalf("no row for %+v", q)
+			t.Fatalf("no row for %+v", d)
 		}
 		r := table[number]
 		want := r.first
-		if q.Waited {
+		if d.Card.Waited {
 			want = r.then
 		}
 		if verdict != want {
-			t.Fatalf("row %d (%s, %s, keys %s) says %d of %+v, which decides %d", number+1, r.moment, r.shown, r.keys, want, q, verdict)
+			t.Fatalf("row %d (%s, %s, keys %s) says %d of %+v, which decides %d", number+1, r.moment, r.shown, r.keys, want, d, verdict)
 		}
 		if r.used++; r.used > 1 && reason != r.reason {
 			t.Fatalf("row %d (%s, %s, keys %s) has the reasons %d and %d", number+1, r.moment, r.shown, r.keys, r.reason, reason)
