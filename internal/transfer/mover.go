@@ -53,7 +53,7 @@ func (m *Mover) forgetUnrecorded(card string) {
 	delete(m.unrecorded, card)
 }
 
-// Transfer is the result of a movement. Amounts are in USD.
+// Transfer is one movement between the wallet and a card, and what came of it. Amounts are in USD.
 type Transfer struct {
 	Record        reconcile.Record // to keep, whatever the error; zero for a movement without a record
 	CardBalance   usd.Amount
@@ -63,6 +63,11 @@ type Transfer struct {
 	LeftOver      usd.Amount   // a change of the balance before the movement that no transaction explains
 	Ignored       string       // what could not be read
 	Excess        usd.Amount   // by how much the balance changed more than requested, in either direction
+
+	mover    *Mover
+	cardID   string
+	movement reconcile.Movement
+	before   *reconcile.Record // the record before the movement; nil without a record, see Move
 }
 
 // Move moves money between the wallet and a card, once. It first reads the card to find out whether an
@@ -78,30 +83,30 @@ type Transfer struct {
 //   - *transport.UndecidedError: it is not known whether the money has moved
 //   - *transport.Error, *transport.RequestError and *transport.OutageError: it was not made
 func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Movement, record *reconcile.Record) (Transfer, error) {
-	t := &run{Mover: m, cardID: cardID, movement: movement, record: record}
+	t := &Transfer{mover: m, cardID: cardID, movement: movement, before: record}
 	if record != nil {
-		t.result.Record = *record
+		t.Record = *record
 	}
 	if movement.Delta == 0 {
-		return t.result, fmt.Errorf("%s: the amount has to be above zero", t.operation())
+		return *t, fmt.Errorf("%s: the amount has to be above zero", t.operation())
 	}
 	unlock, err := m.client.LockCard(ctx, cardID)
 	if err != nil {
-		return t.result, fmt.Errorf("%s: waiting for another call on this card: %w", t.operation(), err)
+		return *t, fmt.Errorf("%s: waiting for another call on this card: %w", t.operation(), err)
 	}
 	defer unlock()
 	decision, err := t.ask(ctx)
 	_, pending := errors.AsType[*PendingError](err)
 	if pending {
-		return t.result, err
+		return *t, err
 	}
 	if err != nil {
-		return t.result, fmt.Errorf("%s: nothing was moved, because the card could not be read first: %w", t.operation(), err)
+		return *t, fmt.Errorf("%s: nothing was moved, because the card could not be read first: %w", t.operation(), err)
 	}
 	t.setCard(decision.Card)
 	if t.forbidsTopUp(decision) {
 		status := api.CardStatus(decision.Card.Status)
-		return t.result, &StatusError{CardID: cardID, Movement: movement, Status: status, Balance: decision.Card.Balance}
+		return *t, &StatusError{CardID: cardID, Movement: movement, Status: status, Balance: decision.Card.Balance}
 	}
 	if decision.Verdict == reconcile.Send || decision.Verdict == reconcile.SendKey {
 		err = t.send(ctx, decision)
@@ -109,31 +114,31 @@ func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Move
 		err = t.notSent(decision)
 	}
 	if record == nil && err == nil {
-		m.addUnrecorded(cardID, movement.Delta+t.result.Excess)
+		m.addUnrecorded(cardID, movement.Delta+t.Excess)
 	}
 	// A new anchor's balance includes what was moved without a record. A record that keeps its anchor
 	// keeps the pointer to it.
-	if record != nil && t.result.Record.Anchor != record.Anchor {
+	if record != nil && t.Record.Anchor != record.Anchor {
 		m.forgetUnrecorded(cardID)
 	}
-	return t.result, err
+	return *t, err
 }
 
 // Resolve finds out whether the pending movement of a record was made. It sends nothing. The error is
 // a *transport.UndecidedError if the outcome is still unknown.
 func (m *Mover) Resolve(ctx context.Context, cardID string, record reconcile.Record) (Transfer, error) {
-	t := &run{Mover: m, cardID: cardID, movement: record.Pending.Movement(), record: &record}
-	t.result.Record = record
+	t := &Transfer{Record: record, mover: m, cardID: cardID, movement: record.Pending.Movement(), before: &record}
 	decision, err := t.resolve(ctx)
 	if err != nil {
-		return t.result, fmt.Errorf("find out whether an earlier run could %s: %w", t.operation(), err)
+		return *t, fmt.Errorf("find out whether an earlier run could %s: %w", t.operation(), err)
 	}
 	t.setCard(decision.Card)
 	if decision.Verdict == reconcile.Send { // it was not made
-		t.result.Record = decision.Record
-		return t.result, nil
+		t.Record = decision.Record
+		return *t, nil
 	}
-	return t.result, t.notSent(decision)
+	err = t.notSent(decision)
+	return *t, err
 }
 
 // Preview predicts, for a plan's messages, what an apply will decide about a change of a card. It first
@@ -193,21 +198,12 @@ func isRemarkable(d reconcile.Decision) bool {
 	return d.Reason == reconcile.LooksEither
 }
 
-// run is one call of Move or Resolve.
-type run struct {
-	*Mover
-	cardID   string
-	movement reconcile.Movement
-	record   *reconcile.Record // nil without a record; see Move
-	result   Transfer
-}
-
 // operation completes "could not …".
-func (t *run) operation() string { return api.MoveOperation(t.cardID, t.movement.Delta) }
+func (t *Transfer) operation() string { return api.MoveOperation(t.cardID, t.movement.Delta) }
 
 // forbidsTopUp reports whether the movement is a top-up of a card whose status does not allow one. A
 // top-up that was already made, or whose outcome is unknown, is reported as that instead.
-func (t *run) forbidsTopUp(decision reconcile.Decision) bool {
+func (t *Transfer) forbidsTopUp(decision reconcile.Decision) bool {
 	if t.movement.Purpose != reconcile.ForTopUp || IsUsable(api.CardStatus(decision.Card.Status)) {
 		return false
 	}
@@ -220,13 +216,13 @@ func (t *run) forbidsTopUp(decision reconcile.Decision) bool {
 
 // ask decides whether to send the movement. A movement without a record was never sent before, so the
 // card as it is now is its anchor.
-func (t *run) ask(ctx context.Context) (reconcile.Decision, error) {
-	honoured := t.client.KeysHonoured()
-	if t.record == nil {
-		card, err := t.Cards.ReadSnapshot(ctx, t.cardID, nil)
+func (t *Transfer) ask(ctx context.Context) (reconcile.Decision, error) {
+	honoured := t.mover.client.KeysHonoured()
+	if t.before == nil {
+		card, err := t.mover.Cards.ReadSnapshot(ctx, t.cardID, nil)
 		return reconcile.Ask(reconcile.ReadRecord(card), t.movement, card, honoured), err
 	}
-	record := *t.record
+	record := *t.before
 	patience := transport.CommitWait // someone else's transaction may be listed late
 	if record.Pending != nil {
 		patience = shortLook
@@ -245,9 +241,9 @@ func (t *run) ask(ctx context.Context) (reconcile.Decision, error) {
 }
 
 // resolve decides what became of the record's pending movement.
-func (t *run) resolve(ctx context.Context) (reconcile.Decision, error) {
-	record := *t.record
-	unlock, err := t.client.LockCard(ctx, t.cardID)
+func (t *Transfer) resolve(ctx context.Context) (reconcile.Decision, error) {
+	record := *t.before
+	unlock, err := t.mover.client.LockCard(ctx, t.cardID)
 	if err != nil {
 		return reconcile.Decision{}, err
 	}
@@ -263,12 +259,12 @@ func (t *run) resolve(ctx context.Context) (reconcile.Decision, error) {
 
 // waitForCommit waits until a request that was sent at a moment, perhaps by another process, can no
 // longer take effect.
-func (t *run) waitForCommit(ctx context.Context, sentAt time.Time) error {
-	left := transport.CommitWait - t.client.ServiceTime().Sub(sentAt)
+func (t *Transfer) waitForCommit(ctx context.Context, sentAt time.Time) error {
+	left := transport.CommitWait - t.mover.client.ServiceTime().Sub(sentAt)
 	if left <= 0 {
 		return nil
 	}
-	return t.client.Clock().Wait(ctx, min(left, transport.CommitWait))
+	return t.mover.client.Clock().Wait(ctx, min(left, transport.CommitWait))
 }
 
 // shortLook is how long to look for a movement whose response was lost, once it can no longer take
@@ -278,15 +274,15 @@ const shortLook = 3 * transport.PollInterval
 // look reads a card, with its transactions since an anchor, until decide no longer asks to look again.
 // Readings made after patience has passed are marked as Waited. A change of the balance starts that
 // time anew, since its transaction may be listed late.
-func (t *run) look(
+func (t *Transfer) look(
 	ctx context.Context, since *reconcile.Anchor, patience time.Duration, decide func(card reconcile.Snapshot) reconcile.Decision,
 ) (reconcile.Decision, error) {
-	clock := t.client.Clock()
+	clock := t.mover.client.Clock()
 	end := clock.Now().Add(transport.MaxRetryTime)
 	waited := time.Duration(0)
 	var lastBalance usd.Amount
 	for {
-		card, err := t.Cards.ReadSnapshot(ctx, t.cardID, since)
+		card, err := t.mover.Cards.ReadSnapshot(ctx, t.cardID, since)
 		if err != nil {
 			return reconcile.Decision{}, err
 		}
@@ -294,8 +290,8 @@ func (t *run) look(
 			waited = 0
 			lastBalance = card.Balance
 		}
-		if t.record != nil {
-			card.MovedByOtherCalls = t.movedWithoutRecord(t.cardID)
+		if t.before != nil {
+			card.MovedByOtherCalls = t.mover.movedWithoutRecord(t.cardID)
 		}
 		card.Waited = waited >= patience
 		decision := decide(card)
@@ -310,36 +306,36 @@ func (t *run) look(
 	}
 }
 
-func (t *run) setCard(card reconcile.Snapshot) {
-	t.result.CardBalance = card.Balance
-	t.result.CardStatus = api.CardStatus(card.Status)
+func (t *Transfer) setCard(card reconcile.Snapshot) {
+	t.CardBalance = card.Balance
+	t.CardStatus = api.CardStatus(card.Status)
 }
 
-func (t *run) setRecord(record reconcile.Record) {
-	if t.record != nil {
-		t.result.Record = record
+func (t *Transfer) setRecord(record reconcile.Record) {
+	if t.before != nil {
+		t.Record = record
 	}
 }
 
 // notSent ends a movement that is not sent. It returns nil if the movement was made before, and
 // otherwise an error that says why nothing was sent.
-func (t *run) notSent(decision reconcile.Decision) error {
+func (t *Transfer) notSent(decision reconcile.Decision) error {
 	t.setRecord(decision.Record)
 	switch decision.Verdict {
 	case reconcile.Made:
-		t.result.How = api.AlreadyDone
+		t.How = api.AlreadyDone
 		return nil
 	case reconcile.Stop:
 		return t.stopped(decision)
 	}
-	record := *t.record
+	record := *t.before
 	return &transport.UndecidedError{
 		Kind: transport.MutationMove, Operation: t.operation(), Key: record.Key(t.cardID, t.movement),
 		SentAt: record.Pending.SentAt, Err: t.undecided(decision),
 	}
 }
 
-func (t *run) stopped(decision reconcile.Decision) *StoppedError {
+func (t *Transfer) stopped(decision reconcile.Decision) *StoppedError {
 	return &StoppedError{
 		CardID: t.cardID, Movement: t.movement, Reason: decision.Reason, Balance: decision.Card.Balance,
 		Found:  t.movement.Found(decision.Since, decision.Reason),
@@ -349,7 +345,7 @@ func (t *run) stopped(decision reconcile.Decision) *StoppedError {
 }
 
 // undecided returns the reason why the outcome of the movement is not known.
-func (t *run) undecided(decision reconcile.Decision) error {
+func (t *Transfer) undecided(decision reconcile.Decision) error {
 	text := fmt.Sprintf("the card held %s USD before and holds %s USD now, and its transactions do not show whether that includes the %s USD",
 		decision.Before.Anchor.Balance, decision.Card.Balance, t.movement.Delta.Abs())
 	unread := cmp.Or(decision.Since.Hidden, decision.Since.Ignored)

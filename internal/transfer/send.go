@@ -12,12 +12,12 @@ import (
 )
 
 // send sends the movement, as decided after a reading of the card.
-func (t *run) send(ctx context.Context, decision reconcile.Decision) error {
-	t.result.Ignored = decision.Since.Ignored
+func (t *Transfer) send(ctx context.Context, decision reconcile.Decision) error {
+	t.Ignored = decision.Since.Ignored
 	if decision.Since.Without == reconcile.Unexplained {
-		t.result.LeftOver = decision.Since.Left
+		t.LeftOver = decision.Since.Left
 	}
-	move, end, err := t.client.BeginMove(ctx, t.cardID, t.movement.Delta, decision.Record.Key(t.cardID, decision.Movement))
+	move, end, err := t.mover.client.BeginMove(ctx, t.cardID, t.movement.Delta, decision.Record.Key(t.cardID, decision.Movement))
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (t *run) send(ctx context.Context, decision reconcile.Decision) error {
 
 // lookAfterLoss waits until a request whose response was lost can no longer take effect, and then reads
 // whether it did. The verdict is Made, or Send if it was not made. The error says why that is unknown.
-func (t *run) lookAfterLoss(move *api.Move, decision reconcile.Decision) (reconcile.Decision, error) {
+func (t *Transfer) lookAfterLoss(move *api.Move, decision reconcile.Decision) (reconcile.Decision, error) {
 	err := move.WaitForCommit()
 	if err != nil {
 		return reconcile.Decision{}, err
@@ -76,11 +76,11 @@ func (t *run) lookAfterLoss(move *api.Move, decision reconcile.Decision) (reconc
 }
 
 // found ends a movement whose response was lost and which the card shows.
-func (t *run) found(move *api.Move, decision, afterLoss reconcile.Decision) error {
-	t.result.How = api.Found
+func (t *Transfer) found(move *api.Move, decision, afterLoss reconcile.Decision) error {
+	t.How = api.Found
 	t.readWallet(move.Context())
 	if decision.Verdict == reconcile.SendKey { // the unexplained money is this movement
-		t.result.LeftOver = 0
+		t.LeftOver = 0
 	}
 	t.setCard(afterLoss.Card)
 	t.setRecord(afterLoss.Record)
@@ -89,18 +89,18 @@ func (t *run) found(move *api.Move, decision, afterLoss reconcile.Decision) erro
 
 // readWallet reads the wallet's balance when no response contained it. If that fails, the result has no
 // wallet balance; the money has moved all the same.
-func (t *run) readWallet(ctx context.Context) {
-	wallet, err := t.client.WalletBalance(ctx)
+func (t *Transfer) readWallet(ctx context.Context) {
+	wallet, err := t.mover.client.WalletBalance(ctx)
 	if err == nil {
-		t.result.WalletBalance = &wallet.Balance
+		t.WalletBalance = &wallet.Balance
 	}
 }
 
 // confirm reads the card until it shows the movement. The service has either answered that the movement
 // was made, perhaps with the card's balance, or refused its key because it has seen it before.
-func (t *run) confirm(move *api.Move, decision reconcile.Decision, answered *usd.Amount, refusal *transport.Error) error {
-	t.result.How = api.AnsweredBy(move.Mutation)
-	t.result.WalletBalance = move.WalletBalance
+func (t *Transfer) confirm(move *api.Move, decision reconcile.Decision, answered *usd.Amount, refusal *transport.Error) error {
+	t.How = api.AnsweredBy(move.Mutation)
+	t.WalletBalance = move.WalletBalance
 	decide := func(card reconcile.Snapshot) reconcile.Decision {
 		card.AnsweredBalance = answered
 		return decision.AfterAnswer(card, refusal != nil)
@@ -109,7 +109,7 @@ func (t *run) confirm(move *api.Move, decision reconcile.Decision, answered *usd
 	// At first, read only the balance again, and use the events from before the movement.
 	card := decision.Card
 	card.Waited = false
-	err := t.Cards.ReadBalance(move.Context(), t.cardID, &card)
+	err := t.mover.Cards.ReadBalance(move.Context(), t.cardID, &card)
 	afterAnswer := decide(card)
 	if err == nil && afterAnswer.Verdict == reconcile.LookAgain {
 		afterAnswer, err = t.look(move.Context(), decision.Before.Anchor, transport.CommitWait, decide)
@@ -119,7 +119,7 @@ func (t *run) confirm(move *api.Move, decision reconcile.Decision, answered *usd
 		if refusal != nil {
 			return t.lost(decision, err)
 		}
-		t.setRecord(decision.Record.Unread(t.client.ServiceTime()))
+		t.setRecord(decision.Record.Unread(t.mover.client.ServiceTime()))
 		return err
 	}
 
@@ -136,16 +136,16 @@ func (t *run) confirm(move *api.Move, decision reconcile.Decision, answered *usd
 	}
 	switch afterAnswer.Reason {
 	case reconcile.MadeBefore: // the unexplained money is this movement
-		t.result.How = api.AlreadyDone
-		t.result.LeftOver = 0
+		t.How = api.AlreadyDone
+		t.LeftOver = 0
 	case reconcile.OtherAmount:
-		t.result.Excess = afterAnswer.Since.Left - t.movement.Delta
+		t.Excess = afterAnswer.Since.Left - t.movement.Delta
 	}
 	return nil
 }
 
 // lost ends a movement whose outcome is unknown. It stays pending in the record.
-func (t *run) lost(decision reconcile.Decision, err error) error {
+func (t *Transfer) lost(decision reconcile.Decision, err error) error {
 	undecided, ok := errors.AsType[*transport.UndecidedError](err)
 	if ok {
 		t.setRecord(decision.Record.Lost(undecided.SentAt))
@@ -154,15 +154,15 @@ func (t *run) lost(decision reconcile.Decision, err error) error {
 }
 
 // refused ends a movement that was certainly not made.
-func (t *run) refused(decision reconcile.Decision, failure error) error {
+func (t *Transfer) refused(decision reconcile.Decision, failure error) error {
 	refusal, ok := errors.AsType[*transport.Error](failure)
-	if t.record == nil || !ok {
+	if t.before == nil || !ok {
 		return failure
 	}
 	if refusal.AfterLostResponse {
-		t.result.Record = t.record.NotMade()
+		t.Record = t.before.NotMade()
 	} else if refusal.IsFinal() {
-		t.result.Record = t.record.Refused(decision.Card)
+		t.Record = t.before.Refused(decision.Card)
 	}
 	return failure
 }
