@@ -20,7 +20,10 @@ type Balance struct {
 // balanceOf returns nil unless the plan read one wallet and has one account, because the balance of
 // another account's wallet must not appear next to these sums.
 func balanceOf(plan *Plan, wallets []*stateResource, s *Statement) (*Balance, error) {
-	if len(wallets) != 1 || isReadLater(wallets[0], plan) || plan.accounts() > 1 {
+	if len(wallets) != 1 || plan.accounts() > 1 {
+		return nil, nil //nolint:nilnil // a statement may have no balance
+	}
+	if isReadLater(wallets[0], plan) {
 		return nil, nil //nolint:nilnil // a statement may have no balance
 	}
 	before, err := wallets[0].values().amount("balance")
@@ -41,7 +44,7 @@ func balanceOf(plan *Plan, wallets []*stateResource, s *Statement) (*Balance, er
 	return balance, nil
 }
 
-// accounts returns the number of vcard provider configurations.
+// accounts returns the number of vcard provider configurations, each of which may belong to another account.
 func (p *Plan) accounts() int {
 	if p.Config == nil {
 		return 0

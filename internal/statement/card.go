@@ -16,8 +16,8 @@ import (
 
 const cardType = "vcard_card"
 
-// Of returns the statement of a plan. It fails if an amount is not a number, or if a change has no
-// known action.
+// Of returns the statement of a plan. It returns an error if an amount is not a number or too large, or if a change has
+// unknown actions or values that do not match its actions.
 func Of(plan *Plan) (*Statement, error) {
 	if slices.Contains(plan.Changes, nil) || slices.Contains(plan.Invocations, nil) {
 		return nil, errIncomplete
@@ -92,16 +92,16 @@ func (r *reader) readChange(change *change) error {
 	if err != nil {
 		return err
 	}
-	this := object{change.Address, change.Deposed}
-	if r.changed[this] {
+	instance := object{change.Address, change.Deposed}
+	if r.changed[instance] {
 		return errors.New("appears twice in the plan")
 	}
-	r.changed[this] = true
+	r.changed[instance] = true
 	if change.Mode != tfjson.ManagedResourceMode {
 		return nil
 	}
 	if change.Type == cardType {
-		return r.readCard(change, this)
+		return r.readCard(change, instance)
 	}
 	if !change.Change.Actions.NoOp() || change.Change.Importing != nil {
 		r.statement.Others = append(r.statement.Others, change.Address)
@@ -109,17 +109,18 @@ func (r *reader) readChange(change *change) error {
 	return nil
 }
 
-func (r *reader) readCard(change *change, this object) error {
+func (r *reader) readCard(change *change, instance object) error {
 	c := change.Change
 	creates := slices.Contains(c.Actions, tfjson.ActionCreate)
 	updates := slices.Contains(c.Actions, tfjson.ActionUpdate)
 	deletes := slices.Contains(c.Actions, tfjson.ActionDelete)
 	forgets := slices.Contains(c.Actions, tfjson.ActionForget)
 	imports := c.Importing != nil
+	removes := deletes || forgets // the existing card leaves the state
 
 	before := valuesOf(c.Before, nil, c.BeforeSensitive)
 	after := valuesOf(c.After, c.AfterUnknown, c.AfterSensitive)
-	refreshed := r.prior.cards[this]
+	refreshed := r.prior.cards[instance]
 	if refreshed != nil && refreshed.AttributeValues != nil {
 		before.known = refreshed.AttributeValues
 	}
@@ -127,7 +128,11 @@ func (r *reader) readCard(change *change, this object) error {
 	if updates {
 		needed = []string{"amount", "topped_up", "frozen"}
 	}
-	err := cmp.Or(before.check(needed...), after.check(needed...))
+	err := before.check(needed...)
+	if err != nil {
+		return err
+	}
+	err = after.check(needed...)
 	if err != nil {
 		return err
 	}
@@ -143,14 +148,14 @@ func (r *reader) readCard(change *change, this object) error {
 		after:   after,
 		isNew:   creates,
 	}
-	if !creates && (deletes || forgets) {
+	if removes && !creates {
 		card.after = before
 	}
 	card.Label = card.after.text("label")
 
 	if creates {
 		action := Issue
-		if deletes || forgets {
+		if removes {
 			action = Replace
 		}
 		card.Actions = []Action{action}
@@ -166,7 +171,7 @@ func (r *reader) readCard(change *change, this object) error {
 		r.noteStop(card, before)
 	}
 	if deletes || creates {
-		delete(r.prior.cards, this)
+		delete(r.prior.cards, instance)
 	}
 	if imports {
 		card.Actions = append(card.Actions, Import)
@@ -319,12 +324,13 @@ func configures(before, after values) bool {
 }
 
 func (r *reader) readAction(a *invocation) error {
-	action, ok := map[string]Action{
+	actionsByType := map[string]Action{
 		"vcard_card_fund":     Fund,
 		"vcard_card_withdraw": Withdraw,
 		"vcard_card_freeze":   Freeze,
 		"vcard_card_unfreeze": Unfreeze,
-	}[a.Type]
+	}
+	action, ok := actionsByType[a.Type]
 	if !ok {
 		r.statement.Others = append(r.statement.Others, a.Address)
 		return nil
@@ -334,10 +340,14 @@ func (r *reader) readAction(a *invocation) error {
 	if err != nil {
 		return err
 	}
-	card := &Card{Address: a.Address, Actions: []Action{action}, ID: config.text("card_id")}
+	card := &Card{
+		Address: a.Address,
+		Actions: []Action{action},
+		ID:      config.text("card_id"),
+	}
 	card.key, _ = config.known["card_id"].(string)
 	card.holder = cmp.Or(r.prior.byID[card.key].Address, card.ID)
-	card.after = r.prior.byID[card.ID].values()
+	card.after = r.prior.byID[card.ID].values() // none if the ID is hidden
 	card.Label = card.after.text("label")
 	card.Last4 = card.after.text("last4")
 	if action == Fund || action == Withdraw {
@@ -349,11 +359,11 @@ func (r *reader) readAction(a *invocation) error {
 
 func (r *reader) actionAmount(card *Card, action Action, config values) {
 	amount := r.amount(config, "amount")
-	if amount == nil && action == Withdraw && !config.isUnknown("amount") {
-		r.note(card.Address, "withdraws the whole balance that the card has at that moment")
-		return
-	}
 	if amount == nil {
+		if action == Withdraw && !config.isUnknown("amount") {
+			r.note(card.Address, "withdraws the whole balance that the card has at that moment")
+			return
+		}
 		r.unknown(card, "amount")
 		card.mayTakeMore = action == Fund
 		return
@@ -367,7 +377,7 @@ func (r *reader) actionAmount(card *Card, action Action, config values) {
 
 // noteMissing notes why the plan may not contain all changes.
 func (r *reader) noteMissing(plan *Plan) {
-	before := len(r.statement.Unknown)
+	countBefore := len(r.statement.Unknown)
 	if plan.Errored {
 		r.missing("", "planning failed, so the plan is partial")
 	}
@@ -381,7 +391,9 @@ func (r *reader) noteMissing(plan *Plan) {
 	for _, deferred := range plan.DeferredInvocations {
 		r.missing(deferred.Invocation.Address, "is deferred to a later plan")
 	}
-	if plan.Complete != nil && !*plan.Complete && len(r.statement.Unknown) == before {
+	isPartial := plan.Complete != nil && !*plan.Complete
+	hasReason := len(r.statement.Unknown) > countBefore
+	if isPartial && !hasReason {
 		r.missing("", "the plan is partial, as with -target")
 	}
 }
@@ -389,11 +401,11 @@ func (r *reader) noteMissing(plan *Plan) {
 // cardMoney is a card's record, compared with its balance at the refresh.
 type cardMoney struct {
 	record reconcile.Record
-	// unexplained is the balance less the balance of the record, in USD. It is negative if money was spent.
+	// unexplained is the balance minus the balance of the record, in USD. It is negative if money was spent.
 	unexplained usd.Amount
 }
 
-func (r *reader) cardMoney(card values) cardMoney {
+func (r *reader) readMoney(card values) cardMoney {
 	id, _ := card.known["id"].(string)
 	text, _ := card.known["money_record"].(string)
 	money := cardMoney{record: reconcile.ParseRecord(id, text)}
@@ -407,11 +419,12 @@ func (r *reader) cardMoney(card values) cardMoney {
 // noteStop notes why apply may stop before the planned movements, judging by the card's balance and record.
 func (r *reader) noteStop(card *Card, before values) {
 	withdrawn := card.Sums.Withdrawals
-	if withdrawn == 0 && card.paid() == 0 && !card.mayTakeMore {
+	movesMoney := withdrawn > 0 || card.received() > 0
+	if !movesMoney && !card.mayTakeMore {
 		return
 	}
 	onlyWithdraws := withdrawn > 0 && !card.mayTakeMore
-	money := r.cardMoney(before)
+	money := r.readMoney(before)
 	var reason string
 	switch {
 	case money.record.Anchor == nil:
@@ -445,10 +458,12 @@ func (r *reader) noteUntouched() {
 	order := func(a, b object) int {
 		return cmp.Or(cmp.Compare(a.address, b.address), cmp.Compare(a.deposed, b.deposed))
 	}
-	for _, object := range slices.SortedFunc(maps.Keys(r.prior.cards), order) {
-		discrepancy := r.cardMoney(r.prior.cards[object].values()).discrepancy()
+	for _, instance := range slices.SortedFunc(maps.Keys(r.prior.cards), order) {
+		card := r.prior.cards[instance]
+		money := r.readMoney(card.values())
+		discrepancy := money.discrepancy()
 		if discrepancy != "" {
-			r.statement.Notes = append(r.statement.Notes, Unknown{Address: object.address, Reason: discrepancy})
+			r.statement.Notes = append(r.statement.Notes, Unknown{Address: instance.address, Reason: discrepancy})
 		}
 	}
 }

@@ -63,7 +63,8 @@ type settings struct {
 // the command.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	report := func(format string, args ...any) {
-		_, _ = fmt.Fprintln(stderr, inline("statement: "+fmt.Sprintf(format, args...)))
+		message := fmt.Sprintf("statement: "+format, args...)
+		_, _ = fmt.Fprintln(stderr, inline(message))
 	}
 	var s settings
 	flags := s.flags()
@@ -95,7 +96,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		report("%s: %v", s.file, writeErr)
 	}
 	for i, violation := range statement.Violations {
-		if i == mostBullets {
+		if i == maxListed {
 			report("refused: %d more reasons; --format json lists all", len(statement.Violations)-i)
 			break
 		}
@@ -158,7 +159,7 @@ func actionNames() []string {
 	return names
 }
 
-// parseAmount returns the parser of a flag that sets an amount.
+// parseAmount returns a function that parses the value of a flag and stores it in target.
 func parseAmount(target **usd.Amount) func(string) error {
 	return func(text string) error {
 		amount, err := usd.Parse(text)
@@ -170,6 +171,7 @@ func parseAmount(target **usd.Amount) func(string) error {
 	}
 }
 
+// read reads the plan from the file, or from standard input if the file is "-". It replaces "-" for later messages.
 func (s *settings) read(stdin io.Reader) (*Plan, error) {
 	if s.file == "-" {
 		s.file = "standard input"
@@ -177,7 +179,7 @@ func (s *settings) read(stdin io.Reader) (*Plan, error) {
 	}
 	file, err := os.Open(s.file)
 	if err != nil {
-		return nil, fmt.Errorf("cannot be opened: %w", errors.Unwrap(err))
+		return nil, fmt.Errorf("cannot be opened: %w", errors.Unwrap(err)) // without the file's name
 	}
 	defer file.Close()
 	info, err := file.Stat()
@@ -190,11 +192,12 @@ func (s *settings) read(stdin io.Reader) (*Plan, error) {
 func (s *Statement) write(w io.Writer, format string) error {
 	switch format {
 	case formatJSON:
-		text, err := json.MarshalIndent(s, "", "  ")
+		encoded, err := json.MarshalIndent(s, "", "  ")
 		if err != nil {
 			return err
 		}
-		_, err = io.WriteString(w, escaped(string(text))+"\n")
+		text := escaped(string(encoded))
+		_, err = io.WriteString(w, text+"\n")
 		return err
 	case formatMarkdown:
 		return s.WriteMarkdown(w)

@@ -110,12 +110,13 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 	// An error of Peek occurs again when the decoder reads.
 	magic, _ := text.Peek(2)
 	plan := &Plan{}
-	err := plan.decode(&valueLimiter{r: transform.NewReader(text, unicode.BOMOverride(transform.Nop))})
-	unreadable, ok := errors.AsType[*fs.PathError](err)
+	utf8 := transform.NewReader(text, unicode.BOMOverride(transform.Nop))
+	err := plan.decode(&valueLimiter{r: utf8})
+	pathErr, ok := errors.AsType[*fs.PathError](err)
 	if ok {
-		return nil, fmt.Errorf("cannot be read: %w", unreadable.Err)
+		return nil, fmt.Errorf("cannot be read: %w", pathErr.Err) // without the file's name
 	}
-	if limited.N == 0 {
+	if limited.N == 0 { // more than maxSize bytes were read
 		return nil, errLarge
 	}
 	if errors.Is(err, errMany) {
@@ -131,7 +132,8 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 		return nil, fmt.Errorf("is not the JSON of a plan (%s): %s", withoutValues(err), expected)
 	}
 	if plan.HasPlanned {
-		err := (&tfjson.Plan{FormatVersion: plan.FormatVersion}).Validate()
+		version := tfjson.Plan{FormatVersion: plan.FormatVersion}
+		err := version.Validate()
 		if err != nil {
 			return nil, fmt.Errorf("cannot be read by this version of vcard: %w", err)
 		}
@@ -143,8 +145,8 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 	return nil, errors.New("is not a plan: " + expected)
 }
 
-// valueLimiter fails after maxValues values of JSON. It counts the characters that each value but the
-// first must follow: commas and opening brackets outside of strings.
+// valueLimiter fails after maxValues values of JSON. It counts the commas and opening brackets outside of strings,
+// because each value but the first follows one of them.
 type valueLimiter struct {
 	r        io.Reader
 	values   int
@@ -175,7 +177,7 @@ func (l *valueLimiter) Read(text []byte) (int, error) {
 // decode reads one object. It refuses duplicate names, names in the wrong case, and null for a member.
 func (p *Plan) decode(r io.Reader) error {
 	decoder := jsontext.NewDecoder(r)
-	kind := decoder.PeekKind()
+	kind := decoder.PeekKind() // KindInvalid if reading failed; UnmarshalDecode returns the error
 	if kind != '{' && kind != jsontext.KindInvalid {
 		// The error does not quote the value, which may be a secret.
 		return errors.New("it is not an object")
@@ -194,23 +196,24 @@ func (p *Plan) decode(r io.Reader) error {
 // withoutValues describes an error and its location. It leaves out the values that the error's text quotes,
 // because they may be secrets.
 func withoutValues(err error) string {
-	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
+	syntaxErr, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if ok {
-		return fmt.Sprintf("%s: %v", cmp.Or(syntactic.JSONPointer, "/"), syntactic.Err)
+		return fmt.Sprintf("%s: %v", cmp.Or(syntaxErr.JSONPointer, "/"), syntaxErr.Err)
 	}
-	semantic, ok := errors.AsType[*json.SemanticError](err)
+	typeErr, ok := errors.AsType[*json.SemanticError](err)
 	if ok {
 		reason := "a value of another type is expected"
 		if errors.Is(err, errIncomplete) || errors.Is(err, errNull) {
-			reason = semantic.Err.Error()
+			reason = typeErr.Err.Error()
 		}
-		return fmt.Sprintf("%s: %s", cmp.Or(semantic.JSONPointer, "/"), reason)
+		return fmt.Sprintf("%s: %s", cmp.Or(typeErr.JSONPointer, "/"), reason)
 	}
 	return err.Error()
 }
 
 // unmarshalers keep numbers as they are written, refuse null for members of the plan, and refuse
-// changes, resources and actions without address, type or mode.
+// changes, resources and actions without address, type or mode. With errors.ErrUnsupported they leave a value to the
+// package json. A type named plain has the fields of another type but no unmarshaler, so that decoding it does not recurse.
 func unmarshalers() json.Options {
 	return json.WithUnmarshalers(json.JoinUnmarshalers(
 		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *present) error {
@@ -218,18 +221,22 @@ func unmarshalers() json.Options {
 			return decoder.SkipValue()
 		}),
 		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, _ any) error {
-			if decoder.StackDepth() == 1 && decoder.PeekKind() == 'n' {
+			isMember := decoder.StackDepth() == 1 // of the plan's object
+			if isMember && decoder.PeekKind() == 'n' {
 				return errNull
 			}
 			return errors.ErrUnsupported
 		}),
 		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *any) error {
-			if decoder.PeekKind() != '0' {
+			if decoder.PeekKind() != '0' { // the kind of every number
 				return errors.ErrUnsupported
 			}
 			number, err := decoder.ReadValue()
+			if err != nil {
+				return err
+			}
 			*into = stdjson.Number(number)
-			return err
+			return nil
 		}),
 		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *change) error {
 			type plain change

@@ -17,13 +17,23 @@ type Rules struct {
 	NoUnmanaged bool
 }
 
-// Apply fills in Violations and Remedy.
+// hasAny reports whether at least one rule is set.
+func (r Rules) hasAny() bool {
+	if r.MaxNet != nil || r.MaxCard != nil {
+		return true
+	}
+	if r.NoUnknown || r.NoUnmanaged {
+		return true
+	}
+	return r.Only != nil
+}
+
+// Apply checks the rules, and sets the Violations and the Remedy of a statement. The plan is the statement's.
 func (r Rules) Apply(s *Statement, plan *Plan) {
 	s.Violations = nil
 	s.Remedy = ""
-	hasRules := r.MaxNet != nil || r.MaxCard != nil || r.Only != nil || r.NoUnknown || r.NoUnmanaged
 	for _, unknown := range s.Unknown {
-		if hasRules && unknown.isMissing {
+		if unknown.isMissing && r.hasAny() {
 			s.refuse("a rule needs the whole plan: %s", unknown)
 		} else if r.NoUnknown {
 			s.refuse("--no-unknown: %s", unknown)
@@ -52,9 +62,11 @@ func checkNet(s *Statement, limit usd.Amount) {
 		s.refuse("--max-net %s: the wallet pays %s", limit, -s.Wallet.Net)
 		return
 	}
-	unknown := slices.IndexFunc(s.Cards, func(card Card) bool { return card.mayTakeMore })
-	if unknown >= 0 {
-		s.refuse("--max-net %s: the wallet may pay more for %s, which is known only during apply", limit, s.Cards[unknown].Address)
+	for _, card := range s.Cards {
+		if card.mayTakeMore {
+			s.refuse("--max-net %s: the wallet may pay more for %s, which is known only during apply", limit, card.Address)
+			return
+		}
 	}
 }
 
@@ -63,19 +75,21 @@ func checkNet(s *Statement, limit usd.Amount) {
 func checkCards(s *Statement, limit usd.Amount) {
 	sums := map[string]usd.Amount{}
 	for _, card := range s.Cards {
-		sums[card.key] += card.paid()
+		sums[card.key] += card.received()
 	}
 	toUnknownCards := sums[""]
+	checked := map[string]bool{}
 	for _, card := range s.Cards {
-		sum, ok := sums[card.key]
-		delete(sums, card.key) // so that a card with several changes is reported once
+		wasChecked := checked[card.key]
+		checked[card.key] = true
 		if card.mayTakeMore {
 			s.refuse("--max-card %s: %s may get more, which is known only during apply", limit, card.Address)
 			continue
 		}
-		if !ok {
+		if wasChecked { // a card with several changes is reported once
 			continue
 		}
+		sum := sums[card.key]
 		if card.key == "" {
 			if sum > limit {
 				s.refuse("--max-card %s: one card may get %s by actions on cards that are known only during apply", limit, sum)

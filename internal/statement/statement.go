@@ -65,7 +65,7 @@ type Unknown struct {
 	Address string `json:"address"` // "" for the plan as a whole
 	Reason  string `json:"reason"`
 
-	isMissing bool // whether a whole change is left to another plan
+	isMissing bool // whether the plan leaves out a whole change
 }
 
 // Card is what a resource or an action of a plan does with one card, or with two in a replacement.
@@ -75,7 +75,7 @@ type Card struct {
 	ID      string `json:"id"` // of the existing card; "" for a new one
 	Label   string `json:"label"`
 	Last4   string `json:"last4"` // of the existing card
-	// Actions are all actions that may happen, if something is unknown.
+	// Actions are the planned actions. If a value is unknown, they include every action that it may cause.
 	Actions  []Action    `json:"actions"`
 	Wallet   usd.Amount  `json:"wallet"`             // equal to Sums.Net
 	Baseline *usd.Amount `json:"baseline,omitempty"` // the first amount in the state, in USD, if setting it moves no money
@@ -90,15 +90,21 @@ type Card struct {
 
 func (c Card) does(action Action) bool { return slices.Contains(c.Actions, action) }
 
-// paid returns what the card gets from the wallet, in USD.
-func (c Card) paid() usd.Amount { return c.Sums.Loads + c.Sums.Funds + c.Sums.TopUps }
+// received returns the amount that the card gets from the wallet, in USD.
+func (c Card) received() usd.Amount { return c.Sums.Loads + c.Sums.Funds + c.Sums.TopUps }
 
 // part is one of the sums, with its texts.
 type part struct {
 	sum    *usd.Amount
-	sign   usd.Amount // -1 if the wallet pays it
+	sign   usd.Amount // -1 if the wallet pays the sum, 1 if it gets the sum
 	title  string     // in the table of sums
 	detail string     // among the details of a card; a format with one verb for the amount
+}
+
+// walletChange returns the change of the wallet's balance, in USD. It is negative if the wallet pays the sum.
+func (p part) walletChange() usd.Amount {
+	sum := *p.sum
+	return p.sign * sum
 }
 
 // parts returns all sums but Net.
@@ -117,21 +123,22 @@ func (s *Sums) parts() []part {
 func (s *Sums) net() usd.Amount {
 	var net usd.Amount
 	for _, part := range s.parts() {
-		net += part.sign * *part.sum
+		net += part.walletChange()
 	}
 	return net
 }
 
-func (s *Sums) add(more Sums) error {
-	added := more.parts()
+// add adds other sums to these. It returns an error if a sum overflows.
+func (s *Sums) add(other Sums) error {
+	otherParts := other.parts()
 	for i, part := range s.parts() {
-		sum, err := usd.Sum(*part.sum, *added[i].sum)
+		sum, err := usd.Sum(*part.sum, *otherParts[i].sum)
 		if err != nil {
 			return err
 		}
 		*part.sum = sum
 	}
-	net, err := usd.Sum(s.Net, more.Net)
+	net, err := usd.Sum(s.Net, other.Net)
 	if err != nil {
 		return err
 	}

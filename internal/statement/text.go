@@ -18,7 +18,7 @@ import (
 func (s *Statement) writeSums(b *strings.Builder, sumFormat, balanceFormat string) {
 	for _, part := range s.Wallet.parts() {
 		if *part.sum != 0 {
-			fmt.Fprintf(b, sumFormat, part.title, (part.sign * *part.sum).Signed())
+			fmt.Fprintf(b, sumFormat, part.title, part.walletChange().Signed())
 		}
 	}
 	fmt.Fprintf(b, sumFormat, "net", s.Wallet.Net.Signed())
@@ -177,6 +177,7 @@ func escaped(text string) string {
 			b.WriteRune(r)
 			continue
 		}
+		// JSON escapes a character by its UTF-16 code units: one or two.
 		for _, unit := range utf16.AppendRune(nil, r) {
 			fmt.Fprintf(&b, `\u%04x`, unit)
 		}
@@ -204,7 +205,8 @@ func (s *Statement) WriteText(w io.Writer) error {
 	}
 	width := 0
 	for _, card := range s.Cards {
-		width = max(width, min(len(card.verbs()), maxVerbsWidth))
+		verbsWidth := min(len(card.verbs()), maxVerbsWidth)
+		width = max(width, verbsWidth)
 	}
 	for _, card := range s.Cards {
 		columns := []string{card.Address, card.name(), card.details()}
@@ -212,11 +214,11 @@ func (s *Statement) WriteText(w io.Writer) error {
 		line := fmt.Sprintf("%14s  %-*s  %s", card.Wallet.Signed(), width, card.verbs(), strings.Join(columns, "; "))
 		b.WriteString(inline(line) + "\n")
 	}
-	writeList(&b, "Not known yet", inLines(s.Unknown))
-	notes := inLines(s.Notes)
-	more := len(notes) - mostBullets
+	writeList(&b, "Not known yet", reasonLines(s.Unknown))
+	notes := reasonLines(s.Notes)
+	more := len(notes) - maxListed
 	if more > 0 {
-		notes = append(notes[:mostBullets], fmt.Sprintf("and %d more; --format json lists all", more))
+		notes = append(notes[:maxListed], fmt.Sprintf("and %d more; --format json lists all", more))
 	}
 	writeList(&b, "Worth a look", notes)
 	writeList(&b, "Other changes", s.Others)
@@ -234,7 +236,7 @@ func writeList(b *strings.Builder, title string, items []string) {
 	}
 }
 
-func inLines(unknowns []Unknown) []string {
+func reasonLines(unknowns []Unknown) []string {
 	var lines []string
 	for _, unknown := range unknowns {
 		lines = append(lines, unknown.String())
@@ -254,8 +256,8 @@ func (s *Statement) WriteMarkdown(w io.Writer) error {
 	b.WriteString("\n| movement | USD |\n|---|---:|\n")
 	s.writeSums(&b, "| %s | %s |\n", "| %s | %s |\n")
 	fmt.Fprintf(&b, "\n%s\n", s.counts())
-	writeBullets(&b, "Not known yet", inLines(s.Unknown))
-	writeBullets(&b, "Worth a look", inLines(s.Notes))
+	writeBullets(&b, "Not known yet", reasonLines(s.Unknown))
+	writeBullets(&b, "Worth a look", reasonLines(s.Notes))
 	writeBullets(&b, "Other changes", s.Others)
 	if len(s.Cards) > 0 {
 		b.WriteString("\n| USD | action | card | details |\n|---:|---|---|---|\n")
@@ -275,8 +277,8 @@ func (s *Statement) writeTable(b *strings.Builder) {
 		if b.Len()+len(row) > maxMarkdown {
 			rest := s.Cards[i:]
 			var sum usd.Amount
-			for _, card := range rest {
-				sum += card.Wallet
+			for _, unlisted := range rest {
+				sum += unlisted.Wallet
 			}
 			fmt.Fprintf(b, "\nAnd %d more, together %s USD: `--format text` lists them.\n", len(rest), sum.Signed())
 			return
@@ -285,7 +287,8 @@ func (s *Statement) writeTable(b *strings.Builder) {
 	}
 }
 
-const mostBullets = 20
+// maxListed is the number of items after which a list only counts the remaining ones.
+const maxListed = 20
 
 func writeBullets(b *strings.Builder, title string, items []string) {
 	if len(items) == 0 {
@@ -293,7 +296,7 @@ func writeBullets(b *strings.Builder, title string, items []string) {
 	}
 	fmt.Fprintf(b, "\n**%s (%d):**\n\n", title, len(items))
 	for i, item := range items {
-		if i == mostBullets {
+		if i == maxListed {
 			fmt.Fprintf(b, "- and %d more\n", len(items)-i)
 			break
 		}

@@ -10,6 +10,7 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 
 	"github.com/vcard/terraform-provider-vcard/internal/labels"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 const (
@@ -24,7 +25,7 @@ data "vcard_cards" "all" {
 `
 )
 
-// account is what a plan contains of the cards of one provider configuration.
+// account has the planned cards and the live cards of one provider configuration.
 type account struct {
 	listed     bool                      // whether the plan has read all live cards
 	live       map[string]values         // the live cards that are not in this state, by id
@@ -47,7 +48,7 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 	addLiveCards(accounts, plan, prior)
 
 	var imports []cardImport
-	defaultPrefix := false
+	usesDefaultPrefix := false
 	for _, key := range slices.Sorted(maps.Keys(accounts)) {
 		account := accounts[key]
 		if !account.listed {
@@ -70,7 +71,7 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 			} else if isGeneratedWith(prefix, label) {
 				s.refuse("--no-unmanaged: live card %s has the generated label %q and is not in this state", id, label)
 				if prefix == labels.DefaultPrefix {
-					defaultPrefix = true
+					usesDefaultPrefix = true
 				}
 			} else {
 				continue
@@ -78,7 +79,7 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 			imports = append(imports, cardImport{address: account.addressFor(live, sameLabel), id: id})
 		}
 	}
-	if defaultPrefix {
+	if usesDefaultPrefix {
 		s.Remedy += remedyPrefix
 	}
 	if len(imports) > 0 {
@@ -131,13 +132,19 @@ func addLiveCards(accounts map[string]*account, plan *Plan, prior prior) {
 		managed[id] = true
 	}
 	for _, c := range plan.Changes {
-		if c.isCard() && c.Change.After != nil && c.Change.Importing != nil {
+		if !c.isCard() || c.Change.After == nil {
+			continue
+		}
+		if c.Change.Importing != nil {
 			managed[c.Change.Importing.ID] = true
 		}
 	}
 	for _, list := range prior.lists {
+		if !isUnfiltered(list) || isReadLater(list, plan) {
+			continue
+		}
 		cards, ok := list.AttributeValues["cards"].([]any)
-		if !ok || !isUnfiltered(list) || isReadLater(list, plan) {
+		if !ok {
 			continue
 		}
 		owner := accounts[plan.resource(list.Address).ProviderConfigKey]
@@ -146,15 +153,16 @@ func addLiveCards(accounts map[string]*account, plan *Plan, prior prior) {
 		}
 		owner.listed = true
 		for _, card := range cards {
-			v := valuesOf(card, nil, nil)
-			id := v.text("id")
+			live := valuesOf(card, nil, nil)
+			id := live.text("id")
 			if !managed[id] {
-				owner.live[id] = v
+				owner.live[id] = live
 			}
 		}
 	}
 }
 
+// isGeneratedWith reports whether a label is a generated one with this prefix.
 func isGeneratedWith(prefix, label string) bool {
 	actual, _, ok := labels.ParseGenerated(label)
 	return ok && actual == prefix
@@ -169,17 +177,27 @@ func (a *account) addressFor(live values, sameLabel []*plannedCard) string {
 			return card.address
 		}
 	}
-	balance, _ := live.amount("balance")
+	balance, _ := live.amount("balance") // nil if invalid, and then equal to no load
 	for _, card := range a.unlabelled {
-		amount, _ := card.values.amount("amount")
-		sameLoad := amount != nil && balance != nil && *amount == *balance
+		if !card.isFree {
+			continue
+		}
+		load, _ := card.values.amount("amount")
 		sameBIN := card.values.known["bin_id"] == live.known["bin_id"]
-		if card.isFree && sameLoad && sameBIN {
+		if sameBIN && areEqual(load, balance) {
 			card.isFree = false
 			return card.address
 		}
 	}
 	return "vcard_card.NAME"
+}
+
+// areEqual reports whether two amounts are known and equal.
+func areEqual(a, b *usd.Amount) bool {
+	if a == nil || b == nil {
+		return false
+	}
+	return *a == *b
 }
 
 // cardImport is a live card and the address of the resource that should manage it.
@@ -200,12 +218,13 @@ func importBlocks(imports []cardImport) string {
 	for _, card := range imports {
 		resource := card.address
 		key := ""
-		parts := keyedAddress.FindStringSubmatch(card.address)
-		if parts != nil {
-			resource = parts[1]
-			key = parts[2]
+		groups := keyedAddress.FindStringSubmatch(card.address)
+		if groups != nil {
+			resource = groups[1]
+			key = groups[2]
 		}
-		if byResource[resource] != nil && key == "" {
+		isRepeated := key == "" && byResource[resource] != nil // only the placeholder of addressFor is
+		if isRepeated {
 			resource = fmt.Sprintf("%s_%d", resource, len(blocks)+1)
 		}
 		block := byResource[resource]
@@ -261,9 +280,15 @@ func isUnfiltered(list *stateResource) bool {
 // isReadLater reports whether apply reads a data source again, so that its values are from an
 // earlier run.
 func isReadLater(list *stateResource, plan *Plan) bool {
-	return slices.ContainsFunc(plan.Changes, func(c *change) bool {
-		return c != nil && c.Address == list.Address && c.Change != nil && !c.Change.Actions.NoOp()
-	})
+	for _, c := range plan.Changes {
+		if c == nil || c.Change == nil {
+			continue
+		}
+		if c.Address == list.Address && !c.Change.Actions.NoOp() {
+			return true
+		}
+	}
+	return false
 }
 
 // labelPrefix returns the label_prefix of a provider configuration, and false if it cannot be
@@ -291,7 +316,9 @@ func (p *Plan) labelPrefix(provider string) (string, bool) {
 }
 
 var (
-	instanceKey  = regexp.MustCompile(`\[(?:\d+|"(?:\\.|[^"\\])*")\]`)
+	// instanceKey matches the key of an instance or module: a number or a quoted string in brackets.
+	instanceKey = regexp.MustCompile(`\[(?:\d+|"(?:\\.|[^"\\])*")\]`)
+	// keyedAddress matches an address that ends with such a key. Its groups are the address before the key, and the key.
 	keyedAddress = regexp.MustCompile(`^(.*)\[(\d+|"(?:\\.|[^"\\])*")\]$`)
 )
 

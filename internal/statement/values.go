@@ -17,7 +17,7 @@ const hidden = "(sensitive)"
 // values are the attributes of a card before or after a change, or of an action.
 type values struct {
 	known map[string]any
-	// unknown and sensitive mark attributes: true marks all of them, an object marks those that it has true for.
+	// unknown and sensitive mark attributes: true marks all of them, and an object marks those for which it contains true.
 	unknown, sensitive any
 }
 
@@ -26,6 +26,7 @@ func valuesOf(known, unknown, sensitive any) values {
 	return values{known: members, unknown: unknown, sensitive: sensitive}
 }
 
+// mark returns the mark of an attribute, which is true if the whole attribute is unknown or sensitive.
 func mark(marks any, name string) any {
 	if members, ok := marks.(map[string]any); ok {
 		return members[name]
@@ -35,7 +36,7 @@ func mark(marks any, name string) any {
 
 func (v values) isUnknown(name string) bool { return mark(v.unknown, name) == true }
 
-// amount returns nil if the attribute is null or unknown.
+// amount returns an attribute in USD, or nil if it is null or unknown.
 func (v values) amount(name string) (*usd.Amount, error) {
 	if v.known[name] == nil || v.isUnknown(name) {
 		return nil, nil //nolint:nilnil // null is a value
@@ -55,6 +56,7 @@ func (v values) amount(name string) (*usd.Amount, error) {
 	return &amount, nil
 }
 
+// text returns a string attribute, or hidden instead of a sensitive one.
 func (v values) text(name string) string {
 	text, _ := v.known[name].(string)
 	if text != "" && mark(v.sensitive, name) == true {
@@ -63,6 +65,7 @@ func (v values) text(name string) string {
 	return text
 }
 
+// flag reports whether a boolean attribute is known and true.
 func (v values) flag(name string) bool { return v.known[name] == true }
 
 // The checks below refuse plans that Terraform and OpenTofu never write, because a statement about one would be
@@ -71,8 +74,10 @@ func (v values) flag(name string) bool { return v.known[name] == true }
 var errIncomplete = errors.New("the address, type or mode is missing")
 
 func checkNames(address, kind string, mode tfjson.ResourceMode) error {
-	isMode := mode == tfjson.ManagedResourceMode || mode == tfjson.DataResourceMode
-	if address == "" || kind == "" || !isMode {
+	if address == "" || kind == "" {
+		return errIncomplete
+	}
+	if mode != tfjson.ManagedResourceMode && mode != tfjson.DataResourceMode {
 		return errIncomplete
 	}
 	return nil
@@ -91,27 +96,28 @@ func checkChange(change *change) error {
 	_, hasBefore := c.Before.(map[string]any)
 	_, hasAfter := c.After.(map[string]any)
 	actions := join(c.Actions)
-	var ok bool
+	var matches bool
 	switch actions {
 	case "no-op":
 		// Both are null for a deposed card that no longer exists.
-		ok = reflect.DeepEqual(c.Before, c.After) && hasBefore == (c.Before != nil)
+		isObjectOrNull := hasBefore || c.Before == nil
+		matches = isObjectOrNull && reflect.DeepEqual(c.Before, c.After)
 	case "create":
-		ok = c.Before == nil && hasAfter
+		matches = c.Before == nil && hasAfter
 	case "delete", "forget":
-		ok = hasBefore && c.After == nil
+		matches = hasBefore && c.After == nil
 	case "update", "delete,create", "create,delete", "create,forget", "forget,create":
-		ok = hasBefore && hasAfter
+		matches = hasBefore && hasAfter
 	default:
 		return fmt.Errorf("this version of vcard does not know the actions %q", actions)
 	}
-	if !ok {
+	if !matches {
 		return fmt.Errorf("its values do not match the actions %q", actions)
 	}
 	return nil
 }
 
-// check refuses attributes of a wrong type, and missing ones among those that are needed.
+// check returns an error if a needed attribute is missing, or if an attribute or its mark has a wrong type.
 func (v values) check(needed ...string) error {
 	for _, name := range needed {
 		_, ok := v.known[name]
@@ -140,6 +146,7 @@ func (v values) check(needed ...string) error {
 	return nil
 }
 
+// isMark reports whether a value is a valid mark. Nested attributes have objects and lists of marks.
 func isMark(mark any) bool {
 	switch mark.(type) {
 	case nil, bool, map[string]any, []any:
