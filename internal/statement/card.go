@@ -45,8 +45,8 @@ func Of(plan *Plan) (*Statement, error) {
 			return nil, fmt.Errorf("%s: %w", inline(action.Address), err)
 		}
 	}
-	r.noteMissing(plan)
-	r.noteUntouched()
+	r.addMissingChanges(plan)
+	r.addNotes()
 	if r.err != nil {
 		return nil, r.err
 	}
@@ -168,7 +168,7 @@ func (r *reader) readCard(change *change, instance object) error {
 	}
 	if updates {
 		r.update(card, before, imports)
-		r.noteStop(card, before)
+		r.addStopReason(card, before)
 	}
 	if deletes || creates {
 		delete(r.prior.cards, instance)
@@ -185,24 +185,26 @@ func (r *reader) readCard(change *change, instance object) error {
 	return r.err
 }
 
+// add completes the sums of a card and adds the card to the statement.
 func (r *reader) add(card *Card) {
 	card.Sums.Net = card.Sums.net()
 	card.Wallet = card.Sums.Net
 	r.statement.Cards = append(r.statement.Cards, *card)
 }
 
-func (r *reader) note(address, reason string) {
+// addUnknown adds something that is known only during apply, or a reason for which apply may stop.
+func (r *reader) addUnknown(address, reason string) {
 	r.statement.Unknown = append(r.statement.Unknown, Unknown{Address: address, Reason: reason})
 }
 
-// missing notes a change that the plan leaves out.
-func (r *reader) missing(address, reason string) {
+// addMissing adds a change that the plan leaves out.
+func (r *reader) addMissing(address, reason string) {
 	r.statement.Unknown = append(r.statement.Unknown, Unknown{Address: address, Reason: reason, isMissing: true})
 }
 
-// unknown notes a value that is known only during apply, and the actions that it may cause.
-func (r *reader) unknown(card *Card, name string, possible ...Action) {
-	r.note(card.Address, name+" is known only during apply")
+// addUnknownValue adds a value that is known only during apply, and the actions that it may cause.
+func (r *reader) addUnknownValue(card *Card, name string, possible ...Action) {
+	r.addUnknown(card.Address, name+" is known only during apply")
 	card.Actions = append(card.Actions, possible...)
 	if card.isNew || slices.Contains(possible, Fund) || slices.Contains(possible, TopUp) {
 		card.mayTakeMore = true
@@ -212,11 +214,11 @@ func (r *reader) unknown(card *Card, name string, possible ...Action) {
 func (r *reader) issue(card *Card) {
 	load := r.amount(card.after, "amount")
 	if load == nil {
-		r.unknown(card, "amount")
+		r.addUnknownValue(card, "amount")
 	}
 	fee := r.amount(card.after, "issuance_fee")
 	if fee == nil {
-		r.unknown(card, "issuance_fee")
+		r.addUnknownValue(card, "issuance_fee")
 	}
 	card.Sums.Loads = orZero(load)
 	card.Sums.Fees = orZero(fee)
@@ -235,7 +237,7 @@ func orZero(amount *usd.Amount) usd.Amount {
 func (r *reader) terminate(card *Card, before values) {
 	balance := r.amount(before, "balance")
 	if balance == nil {
-		r.note(card.Address, "the plan does not contain the balance that returns to the wallet")
+		r.addUnknown(card.Address, "the plan does not contain the balance that returns to the wallet")
 	}
 	card.Sums.Returns = orZero(balance)
 }
@@ -258,7 +260,7 @@ func (r *reader) updateLoad(card *Card, before values) {
 		return
 	}
 	if card.after.isUnknown("amount") {
-		r.unknown(card, "amount", Fund, Withdraw)
+		r.addUnknownValue(card, "amount", Fund, Withdraw)
 		return
 	}
 	if to == nil {
@@ -277,7 +279,7 @@ func (r *reader) updateTopUps(card *Card, before values) {
 	from := orZero(r.amount(before, "topped_up"))
 	to := orZero(r.amount(card.after, "topped_up"))
 	if card.after.isUnknown("topped_up") {
-		r.unknown(card, "topped_up", TopUp)
+		r.addUnknownValue(card, "topped_up", TopUp)
 	} else if to > from {
 		card.Sums.TopUps = to - from
 		card.Actions = append(card.Actions, TopUp)
@@ -288,7 +290,7 @@ func (r *reader) updateFrozen(card *Card, before values) {
 	if card.after.isUnknown("frozen") {
 		// Every withdrawal makes frozen unknown, because the service may freeze the card for it.
 		if !card.does(Withdraw) {
-			r.unknown(card, "frozen", Freeze, Unfreeze)
+			r.addUnknownValue(card, "frozen", Freeze, Unfreeze)
 		}
 		return
 	}
@@ -361,10 +363,10 @@ func (r *reader) actionAmount(card *Card, action Action, config values) {
 	amount := r.amount(config, "amount")
 	if amount == nil {
 		if action == Withdraw && !config.isUnknown("amount") {
-			r.note(card.Address, "withdraws the whole balance that the card has at that moment")
+			r.addUnknown(card.Address, "withdraws the whole balance that the card has at that moment")
 			return
 		}
-		r.unknown(card, "amount")
+		r.addUnknownValue(card, "amount")
 		card.mayTakeMore = action == Fund
 		return
 	}
@@ -375,26 +377,26 @@ func (r *reader) actionAmount(card *Card, action Action, config values) {
 	}
 }
 
-// noteMissing notes why the plan may not contain all changes.
-func (r *reader) noteMissing(plan *Plan) {
+// addMissingChanges adds the reasons why the plan may not contain all changes.
+func (r *reader) addMissingChanges(plan *Plan) {
 	countBefore := len(r.statement.Unknown)
 	if plan.Errored {
-		r.missing("", "planning failed, so the plan is partial")
+		r.addMissing("", "planning failed, so the plan is partial")
 	}
 	for _, deferred := range plan.DeferredChanges {
 		if deferred == nil || deferred.Change == nil {
-			r.missing("", "a change is deferred to a later plan")
+			r.addMissing("", "a change is deferred to a later plan")
 			continue
 		}
-		r.missing(deferred.Change.Address, "is deferred to a later plan")
+		r.addMissing(deferred.Change.Address, "is deferred to a later plan")
 	}
 	for _, deferred := range plan.DeferredInvocations {
-		r.missing(deferred.Invocation.Address, "is deferred to a later plan")
+		r.addMissing(deferred.Invocation.Address, "is deferred to a later plan")
 	}
 	isPartial := plan.Complete != nil && !*plan.Complete
 	hasReason := len(r.statement.Unknown) > countBefore
 	if isPartial && !hasReason {
-		r.missing("", "the plan is partial, as with -target")
+		r.addMissing("", "the plan is partial, as with -target")
 	}
 }
 
@@ -416,8 +418,8 @@ func (r *reader) readMoney(card values) cardMoney {
 	return money
 }
 
-// noteStop notes why apply may stop before the planned movements, judging by the card's balance and record.
-func (r *reader) noteStop(card *Card, before values) {
+// addStopReason adds the reason why apply may stop before the planned movements, judging by the card's balance and record.
+func (r *reader) addStopReason(card *Card, before values) {
 	withdrawn := card.Sums.Withdrawals
 	movesMoney := withdrawn > 0 || card.received() > 0
 	if !movesMoney && !card.mayTakeMore {
@@ -438,7 +440,7 @@ func (r *reader) noteStop(card *Card, before values) {
 	default:
 		return
 	}
-	r.note(card.Address, reason)
+	r.addUnknown(card.Address, reason)
 	delete(r.prior.cards, object{card.Address, card.Deposed})
 }
 
@@ -453,8 +455,8 @@ func (m cardMoney) discrepancy() string {
 	return ""
 }
 
-// noteUntouched adds notes about the cards whose money the plan does not move.
-func (r *reader) noteUntouched() {
+// addNotes adds notes about the cards whose money the plan does not move.
+func (r *reader) addNotes() {
 	order := func(a, b object) int {
 		return cmp.Or(cmp.Compare(a.address, b.address), cmp.Compare(a.deposed, b.deposed))
 	}

@@ -63,8 +63,8 @@ type settings struct {
 // the command.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	report := func(format string, args ...any) {
-		message := fmt.Sprintf("statement: "+format, args...)
-		_, _ = fmt.Fprintln(stderr, inline(message))
+		message := fmt.Sprintf(format, args...)
+		_, _ = fmt.Fprintln(stderr, inline("statement: "+message))
 	}
 	var s settings
 	flags := s.flags()
