@@ -363,7 +363,7 @@ func (r *reader) actionAmount(card *Card, action Action, config values) {
 	amount := r.amount(config, "amount")
 	if amount == nil {
 		if action == Withdraw && !config.isUnknown("amount") {
-			r.addUnknown(card.Address, "withdraws the whole balance that the card has at that moment")
+			r.addUnknown(card.Address, "withdraws the whole balance of the card, which is known only during apply")
 			return
 		}
 		r.addUnknownValue(card, "amount")
@@ -396,7 +396,7 @@ func (r *reader) addMissingChanges(plan *Plan) {
 	isPartial := plan.Complete != nil && !*plan.Complete
 	hasReason := len(r.statement.Unknown) > countBefore
 	if isPartial && !hasReason {
-		r.addMissing("", "the plan is partial, as with -target")
+		r.addMissing("", "the plan is partial, for example because of -target")
 	}
 }
 
@@ -432,7 +432,7 @@ func (r *reader) addStopReason(card *Card, before values) {
 	case money.record.Anchor == nil:
 		reason = "has lost its money_record, so earlier movements are unknown: apply will stop once"
 	case money.record.Pending != nil:
-		reason = money.discrepancy() + ": apply may find that it was made, or stop"
+		reason = money.discrepancy() + ": apply may find that the movement was made, or stop"
 	case money.unexplained > 0 && !onlyWithdraws:
 		reason = money.discrepancy() + ": apply may stop"
 	case withdrawn > 0 && money.unexplained == -withdrawn:
@@ -447,7 +447,7 @@ func (r *reader) addStopReason(card *Card, before values) {
 // discrepancy describes how the card's money may differ from its record, or returns "" if it does not.
 func (m cardMoney) discrepancy() string {
 	if m.record.Pending != nil {
-		return fmt.Sprintf("an earlier movement of %s USD is undecided", m.record.Pending.Delta.Signed())
+		return fmt.Sprintf("the outcome of an earlier movement of %s USD is unknown", m.record.Pending.Delta.Signed())
 	}
 	if m.unexplained > 0 {
 		return fmt.Sprintf("holds %s USD more than Terraform knows of", m.unexplained)

@@ -42,7 +42,7 @@ ACTION is one of %s.
 
 Exit status:
   0  the plan keeps all rules
-  1  the input is not a plan
+  1  the plan cannot be read, or the statement cannot be written
   2  invalid flags or arguments
   3  the plan breaks a rule; standard error says which
 `
@@ -124,8 +124,8 @@ func (s *settings) flags() *pflag.FlagSet {
 	flags.Func("only", "refuse a plan that does anything except `ACTION`; separate several with commas", s.addActions)
 	flags.BoolVar(&s.rules.NoUnknown, "no-unknown", false, "refuse a plan whose effect on the wallet is known only during apply")
 	flags.BoolVar(&s.rules.NoUnmanaged, "no-unmanaged", false,
-		"refuse a plan while a live card that is not in this state has the label of one of its cards,\n"+
-			"or a generated label with its label_prefix; needs an unfiltered data \"vcard_cards\"")
+		"refuse a plan if a live card outside this state has the label of a planned card, or a generated\n"+
+			"label with the provider's label_prefix; needs a data \"vcard_cards\" without filters")
 	return flags
 }
 

@@ -202,7 +202,7 @@ func withoutValues(err error) string {
 	}
 	typeErr, ok := errors.AsType[*json.SemanticError](err)
 	if ok {
-		reason := "a value of another type is expected"
+		reason := "the value has the wrong type"
 		if errors.Is(err, errIncomplete) || errors.Is(err, errNull) {
 			reason = typeErr.Err.Error()
 		}

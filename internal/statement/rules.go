@@ -64,7 +64,7 @@ func checkNet(s *Statement, limit usd.Amount) {
 	}
 	for _, card := range s.Cards {
 		if card.mayTakeMore {
-			s.refuse("--max-net %s: the wallet may pay more for %s, which is known only during apply", limit, card.Address)
+			s.refuse("--max-net %s: the wallet may pay more for %s, because the exact amount is known only during apply", limit, card.Address)
 			return
 		}
 	}
@@ -83,7 +83,7 @@ func checkCards(s *Statement, limit usd.Amount) {
 		wasChecked := checked[card.key]
 		checked[card.key] = true
 		if card.mayTakeMore {
-			s.refuse("--max-card %s: %s may get more, which is known only during apply", limit, card.Address)
+			s.refuse("--max-card %s: %s may get more, because the exact amount is known only during apply", limit, card.Address)
 			continue
 		}
 		if wasChecked { // a card with several changes is reported once
@@ -92,14 +92,14 @@ func checkCards(s *Statement, limit usd.Amount) {
 		sum := sums[card.key]
 		if card.key == "" {
 			if sum > limit {
-				s.refuse("--max-card %s: one card may get %s by actions on cards that are known only during apply", limit, sum)
+				s.refuse("--max-card %s: one card may get %s from actions whose cards are known only during apply", limit, sum)
 			}
 			continue
 		}
 		if sum > limit {
 			s.refuse("--max-card %s: %s gets %s", limit, card.holder, sum)
 		} else if sum > 0 && sum+toUnknownCards > limit {
-			s.refuse("--max-card %s: %s gets %s, and may get %s by actions on cards that are known only during apply", limit, card.holder, sum, toUnknownCards)
+			s.refuse("--max-card %s: %s gets %s, and may get %s more from actions whose cards are known only during apply", limit, card.holder, sum, toUnknownCards)
 		}
 	}
 }
@@ -109,12 +109,12 @@ func checkOnly(s *Statement, allowed []Action) {
 	for _, card := range s.Cards {
 		for _, action := range card.Actions {
 			if !slices.Contains(allowed, action) {
-				s.refuse("--only %s: the plan would %s %s", only, action, card.Address)
+				s.refuse("--only %s: the action %s is not allowed for %s", only, action, card.Address)
 			}
 		}
 	}
 	for _, address := range s.Others {
-		s.refuse("--only %s: the plan would change %s", only, address)
+		s.refuse("--only %s: changes to %s are not allowed", only, address)
 	}
 }
 

@@ -115,7 +115,7 @@ func (s *Sums) parts() []part {
 		{&s.Funds, -1, "funds", "fund %s"},
 		{&s.TopUps, -1, "top-ups", "top-up %s"},
 		{&s.Withdrawals, 1, "withdrawals", "withdrawal %s"},
-		{&s.Returns, 1, "terminations, about", "about %s returns"},
+		{&s.Returns, 1, "terminations, about", "about %s returned"},
 	}
 }
 

@@ -203,14 +203,14 @@ func TestOf(t *testing.T) {
 		},
 		"has a pending movement": {
 			updates(held, with("amount", "150"), "", was(with("money_record", pending(-12_00)))),
-			"a fund -50.00\n? a: an earlier movement of -12.00 USD is undecided: apply may find that it was made, or stop",
+			"a fund -50.00\n? a: the outcome of an earlier movement of -12.00 USD is unknown: apply may find that the movement was made, or stop",
 		},
 		"holds more, and is left alone": {
 			planWith(change("vcard_card.a", `"no-op"`, held, held, "", ""), priorState(strings.Join([]string{
 				stateCard("vcard_card.b", with("balance", "101"), `,"deposed_key":"abc"`), stateCard("vcard_card.a", with("balance", "133"), ""),
 				stateCard("vcard_card.c", with("money_record", pending(12_00)), ""), stateCard("vcard_card.d", with("money_record", "null"), ""),
 			}, ","))),
-			"note a: holds 33.00 USD more than Terraform knows of\nnote b: holds 1.00 USD more than Terraform knows of\nnote c: an earlier movement of +12.00 USD is undecided",
+			"note a: holds 33.00 USD more than Terraform knows of\nnote b: holds 1.00 USD more than Terraform knows of\nnote c: the outcome of an earlier movement of +12.00 USD is unknown",
 		},
 		"holds more, and ends": {does(`"delete"`, with("balance", "133"), "", was(with("balance", "133"))), "a terminate 133.00"},
 		"unknown": {
@@ -267,7 +267,7 @@ func TestOf(t *testing.T) {
 		"withdraw by an action": {invoke("vcard_card_withdraw", `"card_id":"card_1","amount":12.5`, ""), "withdraw.x withdraw 12.50"},
 		"withdraw everything": {
 			invoke("vcard_card_withdraw", `"card_id":"card_1","amount":null`, ""),
-			"withdraw.x withdraw 0.00\n? withdraw.x: withdraws the whole balance that the card has at that moment",
+			"withdraw.x withdraw 0.00\n? withdraw.x: withdraws the whole balance of the card, which is known only during apply",
 		},
 
 		"withdraw what is not known": {
@@ -278,7 +278,7 @@ func TestOf(t *testing.T) {
 		"unfreeze by an action":       {invoke("vcard_card_unfreeze", `"card_id":"card_1"`, ""), "unfreeze.x unfreeze 0.00"},
 		"an action on something else": {invoke("x_y", `"amount":1`, ""), "other module.m.action.x_y.x"},
 		"a failed plan":               {planWith("", `,"errored":true,"complete":false`), "? planning failed, so the plan is partial"},
-		"a part of a plan":            {planWith("", `,"complete":false`), "? the plan is partial, as with -target"},
+		"a part of a plan":            {planWith("", `,"complete":false`), "? the plan is partial, for example because of -target"},
 		"a deferred change that nobody knows": {
 			planWith("", `,"complete":false,"deferred_changes":[{"reason":"unknown"},null]`),
 			"? a change is deferred to a later plan\n? a change is deferred to a later plan",

@@ -21,7 +21,7 @@ data "vcard_cards" "all" {
 `
 	remedyImport = `to manage these live cards instead of issuing new ones, add this to the configuration and plan again:
 `
-	remedyPrefix = `label_prefix is the default, so a card with a generated label may belong to another workspace. Set a label_prefix of its own in the provider block of each workspace.
+	remedyPrefix = `label_prefix is the default, so a card with a generated label may belong to another workspace. Set a different label_prefix in the provider block of each workspace.
 `
 )
 
@@ -116,7 +116,7 @@ func plannedAccounts(s *Statement, plan *Plan) map[string]*account {
 			continue
 		}
 		if refersToObjects(configured.Expressions["label"]) {
-			s.refuse("--no-unmanaged: %s: its label is known only during apply", c.Address)
+			s.refuse("--no-unmanaged: the label of %s is known only during apply", c.Address)
 		} else {
 			owner.unlabelled = append(owner.unlabelled, card)
 		}

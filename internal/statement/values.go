@@ -88,7 +88,7 @@ func checkNames(address, kind string, mode tfjson.ResourceMode) error {
 func checkChange(change *change) error {
 	c := change.Change
 	if c == nil || len(c.Actions) == 0 {
-		return errors.New("the plan has no actions for it")
+		return errors.New("the plan has no actions for this address")
 	}
 	if change.Mode == tfjson.DataResourceMode || change.Type != cardType {
 		return nil
@@ -112,7 +112,7 @@ func checkChange(change *change) error {
 		return fmt.Errorf("this version of vcard does not know the actions %q", actions)
 	}
 	if !matches {
-		return fmt.Errorf("its values do not match the actions %q", actions)
+		return fmt.Errorf("the values do not match the actions %q", actions)
 	}
 	return nil
 }

@@ -92,10 +92,10 @@ func TestExamplePolicy(t *testing.T) {
 		},
 		"nobody knows": {
 			statement(t, acts),
-			[]string{"nobody can tell before apply: action.vcard_card_withdraw.all withdraws the whole balance that the card has at that moment", incomplete},
+			[]string{"nobody can tell before apply: action.vcard_card_withdraw.all withdraws the whole balance of the card, which is known only during apply", incomplete},
 		},
 		"said to be complete": {
-			statement(t, acts, `"complete": false`, `"complete": true`, "withdraws the whole balance that the card has at that moment", "is unknown"),
+			statement(t, acts, `"complete": false`, `"complete": true`, "withdraws the whole balance of the card, which is known only during apply", "is unknown"),
 			[]string{"nobody can tell before apply: action.vcard_card_withdraw.all is unknown", incomplete},
 		},
 		"a later format": {statement(t, keeps, `"format_version": "1.0"`, `"format_version": "2.0"`), []string{incomplete}},
