@@ -26,7 +26,14 @@ func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 			_, err := body.Read(nil) // returns the error with which serve closed the pipe
 			return nil, err
 		}
-		return &http.Response{StatusCode: status, Header: w.header, Body: body, ContentLength: -1, Request: r}, nil
+		response := &http.Response{
+			StatusCode:    status,
+			Header:        w.header,
+			Body:          body,
+			ContentLength: -1, // unknown
+			Request:       r,
+		}
+		return response, nil
 	case <-r.Context().Done():
 		_ = body.Close() // it never fails; the handler's writes fail from now on
 		return nil, r.Context().Err()

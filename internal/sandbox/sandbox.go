@@ -90,7 +90,8 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	s := &Sandbox{db: db, recorder: requestlog.New(db, o.Logger)}
 	err = db.Begin(ctx, func(tx *store.Tx) error { return s.initialize(tx, o) })
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot open the sandbox file %s: %w", o.Path, err), db.Close())
+		err = fmt.Errorf("cannot open the sandbox file %s: %w", o.Path, err)
+		return nil, errors.Join(err, db.Close())
 	}
 	stopping := make(chan struct{})
 	s.stopDelays = sync.OnceFunc(func() { close(stopping) })
@@ -106,7 +107,11 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 		card.Routes(), transaction.Routes(), wallet.Routes(), threeds.Routes(), webhook.Routes(o.PlainWebhooks), o.Routes,
 	))
 	s.worker = webhook.StartWorker(webhook.WorkerOptions{
-		DB: db, Logger: o.Logger, Roots: roots, Timeout: o.WebhookTimeout, PublicOnly: o.PublicWebhooks,
+		DB:         db,
+		Logger:     o.Logger,
+		Roots:      roots,
+		Timeout:    o.WebhookTimeout,
+		PublicOnly: o.PublicWebhooks,
 	})
 	return s, nil
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,7 +22,9 @@ const KeyPrefix = "sk_live_sandbox_"
 const masterKeySize = 32
 
 // Keyring derives secrets. It is safe for concurrent use.
-type Keyring struct{ derive []byte }
+type Keyring struct {
+	key []byte // derived from the master key
+}
 
 // NewMasterKey returns a random master key for a new file.
 func NewMasterKey() []byte {
@@ -35,29 +38,31 @@ func New(master []byte) (*Keyring, error) {
 	if len(master) != masterKeySize {
 		return nil, fmt.Errorf("the master key has %d bytes instead of %d", len(master), masterKeySize)
 	}
-	derive, err := hkdf.Key(sha256.New, master, nil, "vcard sandbox: derived values", masterKeySize)
+	key, err := hkdf.Key(sha256.New, master, nil, "vcard sandbox: derived values", masterKeySize)
 	if err != nil {
 		return nil, err
 	}
-	return &Keyring{derive}, nil
+	return &Keyring{key: key}, nil
 }
 
 // bytes returns 32 bytes that cannot be computed without the master key.
 func (k *Keyring) bytes(purpose, id string) []byte {
-	mac := hmac.New(sha256.New, k.derive)
+	mac := hmac.New(sha256.New, k.key)
 	_, _ = fmt.Fprintf(mac, "%s\x00%s", purpose, id)
 	return mac.Sum(nil)
 }
 
 // APIKey returns the API key of an account: KeyPrefix and 40 hexadecimal digits.
 func (k *Keyring) APIKey(accountID string) string {
-	return KeyPrefix + hex.EncodeToString(k.bytes("api key", accountID)[:20])
+	secret := k.bytes("api key", accountID)
+	return KeyPrefix + hex.EncodeToString(secret[:20])
 }
 
 // DepositAddress returns an account's address for a currency, such as "sandbox-btc-" and 32
 // hexadecimal digits. This is not a valid address of any network, so nobody can send coins to it.
 func (k *Keyring) DepositAddress(accountID, currency string) string {
-	return "sandbox-" + currency + "-" + hex.EncodeToString(k.bytes("deposit address", accountID+"/"+currency)[:16])
+	unique := k.bytes("deposit address", accountID+"/"+currency)
+	return "sandbox-" + currency + "-" + hex.EncodeToString(unique[:16])
 }
 
 // HashAPIKey returns the hash that is stored instead of a key. Keys are long and random,
@@ -76,11 +81,13 @@ const seeded = "0"
 
 // SeededToken is like Token, for a seeded source of random bytes, which must not fail.
 func SeededToken(prefix string, random io.Reader) string {
-	return prefix + seeded + token(random)[1:]
+	text := token(random)
+	return prefix + seeded + text[1:] // seeded replaces the first character
 }
 
+// token returns 24 random lower-case letters and digits.
 func token(random io.Reader) string {
-	const alphabet = "abcdefghijkmnpqrstuvwxyz23456789" // 32 characters, so that the remainder has no bias
+	const alphabet = "abcdefghijkmnpqrstuvwxyz23456789" // 32 characters, which divides 256: all are equally likely
 	text := make([]byte, 24)
 	_, _ = io.ReadFull(random, text) // neither crypto/rand nor a seeded source fails
 	for i, b := range text {
@@ -105,27 +112,31 @@ func (k *Keyring) OTP(challengeID string) string { return k.digits("otp", challe
 // digits returns n derived decimal digits. Their bias is negligible, because they are the last ones of a
 // number of 32 bytes. For seeded ids they do not depend on the master key.
 func (k *Keyring) digits(purpose, id string, n int) string {
-	keys := k
+	keyring := k
 	_, token, _ := strings.Cut(id, "_")
 	if strings.HasPrefix(token, seeded) {
-		keys = &Keyring{}
+		keyring = &Keyring{} // without a key
 	}
-	text := new(big.Int).SetBytes(keys.bytes(purpose, id)).Text(10)
+	number := new(big.Int).SetBytes(keyring.bytes(purpose, id))
+	text := number.Text(10)
 	return text[len(text)-n:]
 }
 
-// luhnDigit returns the check digit for some digits.
+// luhnDigit returns the check digit that follows some digits. The Luhn algorithm doubles every second digit, starting
+// with the last, and takes the sum of the decimal digits of the results. The check digit makes the sum a multiple of 10.
 func luhnDigit(digits string) int {
 	sum := 0
-	for i := range len(digits) {
-		d := int(digits[len(digits)-1-i] - '0')
-		if i%2 == 0 {
-			d *= 2
+	doubled := true
+	for _, char := range slices.Backward([]byte(digits)) {
+		digit := int(char - '0')
+		if doubled {
+			digit *= 2
 		}
-		if d > 9 {
-			d -= 9
+		if digit > 9 {
+			digit -= 9 // the sum of its two decimal digits
 		}
-		sum += d
+		sum += digit
+		doubled = !doubled
 	}
 	return (10 - sum%10) % 10
 }
