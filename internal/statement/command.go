@@ -164,7 +164,7 @@ func parseAmount(target **usd.Amount) func(string) error {
 	return func(text string) error {
 		amount, err := usd.Parse(text)
 		if err != nil || amount < 0 {
-			return errors.New("must be USD with at most two decimals, not negative")
+			return errors.New("must be an amount in USD, 0 or more, with at most two decimals")
 		}
 		*target = &amount
 		return nil

@@ -155,7 +155,7 @@ func TestFlags(t *testing.T) {
 		{nil, 2, "expected one PLAN.json, got 0"},
 		{[]string{"a", "b"}, 2, "got 2"},
 		{[]string{"--format", "xml", "-"}, 2, `--format "xml"`},
-		{[]string{"--max-net", "1.001", "-"}, 2, "must be USD with at most two decimals, not negative"},
+		{[]string{"--max-net", "1.001", "-"}, 2, "must be an amount in USD, 0 or more, with at most two decimals"},
 		{[]string{"--max-card", "-1", "-"}, 2, "must be USD"},
 		{[]string{"--only", "top-up", "-"}, 2, "must be one or more of issue,replace,"},
 		{[]string{"--fast", "-"}, 2, "unknown flag: --fast"},

@@ -102,13 +102,13 @@ func (s *settings) flags() *pflag.FlagSet {
 	flags.SortFlags = false
 	flags.Usage = func() {}
 	flags.StringVar(&s.listen, "listen", "127.0.0.1:8420", "`ADDRESS` to listen on; port 0 picks a free one")
-	flags.StringVar(&s.data, "data", "vcard-sandbox.db", "`FILE` that holds the service; :memory: keeps nothing")
+	flags.StringVar(&s.data, "data", "vcard-sandbox.db", "`FILE` of the sandbox; :memory: saves nothing")
 	s.initialBalance = sandbox.DefaultInitialBalance
 	flags.Var((*amount)(&s.initialBalance), "initial-balance", "`USD` in the wallet of a new file")
-	flags.StringVar(&s.seedFile, "seed", "", "YAML `FILE` with the world that a new file starts with")
+	flags.StringVar(&s.seedFile, "seed", "", "YAML `FILE` with the accounts, cards and purchases of a new file")
 	flags.StringVar(&s.apiKeyFile, "api-key-file", "", "`FILE` with the API key of the first account of a new file (default: a generated key)")
-	flags.StringVar(&s.webhookCAFile, "webhook-ca", "", "PEM `FILE` of a certificate authority to trust for webhooks, besides the system's")
-	flags.BoolVar(&s.privateWebhooks, "allow-private-webhooks", false, "deliver to private addresses even if --listen is not a loopback address")
+	flags.StringVar(&s.webhookCAFile, "webhook-ca", "", "PEM `FILE` of a certificate authority to trust for webhooks, in addition to the system's")
+	flags.BoolVar(&s.privateWebhooks, "allow-private-webhooks", false, "deliver webhooks to private addresses even if --listen is not a loopback address")
 	flags.Var((*level)(&s.logLevel), "log-level", "`LEVEL` to log from: debug (every request), info, warn or error")
 	flags.StringVar(&s.health, "health", "", "check that a sandbox answers at `URL`, then exit")
 	return flags
@@ -200,7 +200,7 @@ func (a *amount) Type() string   { return "USD" }
 func (a *amount) Set(text string) error {
 	parsed, err := usd.Parse(text)
 	if err != nil || parsed < 0 {
-		return errors.New("must be USD with at most two decimals, not negative")
+		return errors.New("must be an amount in USD, 0 or more, with at most two decimals")
 	}
 	*a = amount(parsed)
 	return nil

@@ -132,14 +132,14 @@ func serveUntilDone(ctx context.Context, web *http.Server, listener net.Listener
 	go func() { stopped <- web.Serve(listener) }()
 	select {
 	case err := <-stopped:
-		return fmt.Errorf("serving: %w", err)
+		return fmt.Errorf("cannot serve requests: %w", err)
 	case <-ctx.Done():
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
 	err := web.Shutdown(grace)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = errors.Join(fmt.Errorf("requests that still ran after %s were aborted", shutdownTime), web.Close())
+		err = errors.Join(fmt.Errorf("the shutdown aborted requests that were still running after %s", shutdownTime), web.Close())
 	}
 	serveErr := <-stopped
 	if !errors.Is(serveErr, http.ErrServerClosed) {
