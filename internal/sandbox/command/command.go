@@ -85,8 +85,9 @@ func Main(ctx context.Context, args []string, getenv func(string) string, stdout
 		err = s.complete(flags.Args(), getenv)
 	}
 	if err != nil {
-		message := cli.FlagError(err, "--data cards.db").Error()
-		_, _ = fmt.Fprintf(stderr, "sandbox: %s\nRun \"vcard sandbox --help\" for usage.\n", requestlog.Clean(message))
+		usageErr := cli.FlagError(err, "--data cards.db")
+		message := requestlog.Clean(usageErr.Error()) // an argument may contain a key
+		_, _ = fmt.Fprintf(stderr, "sandbox: %s\nRun \"vcard sandbox --help\" for usage.\n", message)
 		return exitUsage
 	}
 	err = s.run(ctx, stdout, stderr)
@@ -186,7 +187,7 @@ func readFile(flag, path string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	if int64(len(text)) > limit {
-		return nil, fmt.Errorf("%s: %s is larger than %d KiB", flag, path, limit>>10)
+		return nil, fmt.Errorf("%s: %s is larger than %d KiB", flag, path, limit/1024)
 	}
 	return text, nil
 }

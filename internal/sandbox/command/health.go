@@ -14,22 +14,25 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-const healthTime = 3 * time.Second
+// healthTimeout is how long a sandbox may take to respond.
+const healthTimeout = 3 * time.Second
 
 // checkHealth returns an error unless a sandbox responds at the address. It sends a request without a
 // key, because it does not know one: a sandbox refuses that request.
 func checkHealth(ctx context.Context, address string) error {
-	limited, cancel := context.WithTimeout(ctx, healthTime)
+	limitedCtx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	root := strings.TrimSuffix(strings.TrimSuffix(address, "/"), server.API)
-	request, err := http.NewRequestWithContext(limited, http.MethodGet, root+server.API+"/bins", http.NoBody)
+	root := strings.TrimSuffix(address, "/")
+	root = strings.TrimSuffix(root, server.API)
+	request, err := http.NewRequestWithContext(limitedCtx, http.MethodGet, root+server.API+"/bins", http.NoBody)
 	if err != nil {
 		return fmt.Errorf("--health %s: must be a URL, such as http://127.0.0.1:8420", address)
 	}
 	// Unlike the default client, a new transport uses no proxy and follows no redirects.
 	response, err := new(http.Transport).RoundTrip(request)
+	// The message contains only network errors, because other errors may quote the response.
 	networkErr, ok := errors.AsType[net.Error](err)
-	if ok { // other errors may quote the response
+	if ok {
 		return fmt.Errorf("no sandbox answers at %s: %w", root, networkErr)
 	}
 	notSandbox := fmt.Errorf("the server at %s is not a sandbox", root)

@@ -25,7 +25,7 @@ const (
 	shutdownTime = 10 * time.Second
 )
 
-// serve opens the service and serves it until the context ends.
+// serve opens the sandbox and serves it until the context ends.
 func (s *settings) serve(ctx context.Context, stdout io.Writer, logger *slog.Logger) error {
 	webhookCA, err := readFile("--webhook-ca", s.webhookCAFile, maxFile)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *settings) openListener(ctx context.Context) (net.Listener, error) {
 	if err == nil {
 		return listener, nil
 	}
-	const addressInUseOnWindows = syscall.Errno(10048)
+	const addressInUseOnWindows = syscall.Errno(10048) // WSAEADDRINUSE
 	reason := ""
 	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, addressInUseOnWindows) {
 		reason = ", where another sandbox may already be running"
@@ -78,11 +78,11 @@ func (s *settings) openListener(ctx context.Context) (net.Listener, error) {
 
 func (s *settings) serveOn(ctx context.Context, listener net.Listener, service *served.Sandbox, stdout io.Writer, logger *slog.Logger) error {
 	root := rootURL(listener.Addr())
-	name, _, err := net.SplitHostPort(s.listen)
+	hostName, _, err := net.SplitHostPort(s.listen)
 	if err != nil {
 		return err
 	}
-	dashboard, err := service.Dashboard(root, name)
+	dashboard, err := service.Dashboard(root, hostName)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,8 @@ func printAddress(stdout io.Writer, root string, service *served.Sandbox) error 
 	return nil
 }
 
-// serveUntilDone serves requests until the context ends, and then waits for running requests.
+// serveUntilDone serves requests until the context ends. It then waits for running requests, and aborts them after
+// shutdownTime.
 func serveUntilDone(ctx context.Context, web *http.Server, listener net.Listener) error {
 	stopped := make(chan error, 1)
 	go func() { stopped <- web.Serve(listener) }()

@@ -25,7 +25,8 @@ type Process struct {
 // Start runs the program's sandbox on a free port, with additional flags, and waits until it listens.
 // Its log is written to stderr. The process is interrupted when the context is done.
 func Start(ctx context.Context, program string, stderr io.Writer, flags ...string) (*Process, error) {
-	command := exec.CommandContext(ctx, program, append([]string{"sandbox", "--listen=127.0.0.1:0"}, flags...)...)
+	args := append([]string{"sandbox", "--listen=127.0.0.1:0"}, flags...)
+	command := exec.CommandContext(ctx, program, args...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.Stderr = stderr
 	output, err := command.StdoutPipe()
