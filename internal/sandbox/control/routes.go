@@ -25,8 +25,8 @@ func Routes() []server.Route {
 		requests = server.Control + "/requests"
 	)
 	return []server.Route{
-		{Method: http.MethodGet, Path: clock, Handle: now},
-		{Method: http.MethodPost, Path: clock, Handle: forAll(moveClock)},
+		{Method: http.MethodGet, Path: clock, Handle: readClock},
+		{Method: http.MethodPost, Path: clock, Handle: firstAccountOnly(moveClock)},
 		{Method: http.MethodGet, Path: accounts, Handle: listAccounts},
 		{Method: http.MethodPost, Path: accounts, Handle: createAccount},
 		{Method: http.MethodGet, Path: server.Control + "/api-key", Handle: readKey},
@@ -39,25 +39,25 @@ func Routes() []server.Route {
 		{Method: http.MethodGet, Path: server.Control + "/control.yaml", Handle: serve(openapi.Control, yamlType), Public: true},
 		{Method: http.MethodGet, Path: server.Control + "/control.json", Handle: serve(openapi.JSON(openapi.Control), ""), Public: true},
 		{Method: http.MethodGet, Path: limits, Handle: readLimits},
-		{Method: http.MethodPut, Path: limits, Handle: forAll(replaceLimits)},
+		{Method: http.MethodPut, Path: limits, Handle: firstAccountOnly(replaceLimits)},
 		{Method: http.MethodGet, Path: limits + "/used", Handle: readUsed},
-		{Method: http.MethodGet, Path: quirks, Handle: func(c *server.Call) (wire.Response, error) { return wire.OK(c.Quirks), nil }},
-		{Method: http.MethodPut, Path: quirks, Handle: forAll(replaceQuirks)},
+		{Method: http.MethodGet, Path: quirks, Handle: readQuirks},
+		{Method: http.MethodPut, Path: quirks, Handle: firstAccountOnly(replaceQuirks)},
 		{Method: http.MethodGet, Path: faults, Handle: listFaults},
-		{Method: http.MethodPost, Path: faults, Handle: forAll(addFault)},
-		{Method: http.MethodDelete, Path: faults, Handle: forAll(clearFaults)},
-		{Method: http.MethodDelete, Path: faults + "/{id}", Handle: forAll(server.NoFields(removeFault))},
+		{Method: http.MethodPost, Path: faults, Handle: firstAccountOnly(addFault)},
+		{Method: http.MethodDelete, Path: faults, Handle: firstAccountOnly(clearFaults)},
+		{Method: http.MethodDelete, Path: faults + "/{id}", Handle: firstAccountOnly(server.NoFields(removeFault))},
 		{Method: http.MethodGet, Path: requests, Handle: listRequests, NeedsRequestLog: true},
 		{Method: http.MethodDelete, Path: requests, Handle: forgetRequests, NeedsRequestLog: true},
-		{Method: http.MethodPost, Path: server.Control + "/simulate", Handle: forAll(simulate)},
+		{Method: http.MethodPost, Path: server.Control + "/simulate", Handle: firstAccountOnly(simulate)},
 		{Method: http.MethodPost, Path: server.Control + "/reset", Handle: server.NoFields(reset), NeedsRequestLog: true},
 	}
 }
 
-// forAll wraps a handler that affects all accounts. It refuses the calls of all accounts but the first.
-func forAll(change func(*server.Call) (wire.Response, error)) func(*server.Call) (wire.Response, error) {
+// firstAccountOnly wraps a handler whose change affects all accounts. It refuses the calls of all accounts but the first.
+func firstAccountOnly(change func(*server.Call) (wire.Response, error)) func(*server.Call) (wire.Response, error) {
 	return func(c *server.Call) (wire.Response, error) {
-		err := FirstOnly(c, "change what affects all accounts")
+		err := FirstOnly(c, "make changes that affect all accounts")
 		if err != nil {
 			return wire.Response{}, err
 		}
@@ -67,7 +67,7 @@ func forAll(change func(*server.Call) (wire.Response, error)) func(*server.Call)
 
 const yamlType = "application/yaml"
 
-// serve returns a handler that serves a document, which describes the calls.
+// serve returns a handler that serves a document about the calls. An empty content type stands for JSON.
 func serve(document func() []byte, contentType string) func(*server.Call) (wire.Response, error) {
 	return func(*server.Call) (wire.Response, error) {
 		return wire.Response{Status: http.StatusOK, Body: document(), ContentType: contentType}, nil
@@ -87,13 +87,13 @@ func audit(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	total := int64(len(report.Accounts))
-	start := min(page.Offset(), total)
+	start := min(page.Offset(), total) // a page after the last one is empty
 	end := min(start+page.Size, total)
 	report.Accounts = report.Accounts[start:end]
 	return wire.OK(report), nil
 }
 
-// requestView is the JSON form of an entry of the request log.
+// requestView is the JSON form of an entry of the request log. Its own fields replace those of the entry.
 type requestView struct {
 	*requestlog.Entry
 
@@ -120,6 +120,7 @@ func listRequests(c *server.Call) (wire.Response, error) {
 	})
 }
 
+// forgetRequests removes the account's API calls from the request log.
 func forgetRequests(c *server.Call) (wire.Response, error) {
 	return wire.List([]requestView{}), requestlog.Forget(c.Tx, c.Account.ID)
 }

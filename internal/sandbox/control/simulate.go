@@ -26,7 +26,7 @@ type simulation struct {
 	random    *rand.Rand
 	merchants []string
 	cards     []string       // the card ids of the purchases, in order
-	left      map[string]int // the number of remaining purchases, by card id
+	remaining map[string]int // the number of remaining purchases, by card id
 
 	result struct {
 		Cards     int    `json:"cards"`
@@ -60,7 +60,7 @@ func simulate(c *server.Call) (wire.Response, error) {
 		call:      c,
 		random:    rand.New(rand.NewPCG(uint64(seed), 0)), //nolint:gosec // seed is not negative
 		merchants: merchants,
-		left:      map[string]int{},
+		remaining: map[string]int{},
 	}
 	purchases := int(days * perDay)
 	err = s.chooseCards(purchases)
@@ -68,14 +68,14 @@ func simulate(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	declines := (purchases*int(percent) + 50) / 100 // rounded
-	order := s.random.Perm(purchases)               // those below declines are declined
+	numbers := s.random.Perm(purchases)             // a different number for each purchase
 	interval := 24 * time.Hour / time.Duration(perDay)
 	for i := range purchases {
 		err := c.Tx.MoveClock(c.Tx.Now().Add(interval))
 		if err != nil {
 			return wire.Response{}, err
 		}
-		declined := order[i] < declines
+		declined := numbers[i] < declines // true for as many purchases as declines, at random positions
 		err = s.purchase(s.cards[i], declined)
 		if err != nil {
 			return wire.Response{}, err
@@ -112,7 +112,7 @@ func (s *simulation) chooseCards(purchases int) error {
 	for i := range purchases {
 		id := cards[i%len(cards)].ID
 		s.cards = append(s.cards, id)
-		s.left[id]++
+		s.remaining[id]++
 	}
 	s.random.Shuffle(len(s.cards), func(i, j int) { s.cards[i], s.cards[j] = s.cards[j], s.cards[i] })
 	return nil
@@ -144,10 +144,11 @@ func (s *simulation) purchase(id string, declined bool) error {
 		return err
 	}
 	percent := 50 + s.random.IntN(100)
-	share := available * usd.Amount(percent) / usd.Amount(100*s.left[id])
-	s.left[id]--
-	reserved := usd.Cent * usd.Amount(s.left[id]) // a cent for each purchase that follows
-	amount := max(usd.Cent, min(share, available-reserved))
+	share := available * usd.Amount(percent) / usd.Amount(100*s.remaining[id])
+	s.remaining[id]--
+	reserved := usd.Cent * usd.Amount(s.remaining[id]) // a cent for each purchase that follows
+	affordable := available - reserved
+	amount := max(usd.Cent, min(share, affordable))
 	if declined {
 		amount = c.Balance + usd.Amount(1+s.random.IntN(5_000))
 	}
@@ -183,6 +184,7 @@ func (s *simulation) purchase(id string, declined bool) error {
 	return s.do("/settlements", map[string]any{"transaction_id": authorized.Transaction.ID}, nil)
 }
 
+// do runs a control call, and decodes its response into a value unless into is nil.
 func (s *simulation) do(path string, fields map[string]any, into any) error {
 	o := server.Operation{Route: http.MethodPost + " " + server.Control + path, Body: wire.Encode(fields)}
 	return s.call.Do(s.call.Account, o, into)

@@ -90,7 +90,7 @@ func reset(c *server.Call) (wire.Response, error) {
 	}
 	c.Counters.Forget()
 	c.ForgetLate()
-	return now(c)
+	return readClock(c)
 }
 
 // deleteRows deletes the rows of all tables except service and accounts, and resets the clock.
@@ -137,12 +137,15 @@ func moveClock(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	return now(c)
+	return readClock(c)
 }
 
-func now(c *server.Call) (wire.Response, error) {
+// readClock returns the service's time.
+func readClock(c *server.Call) (wire.Response, error) {
 	return wire.OK(map[string]any{"now": wire.Timestamp(c.Tx.Now())}), nil
 }
+
+func readQuirks(c *server.Call) (wire.Response, error) { return wire.OK(c.Quirks), nil }
 
 // replaceQuirks sets all quirks. Those that the body leaves out get their defaults.
 func replaceQuirks(c *server.Call) (wire.Response, error) {
@@ -179,7 +182,7 @@ var walletField = regexp.MustCompile(`^[a-z][a-z0-9_]{0,59}$`)
 
 // readWalletFields reads the names of the two wallet fields of BINs. It returns the fallback if they are absent.
 func readWalletFields(f *wire.Fields, fallback [2]string) [2]string {
-	names, found := f.Texts("wallet_fields") // without duplicates, so that two names are different
+	names, found := f.Texts("wallet_fields") // Texts drops duplicates, so two names are different
 	if !found {
 		return fallback
 	}
@@ -250,7 +253,7 @@ func removeFault(c *server.Call) (wire.Response, error) {
 	}
 	if !found {
 		return wire.Response{}, wire.NewError(http.StatusNotFound, wire.CodeNotFound,
-			"there is no fault %.64q; faults are removed after they are applied the set number of times", text)
+			"there is no fault %.64q; the sandbox removes a fault after its last use", text)
 	}
 	return listFaults(c)
 }
