@@ -18,8 +18,8 @@ func TestEmbeddedHintsAtNoListOfCalls(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = box.Close() })
 	for path, want := range map[string]string{
-		"/_sandbox/xyz":            "; vcard sandbox serves all control calls, the embedded sandbox only some",
-		"/_sandbox/":               "; vcard sandbox serves all control calls, the embedded sandbox only some",
+		"/_sandbox/xyz":            "; the embedded sandbox serves only some control calls, and vcard sandbox serves all",
+		"/_sandbox/":               "; the embedded sandbox serves only some control calls, and vcard sandbox serves all",
 		"/_sandbox/authorisations": "; there is POST /_sandbox/authorizations",
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)

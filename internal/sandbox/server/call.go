@@ -30,7 +30,11 @@ func (o Operation) Reads() bool { return strings.HasPrefix(o.Route, http.MethodG
 
 func (o Operation) request(ctx context.Context) *http.Request {
 	method, path, _ := strings.Cut(o.Route, " ")
-	r := &http.Request{Method: method, URL: &url.URL{Path: path}, Header: http.Header{"Content-Type": {jsonType}}}
+	r := &http.Request{
+		Method: method,
+		URL:    &url.URL{Path: path},
+		Header: http.Header{"Content-Type": {jsonType}},
+	}
 	r = r.WithContext(ctx)
 	for name, value := range o.Path {
 		r.SetPathValue(name, value)
@@ -54,7 +58,7 @@ func (c *Call) Do(owner account.Account, o Operation, into any) error {
 
 // Do runs an operation for an authenticated account. Faults and the request log are for clients only. Rate limits apply
 // only if the route has a Class: then the operation counts like a client's request. If Do returns an error, nothing has
-// changed. The error's message is for people.
+// changed. The error's message may be shown to users.
 func (s *Server) Do(ctx context.Context, owner account.Account, o Operation) (wire.Response, *wire.Error) {
 	x := &exchange{
 		id:      vault.Token("req_"),
@@ -97,7 +101,7 @@ func (s *Server) handleOperation(x *exchange, c *Call) (wire.Response, error) {
 	return x.route.Handle(c)
 }
 
-// Read runs f on a snapshot. Like a control call, f may take long. The error's message is for people.
+// Read runs f on a snapshot. Like a control call, f may take long. The error's message may be shown to users.
 func (s *Server) Read(ctx context.Context, f func(*store.Tx) error) *wire.Error {
 	err := s.commitLateNow(ctx)
 	if err == nil {
@@ -141,7 +145,7 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 	if len(key) > maxIdempotencyKey {
 		return wire.Response{}, wire.Invalid("%s has more than %d characters", idempotencyHeader, maxIdempotencyKey)
 	}
-	if requestlog.Clean(key) != key { // keys are stored
+	if requestlog.Clean(key) != key { // the file and the request log store it
 		return wire.Response{}, wire.Invalid("%s must not contain an API key or a webhook secret", idempotencyHeader)
 	}
 	if c.body.Err != nil {
@@ -162,10 +166,11 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 	if err != nil {
 		return wire.Response{}, err
 	}
-	return res, c.Tx.Exec(`
+	err = c.Tx.Exec(`
 		INSERT INTO idempotent_responses (account_id, key, method, path, body_hash, status, response, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.Account.ID, key, c.request.Method, c.request.URL.Path, hash[:], res.Status, string(res.Body), now.UnixMilli())
+	return res, err
 }
 
 // storedResponse returns the response of an earlier call with the same idempotency key, and reports whether there is one.
@@ -207,12 +212,16 @@ func (x *exchange) idempotencyScope() idempotencyScope {
 // claim reserves the idempotency key of a call, if a quirk asks for that. It refuses the call while another call
 // of this process uses the key. The caller must call release after the call.
 func (s *Server) claim(x *exchange) (release func(), err error) {
-	if !x.isAPI() || !x.route.writes() || x.quirks.Idempotency != behavior.Conflict {
-		return func() {}, nil
+	notNeeded := func() {}
+	if x.quirks.Idempotency != behavior.Conflict {
+		return notNeeded, nil
+	}
+	if !x.isAPI() || !x.route.writes() {
+		return notNeeded, nil
 	}
 	scope := x.idempotencyScope()
 	if scope.key == "" {
-		return func() {}, nil
+		return notNeeded, nil
 	}
 	inUse := s.isLate(scope)
 	if !inUse {
@@ -228,7 +237,7 @@ func (s *Server) claim(x *exchange) (release func(), err error) {
 // applyFault processes the call as its fault configures, and returns the response that the client sees.
 func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 	f := x.fault
-	// This is the response if the call is not processed, or only later.
+	// This is the response if the call is not processed, or is processed later.
 	res := response{Response: wire.Response{Status: http.StatusOK, Body: []byte(`{"data":[],"page":1}`)}}
 	if f.When == behavior.After {
 		res.Response = s.process(ctx, x)

@@ -30,23 +30,32 @@ func (s *Server) commitLate(ctx context.Context, now time.Time) {
 	s.late.mu.Lock()
 	defer s.late.mu.Unlock()
 	for {
-		next := -1
-		for i, call := range s.late.all {
-			if call.due.After(now) {
-				continue
-			}
-			if next < 0 || call.due.Before(s.late.all[next].due) {
-				next = i
-			}
-		}
-		if next < 0 {
+		call := s.late.takeDue(now)
+		if call == nil {
 			return
 		}
-		call := s.late.all[next]
-		s.late.all = slices.Delete(s.late.all, next, next+1)
 		call.now = call.due
 		s.process(context.WithoutCancel(ctx), call)
 	}
+}
+
+// takeDue removes and returns the call that is due first, or nil if no call is due yet. The caller must hold the lock.
+func (l *lateCalls) takeDue(now time.Time) *exchange {
+	earliest := -1
+	for i, call := range l.all {
+		if call.due.After(now) {
+			continue
+		}
+		if earliest < 0 || call.due.Before(l.all[earliest].due) {
+			earliest = i
+		}
+	}
+	if earliest < 0 {
+		return nil
+	}
+	call := l.all[earliest]
+	l.all = slices.Delete(l.all, earliest, earliest+1)
+	return call
 }
 
 // commitLateNow is commitLate for callers that do not know the service's time.

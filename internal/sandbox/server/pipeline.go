@@ -25,7 +25,7 @@ type exchange struct {
 	request *http.Request
 	body    wire.Body
 
-	// When a late call is committed. It is zero for all other calls.
+	// due is the time at which a late call is committed. It is zero for all other calls.
 	due time.Time
 
 	// prepare sets the following fields.
@@ -50,7 +50,13 @@ func (x *exchange) path() string { return strings.TrimPrefix(x.request.URL.Path,
 // serve handles every request. The functions below are its steps, in order.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	start := time.Now()
-	x := &exchange{id: vault.Token("req_"), route: route, request: r, now: start, quirks: behavior.DefaultQuirks()}
+	x := &exchange{
+		id:      vault.Token("req_"),
+		route:   route,
+		request: r,
+		now:     start, // until prepare reads the service's time
+		quirks:  behavior.DefaultQuirks(),
+	}
 	res := s.respond(w, x)
 	s.record(x, res, time.Since(start)) //nolint:contextcheck // the entry is written even if the client has disconnected
 	s.Logger.Debug("answered", "request", x.id, "method", requestlog.Clean(r.Method), "path", requestlog.Clean(r.URL.Path),
@@ -153,7 +159,7 @@ func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 // runner runs a function in a transaction.
 type runner func(context.Context, func(*store.Tx) error) error
 
-// transact handles a call in a transaction. A call that only reads runs in a transaction of read.
+// transact handles a call in a transaction. If the call only reads, read runs the transaction.
 func (s *Server) transact(
 	ctx context.Context, x *exchange, read runner, handle func(*Call) (wire.Response, error),
 ) (wire.Response, error) {
@@ -172,7 +178,14 @@ func (s *Server) transact(
 		if !x.due.IsZero() {
 			tx.SetNow(x.due)
 		}
-		call := &Call{Server: s, Tx: tx, Account: x.account, Quirks: x.quirks, request: x.request, body: x.body}
+		call := &Call{
+			Server:  s,
+			Tx:      tx,
+			Account: x.account,
+			Quirks:  x.quirks,
+			request: x.request,
+			body:    x.body,
+		}
 		var err error
 		res, err = handle(call)
 		return err
@@ -193,6 +206,7 @@ func (s *Server) authorize(x *exchange) error {
 	return requireReady(x.account.State)
 }
 
+// handle runs the handler of a call. It applies the quirks to the response of an API call.
 func (x *exchange) handle(c *Call) (wire.Response, error) {
 	if !x.isAPI() {
 		return x.route.Handle(c)
@@ -243,6 +257,7 @@ func (x *exchange) handleWrite(c *Call) (wire.Response, error) {
 	return res, nil
 }
 
+// refuse returns the response for an error.
 func (s *Server) refuse(x *exchange, err error) wire.Response {
 	return x.errorResponse(s.explain(x.request.Context(), x.id, err))
 }
@@ -250,7 +265,8 @@ func (s *Server) refuse(x *exchange, err error) wire.Response {
 // explain turns an error into a response. Refusals keep their status and message; other errors become a 500.
 // If ctx has ended, the client disconnected while its call waited for a transaction, so nothing was done.
 func (s *Server) explain(ctx context.Context, requestID string, err error) *wire.Error {
-	if refused, ok := errors.AsType[*wire.Error](err); ok {
+	refused, ok := errors.AsType[*wire.Error](err)
+	if ok {
 		return refused
 	}
 	if ctx.Err() != nil {
@@ -278,7 +294,7 @@ func (s *Server) explain(ctx context.Context, requestID string, err error) *wire
 
 // record adds an API call to the request log. It runs before the response is sent, so that a client that has the
 // response finds the call in the log.
-func (s *Server) record(x *exchange, res response, took time.Duration) {
+func (s *Server) record(x *exchange, res response, duration time.Duration) {
 	if !x.isAPI() || x.account.ID == 0 {
 		return
 	}
@@ -292,13 +308,13 @@ func (s *Server) record(x *exchange, res response, took time.Duration) {
 		IdempotencyKey: x.request.Header.Get(idempotencyHeader),
 		Replayed:       res.Header.Get(replayedHeader) != "",
 		CardID:         cmp.Or(x.cardID, x.request.PathValue("card_id")),
-		Lost:           x.fault != nil && x.fault.Loses() && x.route.writes(),
-		Duration:       took,
+		Duration:       duration,
 		Time:           wire.Time{Time: x.now},
 		Change:         x.change,
 	}
 	if x.fault != nil {
 		e.Fault = x.fault.String()
+		e.Lost = x.route.writes() && x.fault.Loses()
 	}
 	if x.refused != nil {
 		e.Error = x.refused.Code

@@ -72,7 +72,8 @@ func (r response) send(w http.ResponseWriter, requestID string, now time.Time) {
 	}
 	w.WriteHeader(r.Status)
 	if r.extent == truncated {
-		_, _ = w.Write(r.Body[:len(r.Body)/2])
+		firstHalf := r.Body[:len(r.Body)/2]
+		_, _ = w.Write(firstHalf)
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
@@ -81,7 +82,9 @@ func (r response) send(w http.ResponseWriter, requestID string, now time.Time) {
 
 func rateLimited(wait time.Duration) *wire.Error {
 	return &wire.Error{
-		Status: http.StatusTooManyRequests, Code: wire.CodeRateLimited, Wait: wait,
+		Status:  http.StatusTooManyRequests,
+		Code:    wire.CodeRateLimited,
+		Wait:    wait,
 		Message: fmt.Sprintf("the rate limit of this API key is reached; try again in %d s", seconds(wait)),
 	}
 }
@@ -119,7 +122,8 @@ func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 		case behavior.Seconds:
 			res.Header.Set("Retry-After", strconv.FormatInt(seconds(e.Wait), 10))
 		case behavior.Date: // by the same clock as the Date header
-			at := x.now.Add(time.Duration(seconds(e.Wait)+1) * time.Second)
+			wait := seconds(e.Wait) + 1 // one more, because the date omits the fraction of a second
+			at := x.now.Add(time.Duration(wait) * time.Second)
 			res.Header.Set("Retry-After", at.UTC().Format(http.TimeFormat))
 		}
 	}
@@ -130,7 +134,11 @@ func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 	switch x.quirks.ErrorBody {
 	case behavior.Extended:
 		res.Body = wire.Encode(map[string]any{
-			"error": e.Code, "message": e.Message, "status": e.Status, "request_id": x.id, "details": map[string]any{},
+			"error":      e.Code,
+			"message":    e.Message,
+			"status":     e.Status,
+			"request_id": x.id,
+			"details":    map[string]any{},
 		})
 	case behavior.Nested:
 		res.Body = wire.Encode(map[string]any{"error": map[string]string{"code": e.Code, "message": e.Message}})

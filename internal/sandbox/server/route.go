@@ -21,7 +21,7 @@ import (
 // The two trees of paths.
 const (
 	API     = "/api/v1"   // the service
-	Control = "/_sandbox" // the control calls, which play the outside world and serve tests
+	Control = "/_sandbox" // the control calls, which simulate merchants and other outside events, and support tests
 )
 
 // Route is one method on one path.
@@ -91,23 +91,28 @@ func (s *Server) Handler(routes []Route) http.Handler {
 	mux := http.NewServeMux()
 	s.Routes = map[string]Route{}
 	for _, route := range routes {
-		s.Routes[route.Method+" "+route.Path] = route
-		mux.HandleFunc(route.Method+" "+route.Path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route) })
+		pattern := route.Method + " " + route.Path
+		s.Routes[pattern] = route
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route) })
 	}
 	serveUnknown := func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, API+"/") || strings.HasPrefix(r.URL.Path, Control+"/") {
+			// With the method GET, the server reads no body and writes nothing to the file.
 			handle := func(*Call) (wire.Response, error) { return wire.Response{}, s.unknown(mux, r) }
 			s.serve(w, r, Route{Method: http.MethodGet, Handle: handle})
 			return
 		}
 		x := &exchange{id: vault.Token("req_"), request: r}
-		response{Response: x.errorResponse(s.unknown(mux, r))}.send(w, x.id, x.now)
+		notFound := s.unknown(mux, r)
+		res := response{Response: x.errorResponse(notFound)}
+		res.send(w, x.id, x.now)
 	}
 	mux.HandleFunc("/", serveUnknown)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// The mux would redirect these paths to their canonical form.
 		p := r.URL.EscapedPath()
-		if !strings.HasPrefix(p, "/") || !isClean(p) || p == Control {
+		isCanonical := isClean(p) && p != Control
+		if !isCanonical || !strings.HasPrefix(p, "/") {
 			serveUnknown(w, r)
 			return
 		}
@@ -128,7 +133,9 @@ func (s *Server) unknown(mux *http.ServeMux, r *http.Request) *wire.Error {
 	}
 	if len(allowed) > 0 {
 		return &wire.Error{
-			Status: http.StatusMethodNotAllowed, Code: wire.CodeMethodNotAllowed, Allow: strings.Join(allowed, ", "),
+			Status:  http.StatusMethodNotAllowed,
+			Code:    wire.CodeMethodNotAllowed,
+			Allow:   strings.Join(allowed, ", "),
 			Message: "this path accepts " + strings.Join(allowed, " and ") + ", not " + r.Method,
 		}
 	}
@@ -149,7 +156,7 @@ func (s *Server) pathHint(path string) string {
 		if listed {
 			return "; GET " + Control + "/ lists the calls"
 		}
-		return "; vcard sandbox serves all control calls, the embedded sandbox only some"
+		return "; the embedded sandbox serves only some control calls, and vcard sandbox serves all"
 	}
 	if !strings.HasPrefix(path, API+"/") {
 		return "; the API is below " + API + ", as in " + API + "/cards"
@@ -165,7 +172,7 @@ func (s *Server) similarCall(path string) string {
 		return ""
 	}
 	similar := ""
-	longest := 1
+	longest := 1 // a common prefix of one character is no similarity
 	for key, route := range s.Routes {
 		name, ok := strings.CutPrefix(route.Path, Control+"/")
 		if !ok {
@@ -176,8 +183,8 @@ func (s *Server) similarCall(path string) string {
 			continue
 		}
 		// Of several calls, take the first by name, because the order of the map is random.
-		first := common == longest && key < similar
-		if common > longest || first {
+		precedes := common == longest && key < similar
+		if common > longest || precedes {
 			longest = common
 			similar = key
 		}
@@ -196,6 +203,7 @@ func commonPrefix(a, b string) int {
 
 // isClean reports whether a path has no empty segments, and none that are "." or "..".
 func isClean(p string) bool {
-	clean := path.Clean(p)
-	return p == clean || p == strings.TrimSuffix(clean, "/")+"/"
+	clean := path.Clean(p) // without a slash at the end, except for "/"
+	withSlash := strings.TrimSuffix(clean, "/") + "/"
+	return p == clean || p == withSlash
 }
