@@ -283,6 +283,7 @@ func (p *Plan) prior() prior {
 	return all
 }
 
+// add adds the cards and data sources of a module and of its child modules.
 func (p *prior) add(module module) {
 	for _, r := range module.Resources {
 		if r == nil {
@@ -291,10 +292,11 @@ func (p *prior) add(module module) {
 		switch {
 		case r.isCard():
 			p.cards[object{r.Address, r.Deposed}] = r
-			if id, ok := r.AttributeValues["id"].(string); ok {
+			id, ok := r.AttributeValues["id"].(string)
+			if ok {
 				p.byID[id] = *r
 			}
-		case r.Mode == tfjson.DataResourceMode && r.Type == "vcard_cards":
+		case isCardList(r):
 			p.lists = append(p.lists, r)
 		case isWallet(r):
 			p.wallets = append(p.wallets, r)

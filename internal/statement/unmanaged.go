@@ -268,6 +268,10 @@ func refersToObjects(e *tfjson.Expression) bool {
 	})
 }
 
+func isCardList(r *stateResource) bool {
+	return r.Mode == tfjson.DataResourceMode && r.Type == "vcard_cards"
+}
+
 func isUnfiltered(list *stateResource) bool {
 	for _, filter := range []string{"status", "bin_id", "label", "label_prefix"} {
 		if list.AttributeValues[filter] != nil {
