@@ -421,11 +421,10 @@ func (r *reader) readMoney(card values) cardMoney {
 // addStopReason adds the reason why apply may stop before the planned movements, judging by the card's balance and record.
 func (r *reader) addStopReason(card *Card, before values) {
 	withdrawn := card.Sums.Withdrawals
-	movesMoney := withdrawn > 0 || card.received() > 0
-	if !movesMoney && !card.mayTakeMore {
+	receives := card.received() > 0 || card.mayTakeMore
+	if withdrawn == 0 && !receives {
 		return
 	}
-	onlyWithdraws := withdrawn > 0 && !card.mayTakeMore
 	money := r.readMoney(before)
 	var reason string
 	switch {
@@ -433,7 +432,7 @@ func (r *reader) addStopReason(card *Card, before values) {
 		reason = "has lost its money_record, so earlier movements are unknown: apply will stop once"
 	case money.record.Pending != nil:
 		reason = money.discrepancy() + ": apply may find that the movement was made, or stop"
-	case money.unexplained > 0 && !onlyWithdraws:
+	case money.unexplained > 0 && receives:
 		reason = money.discrepancy() + ": apply may stop"
 	case withdrawn > 0 && money.unexplained == -withdrawn:
 		reason = fmt.Sprintf("holds exactly %s USD less than Terraform knows of: apply may find that the withdrawal was made, or stop", withdrawn)

@@ -333,6 +333,15 @@ func TestUnmanaged(t *testing.T) {
 		"a provider with no prefix": {
 			planWith(issues, read(list(all, "", "card_9", generated), mine), of(`"vcard":{"name":"vcard"}`, "")), 3, left,
 		},
+		"null as another provider": {planWith(issues, read(list(all, "", "card_9", generated), mine), of(`"x":null`, "")), 3, left},
+		"a BIN that is not a string": {
+			planWith(
+				change("vcard_card.new", `"create"`, "", `"bin_id":[],"amount":50,"issuance_fee":1`, `"label":true`, ""),
+				read(strings.Replace(list(all, "", "card_9", generated), `"label"`, `"bin_id":[],"balance":50,"label"`, 1)),
+				one,
+			),
+			3, left,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -355,6 +364,19 @@ func TestText(t *testing.T) {
 		if _, got, _ := state(t, plan); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
+	}
+}
+
+// A long list of notes is cut, and its title has the number of all of them.
+func TestManyNotes(t *testing.T) {
+	t.Parallel()
+	var cards []string
+	for i := range 25 {
+		cards = append(cards, stateCard(fmt.Sprintf("vcard_card.c%d", i), with("money_record", pending(12_00)), ""))
+	}
+	_, got, _ := state(t, planWith("", priorState(strings.Join(cards, ","))))
+	if !strings.Contains(got, "\nWorth a look (25):\n") || !strings.Contains(got, "\n  and 5 more; --format json lists all\n") {
+		t.Errorf("got\n%s", got)
 	}
 }
 

@@ -193,6 +193,10 @@ func TestOf(t *testing.T) {
 		},
 		"holds as much":                  {updates(with("balance", "100"), with("amount", "150"), ""), "a fund -50.00"},
 		"holds more, and less is loaded": {updates(with("balance", "133"), with("amount", "90"), ""), "a withdraw 10.00"},
+		"holds more, and is both withdrawn from and topped up": {
+			updates(with("balance", "133"), with("amount", "90", "topped_up", "20"), ""),
+			"a withdraw+top_up -10.00\n? a: holds 33.00 USD more than Terraform knows of: apply may stop",
+		},
 		"holds less by the withdrawal": {
 			updates(held, with("amount", "80"), ""),
 			"a withdraw 20.00\n? a: holds exactly 20.00 USD less than Terraform knows of: apply may find that the withdrawal was made, or stop",

@@ -214,24 +214,24 @@ func (s *Statement) WriteText(w io.Writer) error {
 		line := fmt.Sprintf("%14s  %-*s  %s", card.Wallet.Signed(), width, card.verbs(), strings.Join(columns, "; "))
 		b.WriteString(inline(line) + "\n")
 	}
-	writeList(&b, "Not known yet", reasonLines(s.Unknown))
-	notes := reasonLines(s.Notes)
-	more := len(notes) - maxListed
-	if more > 0 {
-		notes = append(notes[:maxListed], fmt.Sprintf("and %d more; --format json lists all", more))
-	}
-	writeList(&b, "Worth a look", notes)
-	writeList(&b, "Other changes", s.Others)
+	writeList(&b, "Not known yet", reasonLines(s.Unknown), len(s.Unknown))
+	writeList(&b, "Worth a look", reasonLines(s.Notes), maxListed)
+	writeList(&b, "Other changes", s.Others, len(s.Others))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func writeList(b *strings.Builder, title string, items []string) {
+// writeList writes how many items there are, and the first of them, at most limit.
+func writeList(b *strings.Builder, title string, items []string, limit int) {
 	if len(items) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "\n%s (%d):\n\n", title, len(items))
-	for _, item := range items {
+	for i, item := range items {
+		if i == limit {
+			fmt.Fprintf(b, "  and %d more; --format json lists all\n", len(items)-i)
+			break
+		}
 		b.WriteString(inline("  "+item) + "\n")
 	}
 }

@@ -183,13 +183,19 @@ func (a *account) addressFor(live values, sameLabel []*plannedCard) string {
 			continue
 		}
 		load, _ := card.values.amount("amount")
-		sameBIN := card.values.known["bin_id"] == live.known["bin_id"]
+		sameBIN := card.values.bin() == live.bin()
 		if sameBIN && areEqual(load, balance) {
 			card.isFree = false
 			return card.address
 		}
 	}
 	return "vcard_card.NAME"
+}
+
+// bin returns the bin_id, or "" if it is not a string.
+func (v values) bin() string {
+	id, _ := v.known["bin_id"].(string)
+	return id
 }
 
 // areEqual reports whether two amounts are known and equal.
@@ -305,7 +311,7 @@ func (p *Plan) labelPrefix(provider string) (string, bool) {
 	config := p.Config.ProviderConfigs[provider]
 	if config == nil {
 		for _, other := range p.Config.ProviderConfigs {
-			if other.Expressions["label_prefix"] != nil {
+			if other != nil && other.Expressions["label_prefix"] != nil {
 				return "", false
 			}
 		}
