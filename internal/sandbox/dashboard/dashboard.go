@@ -16,7 +16,6 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -47,8 +46,8 @@ type Dashboard struct {
 	templates   *template.Template
 	crossOrigin *http.CrossOriginProtection
 	mux         *http.ServeMux
-	closing     chan struct{}
-	close       func()
+	closing     chan struct{} // closed by close
+	close       func()        // may be called several times
 }
 
 // New returns a dashboard without sessions. It fails if the address or a template is invalid.
@@ -93,21 +92,22 @@ func (d *Dashboard) Link() string {
 	return d.address.JoinPath("login").String() + "?token=" + d.link.token
 }
 
-// ServeHTTP refuses requests for other host names and forms of other sites before any page sees them.
+// ServeHTTP serves a page, or passes the request to the next handler. It refuses pages under unknown host
+// names, and forms that other sites send.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
-		reason := recover()
-		if reason == http.ErrAbortHandler { //nolint:errorlint // net/http compares it the same way
-			panic(reason)
+		value := recover()
+		if value == http.ErrAbortHandler { //nolint:errorlint // net/http compares it the same way
+			panic(value)
 		}
-		if reason != nil {
-			// The server would log the panic with its value, which may be a secret.
-			d.Server.Logger.Error("a page panicked", "error", crash.New(reason))
-			http.Error(w, "The page could not be shown; the server's log says why.", http.StatusInternalServerError)
+		if value != nil {
+			// net/http would log the value of the panic, which may be a secret.
+			d.Server.Logger.Error("a page panicked", "error", crash.New(value))
+			http.Error(w, "The page could not be shown. The server's log has the error.", http.StatusInternalServerError)
 		}
 	}()
-	// Browsers send no Authorization header. An API client whose base URL lacks the prefix does, and
-	// gets an API error.
+	// Browsers send no Authorization header. A client of the API sends one, and needs an API error if its
+	// base URL lacks /api/v1.
 	if !isPage(r.URL) || r.Header.Get("Authorization") != "" {
 		d.Next.ServeHTTP(w, r)
 		return
@@ -131,9 +131,10 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mux.ServeHTTP(w, r)
 }
 
-// isPage reports whether a path belongs neither to the API nor to the control calls.
+// isPage reports whether a URL belongs to the dashboard, and not to the API or the control calls. It
+// compares the decoded path, as the router does.
 func isPage(u *url.URL) bool {
-	p := u.Path // decoded, like the paths that redirects and the API's routes match
+	p := u.Path
 	for _, tree := range []string{"/api", server.Control} {
 		if p == tree || strings.HasPrefix(p, tree+"/") {
 			return false
@@ -142,6 +143,7 @@ func isPage(u *url.URL) bool {
 	if !strings.HasPrefix(p, "/") {
 		return false
 	}
+	// A path that is not clean, such as /cards/../api, may lead to the API after a redirect.
 	clean := path.Clean(p)
 	if clean == "/" {
 		return p == "/"
@@ -153,15 +155,20 @@ func isPage(u *url.URL) bool {
 // name may belong to an attacker who makes it resolve to this address.
 func (d *Dashboard) isKnown(host string) bool {
 	name := host
-	bare, _, err := net.SplitHostPort(host)
+	withoutPort, _, err := net.SplitHostPort(host)
 	if err == nil {
-		name = bare
+		name = withoutPort
 	}
 	_, err = netip.ParseAddr(strings.Trim(name, "[]"))
 	if err == nil || strings.EqualFold(name, "localhost") {
 		return true
 	}
-	return slices.ContainsFunc(d.Names, func(own string) bool { return own != "" && strings.EqualFold(own, name) })
+	for _, own := range d.Names {
+		if own != "" && strings.EqualFold(own, name) {
+			return true
+		}
+	}
+	return false
 }
 
 const (
@@ -173,19 +180,21 @@ const (
 	watchInterval = 250 * time.Millisecond
 )
 
-// liveVersion changes whenever a page may have changed: with the file, and with the time.
+// liveVersion returns a text that changes whenever a page may have changed: with the file, and after
+// each refreshInterval.
 func liveVersion(file string, now time.Time) string {
 	return fmt.Sprintf("%s.%d", file, now.UnixMilli()/refreshInterval.Milliseconds())
 }
 
-// liveState is the event by which a page learns that it is out of date.
+// liveState is the event that informs a page that it is out of date.
 type liveState struct {
-	Version string `json:"version"`
-	Now     string `json:"now"`
+	Version string `json:"version"` // from liveVersion
+	Now     string `json:"now"`     // by the service's clock
 }
 
 // live sends a server-sent event for each change, while the session lasts. It ignores errors from
-// setting deadlines, which only connections in tests lack, and from writing to a closed page.
+// setting deadlines, because only the connections of some tests have none. It stops when the page is
+// closed.
 func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Time{})
@@ -228,7 +237,7 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Close ends the event streams of open pages. A server that shuts down would wait for them.
+// Close ends the event streams of open pages, so that a server that shuts down does not wait for them.
 func (d *Dashboard) Close() { d.close() }
 
 // files are the templates, and the style sheets, scripts and images that pages load.
@@ -248,19 +257,25 @@ func assetPath(file string) (string, error) {
 
 func hashedPath(file string, content []byte) string {
 	hash := sha256.Sum256(content)
-	return "/assets/" + hex.EncodeToString(hash[:8]) + "." + file
+	short := hex.EncodeToString(hash[:8]) // enough to distinguish the versions of a file
+	return "/assets/" + short + "." + file
 }
 
 // serveAsset serves a file under the path that assetPath returns, and under no other.
 func serveAsset(w http.ResponseWriter, r *http.Request) {
-	_, file, _ := strings.Cut(r.PathValue("name"), ".")
+	_, file, _ := strings.Cut(r.PathValue("name"), ".") // the hash is before the first dot
 	content, err := files.ReadFile("assets/" + file)
 	if err != nil || hashedPath(file, content) != r.URL.Path {
 		http.NotFound(w, r)
 		return
 	}
-	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+	types := map[string]string{
+		".css": "text/css; charset=utf-8",
+		".js":  "text/javascript; charset=utf-8",
+		".svg": "image/svg+xml",
+	}
 	w.Header().Set("Content-Type", types[path.Ext(file)])
 	w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
-	_, _ = w.Write(content) //nolint:gosec // the content is one of our own files, and the client may have gone away
+	// An error means that the client has gone away.
+	_, _ = w.Write(content) //nolint:gosec // the content is one of our own files
 }
