@@ -30,7 +30,7 @@ type page struct {
 
 	html    string                   // the file of its template
 	read    func(*view) (any, error) // returns the Data of the template
-	actions []action                 // its forms send one with a button whose name is "action"
+	actions []action                 // its buttons are named "action" and have the name of an action as their value
 }
 
 // view gives a page access to one snapshot of the data, for one account.
@@ -41,23 +41,28 @@ type view struct {
 	Address string // of the API
 	Query   url.Values
 	request *http.Request
-	posted  *posted
+	posted  *posted // the form whose outcome the page shows; nil if there is none
 
 	shownList *list // nil if the page has none
 	filterErr error // why the filter is invalid; the page shows the filter again
 }
 
-// decodeResponse decodes the response to the page's last form into a value. It returns false unless that
-// form made the given action and succeeded.
+// decodeResponse decodes the response to the page's last form into a value. It reports whether that form
+// made the given action, and the response could be decoded.
 func (v *view) decodeResponse(action string, into any) bool {
-	if v.posted == nil || v.posted.action != action || v.posted.refused != nil {
+	if v.posted == nil || v.posted.action != action {
+		return false
+	}
+	if v.posted.refused != nil {
 		return false
 	}
 	return json.Unmarshal(v.posted.response.Body, into) == nil
 }
 
+// sendToLogin redirects to the login page, which then leads back to the requested page.
 func (d *Dashboard) sendToLogin(w http.ResponseWriter, r *http.Request) {
-	http.Redirect(w, r, "/login?"+url.Values{"next": {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
+	query := url.Values{"next": {r.URL.RequestURI()}}
+	http.Redirect(w, r, "/login?"+query.Encode(), http.StatusSeeOther)
 }
 
 // get shows a page to the signed-in user.
@@ -67,6 +72,7 @@ func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 		d.sendToLogin(w, r)
 		return
 	}
+	// A page that updates itself keeps the outcome of a form on the screen, so it does not take one.
 	var sent *posted
 	if r.Header.Get(liveHeader) == "" {
 		sent = d.sessions.take(cookie(r), r.URL.RequestURI())
@@ -106,11 +112,21 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted
 	if refused != nil {
 		return nil, refused
 	}
-	f := &frame{Title: p.Title, Page: p, Pages: d.pages, ID: rand.Text(), Query: r.URL.Query(), posted: sent}
+	f := &frame{
+		Title:  p.Title,
+		Page:   p,
+		Pages:  d.pages,
+		ID:     rand.Text(),
+		Query:  r.URL.Query(),
+		posted: sent,
+	}
 	refused = d.Server.Read(r.Context(), func(tx *store.Tx) error {
 		err := d.readFrame(tx, f, accountID, version)
-		if err != nil || f.Account.ID == 0 || p.read == nil {
+		if err != nil {
 			return err
+		}
+		if f.Account.ID == 0 || p.read == nil {
+			return nil
 		}
 		v := &view{
 			Tx:      tx,
@@ -139,7 +155,7 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted
 	return f, nil
 }
 
-// readFrame reads what all pages show. It leaves the account empty if it no longer exists.
+// readFrame reads the data that all pages show. If the account no longer exists, f.Account stays empty.
 func (d *Dashboard) readFrame(tx *store.Tx, f *frame, accountID int64, version string) error {
 	found, err := account.ByID(tx, accountID)
 	if err != nil || found.ID == 0 {
@@ -186,18 +202,19 @@ func unusual(tx *store.Tx, ahead time.Duration) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []string
-	found = append(found, counted(len(b.Faults), "fault", "faults")...)
-	found = append(found, counted(countChanged(b.Quirks), "quirk", "quirks")...)
-	found = append(found, counted(countChanged(b.Limits), "limit", "limits")...)
+	var texts []string
+	texts = append(texts, counted(len(b.Faults), "fault", "faults")...)
+	texts = append(texts, counted(countChanged(b.Quirks), "quirk", "quirks")...)
+	texts = append(texts, counted(countChanged(b.Limits), "limit", "limits")...)
 	const day = 24 * time.Hour
 	ahead = ahead.Round(time.Minute)
 	if ahead >= 2*day {
-		found = append(found, fmt.Sprintf("clock +%d days", ahead/day))
+		texts = append(texts, fmt.Sprintf("clock +%d days", ahead/day))
 	} else if ahead > 0 {
-		found = append(found, "clock +"+strings.TrimSuffix(ahead.String(), "0s"))
+		hoursAndMinutes := strings.TrimSuffix(ahead.String(), "0s")
+		texts = append(texts, "clock +"+hoursAndMinutes)
 	}
-	return found, nil
+	return texts, nil
 }
 
 // waiting counts pending challenges and failing webhooks, by the paths of the pages that show them.
@@ -223,9 +240,9 @@ type frame struct {
 	ID      string // unique to this response
 	Query   url.Values
 	Notice  notice // of the last form
-	Problem string // why the last form was refused
-	Data    any
-	List    *list // nil if the page has none
+	Problem string // why the last form or the filter was refused
+	Data    any    // of the page, as its read function returns it
+	List    *list  // nil if the page has none
 
 	posted *posted
 }
@@ -233,15 +250,19 @@ type frame struct {
 // IsIn reports whether the frame shows a page of the navigation, or one below it.
 func (f *frame) IsIn(p *page) bool { return f.Page.Path == p.Path || f.Page.In == p.Path }
 
-// Value returns the content of a form field: the refused input, or else the default.
+// Value returns the content of a field of an action's form. That is the input if the form was refused, or
+// else the default.
 func (f *frame) Value(action, field, defaultValue string) string {
-	if f.posted != nil && f.posted.action == action && f.posted.refused != nil {
-		return f.posted.values.Get(field)
+	if f.posted == nil || f.posted.refused == nil {
+		return defaultValue
 	}
-	return defaultValue
+	if f.posted.action != action {
+		return defaultValue
+	}
+	return f.posted.values.Get(field)
 }
 
-// render writes a page only after its template has succeeded. A template that fails is a bug.
+// render writes a page after its template has succeeded. A template that fails is a bug, so render panics.
 func (d *Dashboard) render(w http.ResponseWriter, name string, status int, f *frame) {
 	var b bytes.Buffer
 	err := d.templates.ExecuteTemplate(&b, name, f)
@@ -269,7 +290,8 @@ func (d *Dashboard) showError(w http.ResponseWriter, r *http.Request, e *wire.Er
 	f := &frame{}
 	id, found := d.sessions.account(cookie(r))
 	if found {
-		signedIn, refused := d.read(r, &page{}, id, nil)
+		noPage := &page{} // so that read reads only the frame
+		signedIn, refused := d.read(r, noPage, id, nil)
 		if refused == nil && signedIn != nil {
 			f = signedIn
 		}

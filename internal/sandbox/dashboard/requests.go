@@ -17,8 +17,8 @@ type requestList struct {
 	Calls []*requestlog.Entry
 }
 
-// took formats a duration.
-func took(d time.Duration) string {
+// formatDuration formats a duration with a precision that suits its length.
+func formatDuration(d time.Duration) string {
 	if d >= time.Minute {
 		return d.Round(time.Second).String()
 	}
@@ -28,7 +28,8 @@ func took(d time.Duration) string {
 	if d >= 10*time.Millisecond {
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	}
-	return fmt.Sprintf("%d.%d ms", d.Milliseconds(), d.Microseconds()/100%10)
+	tenths := d.Microseconds() / 100 // of a millisecond
+	return fmt.Sprintf("%d.%d ms", tenths/10, tenths%10)
 }
 
 func readRequests(v *view) (any, error) {

@@ -26,7 +26,7 @@ func functions() template.FuncMap {
 		"asset":    assetPath,
 		"bar":      newBar,
 		"exact":    exact,
-		"in":       func(f *frame, it any) part { return part{f, it} },
+		"in":       func(f *frame, item any) part { return part{Frame: f, Item: item} },
 		"label":    label,
 		"list":     func(values ...string) []string { return values },
 		// selection is a field of an action's form.
@@ -35,17 +35,20 @@ func functions() template.FuncMap {
 		},
 		"clock":   clock,
 		"count":   func(n any) string { return display.Thousands(fmt.Sprint(n)) },
-		"copy":    func(title string, text any) copyable { return copyable{title, fmt.Sprint(text)} },
+		"copy":    func(title string, text any) copyable { return copyable{Title: title, Text: fmt.Sprint(text)} },
 		"follow":  newFollowUp,
 		"paid":    func(a usd.Amount) string { return display.Thousands((-a).Signed()) }, // from the wallet's point of view
 		"signed":  func(a usd.Amount) string { return display.Thousands(a.Signed()) },
 		"subject": subject,
-		"took":    took,
-		"usd":     func(a usd.Amount) string { return display.Thousands(a.String()) },
+		"took":    formatDuration,
+		"usd":     formatAmount,
 		"month":   monthName,
 		"words":   words,
 	}
 }
+
+// formatAmount formats an amount with its thousands separated by commas.
+func formatAmount(a usd.Amount) string { return display.Thousands(a.String()) }
 
 // monthName returns the name of a month such as 2026-03.
 func monthName(month string) string {
@@ -66,7 +69,7 @@ func exact(f *frame, when interface{ UTC() time.Time }) moment {
 // moment is a time in the forms that templates show.
 type moment struct{ Ago, Clock, Machine string }
 
-// newMoment accepts a time.Time or a time of the store.
+// newMoment accepts a time.Time or a wire.Time. Ago stays empty for times more than a month away.
 func newMoment(f *frame, when interface{ UTC() time.Time }) moment {
 	t := when.UTC()
 	m := moment{Clock: clock(t), Machine: t.Format(time.RFC3339)}
@@ -87,6 +90,8 @@ func newMoment(f *frame, when interface{ UTC() time.Time }) moment {
 	return m
 }
 
+// agoIn formats a time as a number of units before now, or after now if ago is negative. It rounds down in
+// the past, and to the nearest unit in the future.
 func agoIn(ago, unit time.Duration, name string) string {
 	if ago < 0 {
 		return fmt.Sprintf("in %d %s", (-ago+unit/2)/unit, name)
@@ -94,18 +99,19 @@ func agoIn(ago, unit time.Duration, name string) string {
 	return fmt.Sprintf("%d %s ago", ago/unit, name)
 }
 
-// counted returns a count such as "2 faults", or nothing if there are none.
-func counted(n int, one, many string) []string {
+// counted returns a list with one text such as "2 faults", or an empty list if the count is 0.
+func counted(n int, singular, plural string) []string {
 	if n <= 0 {
 		return nil
 	}
 	if n == 1 {
-		return []string{"1 " + one}
+		return []string{"1 " + singular}
 	}
-	return []string{display.Thousands(fmt.Sprint(n)) + " " + many}
+	count := display.Thousands(fmt.Sprint(n))
+	return []string{count + " " + plural}
 }
 
-// subject returns the path of the page that shows the subject of an event.
+// subject returns the path of the page that shows the object of an event, by the object's id.
 func subject(id string) string {
 	kind, _, _ := strings.Cut(id, "_")
 	switch kind {
@@ -151,13 +157,14 @@ func newBar(part, whole any) bar {
 	if w <= 0 || p <= 0 {
 		return bar{}
 	}
-	return bar{Percent: max(1, min(100, p*100/w)), Full: p >= w}
+	percent := min(100, p*100/w)
+	return bar{Percent: max(1, percent), Full: p >= w} // at least 1 percent, so that it is visible
 }
 
-// part is the argument of a template that needs the frame too.
+// part is the argument of a template that needs the frame and the item to show.
 type part struct {
 	Frame *frame
-	It    any
+	Item  any
 }
 
 // copyable is a text with a button that copies it.
@@ -172,13 +179,13 @@ type choices struct {
 	Texts             map[string]string // the texts of values that need one
 }
 
-// list is a filter and a position in a list. The rows are in the Data of the page.
+// list is a page of a list, with the list's filter. The rows are in the Data of the frame.
 type list struct {
 	Fields      []*choices // of the filter
 	First, Last int64      // the rows that are shown
 	Total       int64      // 0 if unknown
-	Newer       string     // the query of the page before; empty if there is none
-	Older       string     // the query of the page after; empty if there is none
+	Newer       string     // the query of the previous page; empty if there is none
+	Older       string     // the query of the next page; empty if there is none
 	Backward    string     // the text of the link to Newer
 	Forward     string     // the text of the link to Older
 
@@ -193,15 +200,23 @@ const pageSize = 50
 // firstPage returns the first page of a list with this number of rows.
 func firstPage(rows int64) wire.Page { return wire.Page{Number: 1, Size: rows} }
 
-// list reads the filter and the number of the page from the query. The default is the first page.
+// list returns the page's list. It reads the filter and the page number from the query; the default is the
+// first page.
 func (v *view) list(fields ...*choices) *list {
 	v.shownList = v.listOf("page", fields...)
 	return v.shownList
 }
 
-// listOf is like list, for a page with several lists, each with its own parameter.
+// listOf is like list, for a page with several lists. Each has its own query parameter for the page number.
 func (v *view) listOf(param string, fields ...*choices) *list {
-	l := &list{Fields: fields, Backward: "Newer", Forward: "Older", query: v.Query, param: param, page: firstPage(pageSize)}
+	l := &list{
+		Fields:   fields,
+		Backward: "Newer",
+		Forward:  "Older",
+		query:    v.Query,
+		param:    param,
+		page:     firstPage(pageSize),
+	}
 	number, err := strconv.Atoi(v.Query.Get(param))
 	if err == nil && number > 0 && number < math.MaxInt32 {
 		l.page.Number = int64(number)
@@ -228,10 +243,14 @@ func (l *list) text(name string) string { return strings.TrimSpace(l.query.Get(n
 
 // Filtered reports whether the list has a filter, or shows another page than the first.
 func (l *list) Filtered() bool {
-	return l.page.Number > 1 || slices.ContainsFunc(l.Fields, func(f *choices) bool { return f.Chosen != "" })
+	if l.page.Number > 1 {
+		return true
+	}
+	return slices.ContainsFunc(l.Fields, func(f *choices) bool { return f.Chosen != "" })
 }
 
-// setRows sets the number of rows on the page, and whether more pages follow.
+// setRows sets the number of rows on the page, and the links to the previous and the next page. more says
+// whether there is a next page.
 func (l *list) setRows(rows int, more bool) {
 	l.First = l.page.Offset() + 1
 	l.Last = l.page.Offset() + int64(rows)
@@ -246,7 +265,8 @@ func (l *list) setRows(rows int, more bool) {
 // setRowsOfTotal is like setRows, for a list whose total number of rows is known.
 func (l *list) setRowsOfTotal(rows int, total int64) {
 	l.Total = total
-	l.setRows(rows, l.page.Offset()+int64(rows) < total)
+	last := l.page.Offset() + int64(rows)
+	l.setRows(rows, last < total)
 }
 
 // withValue returns a query with one value changed.
@@ -256,17 +276,17 @@ func withValue(query url.Values, name, value string) string {
 	return "?" + next.Encode()
 }
 
-// days returns the period between the fields from and to, both inclusive. An empty field leaves its
-// end open.
+// days returns the period that the fields from and to select, both inclusive. If a field is empty, its
+// time is zero and the period has no limit on that side. It fails if a field is invalid.
 func (l *list) days() (from, to time.Time, err error) {
-	days := url.Values{}
+	filled := url.Values{}
 	for _, name := range []string{"from", "to"} {
 		day := l.query.Get(name)
 		if day != "" {
-			days.Set(name, day)
+			filled.Set(name, day)
 		}
 	}
-	reader := wire.ReadQuery(days.Encode())
+	reader := wire.ReadQuery(filled.Encode())
 	const restOfDay = 24*time.Hour - time.Millisecond
 	from, to = reader.Period(restOfDay)
 	return from, to, reader.Done()
