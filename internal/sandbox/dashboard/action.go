@@ -26,10 +26,10 @@ type action struct {
 	texts, numbers string
 	// body returns the fields that texts and numbers cannot express.
 	body func(form) map[string]any
-	// done is the notice after the call, in which $name stands for a field of the response. report
-	// returns a notice that depends on the response. An action with neither has no notice; its page
-	// shows the response itself, once, by view.response.
-	done   string
+	// done is the notice after the call, in which $name stands for a field of the response.
+	done string
+	// report returns a notice that depends on the response. An action without done and report has no
+	// notice. Its page shows the response itself, once: see view.decodeResponse.
 	report func(wire.Response) notice
 	// row is the name of the field with the id of the row that the browser scrolls to afterwards.
 	row string
@@ -37,14 +37,14 @@ type action struct {
 
 // operation returns the call that a form makes.
 func (a *action) operation(f form) server.Operation {
-	o := server.Operation{Route: a.route, Path: map[string]string{}}
+	call := server.Operation{Route: a.route, Path: map[string]string{}}
 	fields := map[string]any{}
 	if a.body != nil {
 		fields = a.body(f)
 	}
 	for name := range strings.FieldsSeq(a.texts) {
 		if strings.Contains(a.route, "{"+name+"}") {
-			o.Path[name] = f.text(name)
+			call.Path[name] = f.text(name)
 		} else {
 			fields[name] = f.text(name)
 		}
@@ -55,20 +55,21 @@ func (a *action) operation(f form) server.Operation {
 			fields[name] = number
 		}
 	}
-	o.Body = wire.Encode(fields)
-	return o
+	call.Body = wire.Encode(fields)
+	return call
 }
 
 // form is a form of a page, as filled in.
 type form struct{ request *http.Request }
 
-// text returns a field without the spaces around it, or a parameter of the page's path.
+// text returns a parameter of the page's path, or else a field of the form without surrounding spaces.
 func (f form) text(name string) string {
-	return cmp.Or(f.request.PathValue(name), strings.TrimSpace(f.request.PostForm.Get(name)))
+	field := strings.TrimSpace(f.request.PostForm.Get(name))
+	return cmp.Or(f.request.PathValue(name), field)
 }
 
-// number returns a field for the body of a call, or nil if it is empty. A text that is not a number
-// stays a text, so that the call refuses it with its own message.
+// number returns a field as a number for the body of a call, or nil if the field is empty. A text that is
+// not a number stays a text, so that the call refuses it with its own message.
 func (f form) number(name string) any {
 	text := f.text(name)
 	if text == "" {
@@ -84,7 +85,7 @@ func (f form) number(name string) any {
 // notice is the outcome of a form in words.
 type notice struct {
 	Text string
-	Bad  bool // for outcomes such as a decline
+	Bad  bool // whether the outcome is bad, such as a decline
 }
 
 // posted is a form that was sent, with its outcome for the next page.
@@ -99,7 +100,7 @@ type posted struct {
 }
 
 // post makes the call of a form and redirects to the page that shows the outcome. If a user sends the
-// same form again, by a second click, by reloading or by going back, post makes no second call and
+// same form again, by a second click, by reloading or by going back, post makes no second call. It then
 // redirects to the outcome of the first.
 func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 	id, found := d.sessions.account(cookie(r))
@@ -112,23 +113,24 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 	}
 	i := slices.IndexFunc(p.actions, func(a action) bool { return a.name == r.PostForm.Get("action") })
 	if i < 0 {
-		d.showError(w, r, wire.Invalid("unknown action; nothing was done"))
+		d.showError(w, r, wire.Invalid("this page has no such action, so nothing was done; reload the page and try again"))
 		return
 	}
 	a := &p.actions[i]
 	sent := &posted{path: r.URL.RequestURI(), action: a.name, values: r.PostForm}
-	o := a.operation(form{r})
+	call := a.operation(form{r})
 	repeated := false
-	if o.Reads() {
-		sent.response, sent.refused = d.do(r.Context(), id, o)
+	if call.Reads() { // a repeated read is harmless
+		sent.response, sent.refused = d.do(r.Context(), id, call)
 	} else {
-		var form *sentForm
-		form, repeated = d.sessions.form(cookie(r), r.URL.Path+"?"+r.PostForm.Encode())
-		// At a second click, browsers cancel the first request. The call must continue.
-		ctx := context.WithoutCancel(r.Context())
-		form.once.Do(func() { form.response, form.refused = d.do(ctx, id, o) })
-		sent.response = form.response
-		sent.refused = form.refused
+		var remembered *sentForm
+		remembered, repeated = d.sessions.form(cookie(r), r.URL.Path+"?"+r.PostForm.Encode())
+		remembered.do(func() (wire.Response, *wire.Error) {
+			// At a second click, browsers cancel the first request. The call must continue.
+			return d.do(context.WithoutCancel(r.Context()), id, call)
+		})
+		sent.response = remembered.response
+		sent.refused = remembered.refused
 	}
 	if sent.refused == nil {
 		sent.notice = a.notice(sent.response, repeated)
@@ -152,14 +154,14 @@ func (a *action) notice(res wire.Response, repeated bool) notice {
 	if a.report != nil {
 		return a.report(res)
 	}
-	// If the response is a list, there are no fields, and the text has no $name.
+	// Decoding fails if the response is a list. Then the text contains no $name, so it needs no fields.
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(res.Body, &fields)
 	return notice{Text: os.Expand(a.done, func(name string) string { return string(fields[name]) })}
 }
 
-// do makes a call for an account, which a reset may have removed.
-func (d *Dashboard) do(ctx context.Context, accountID int64, o server.Operation) (wire.Response, *wire.Error) {
+// do makes a call for an account. It fails if a reset has removed the account.
+func (d *Dashboard) do(ctx context.Context, accountID int64, call server.Operation) (wire.Response, *wire.Error) {
 	var user account.Account
 	refused := d.Server.Read(ctx, func(tx *store.Tx) error {
 		var err error
@@ -170,7 +172,7 @@ func (d *Dashboard) do(ctx context.Context, accountID int64, o server.Operation)
 		return wire.Response{}, refused
 	}
 	if user.ID == 0 {
-		return wire.Response{}, wire.Invalid("the account no longer exists after a reset; nothing was done")
+		return wire.Response{}, wire.Invalid("a reset has removed this account, so nothing was done; log in again")
 	}
-	return d.Server.Do(ctx, user, o)
+	return d.Server.Do(ctx, user, call)
 }

@@ -27,7 +27,7 @@ const (
 	pendingTime = time.Minute
 	// linkTime is how long the login link works.
 	linkTime = 15 * time.Minute
-	// maxForms is how many of its forms a session remembers.
+	// maxForms is how many sent forms a session remembers.
 	maxForms = 32
 )
 
@@ -41,10 +41,17 @@ type session struct {
 
 // sentForm is a form that was sent, and its outcome.
 type sentForm struct {
-	hash     [sha256.Size]byte
-	once     sync.Once
+	hash [sha256.Size]byte // of the path and all fields
+	once sync.Once         // makes the call
+
+	// The following fields are set after do has returned.
 	response wire.Response
 	refused  *wire.Error
+}
+
+// do makes the form's call, unless it was made before. It waits until the call has ended.
+func (f *sentForm) do(call func() (wire.Response, *wire.Error)) {
+	f.once.Do(func() { f.response, f.refused = call() })
 }
 
 // sessions are kept in memory, by their cookies. When the process ends, all users are logged out.
@@ -55,7 +62,8 @@ type sessions struct {
 	all map[string]*session
 }
 
-func (s *session) isExpired(now time.Time) bool { return !s.expires.After(now) }
+// isExpired reports whether the login has ended.
+func (s *session) isExpired(now time.Time) bool { return !now.Before(s.expires) }
 
 // start logs in to an account and returns the value of the cookie.
 func (s *sessions) start(accountID int64) string {
@@ -77,7 +85,7 @@ func (s *sessions) find(value string) *session {
 	return sess
 }
 
-// account returns the account that a cookie is logged in to.
+// account returns the id of the account that a cookie is logged in to, and whether there is one.
 func (s *sessions) account(value string) (int64, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,14 +96,15 @@ func (s *sessions) account(value string) (int64, bool) {
 	return sess.accountID, true
 }
 
+// end logs out the session of a cookie, if there is one.
 func (s *sessions) end(value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, value)
 }
 
-// form returns the earlier form with the same fields and true, or remembers a new form and returns
-// it with false.
+// form returns the session's form with the same fields, and reports whether it was sent before. If it
+// was not, form remembers it. fields includes the path of the page.
 func (s *sessions) form(value, fields string) (*sentForm, bool) {
 	hash := sha256.Sum256([]byte(fields))
 	s.mu.Lock()
@@ -138,12 +147,16 @@ func (s *sessions) take(value, path string) *posted {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sess := s.find(value)
-	if sess == nil || sess.pending == nil || sess.pending.path != path {
+	if sess == nil || sess.pending == nil {
 		return nil
 	}
 	sent := sess.pending
+	if sent.path != path {
+		return nil
+	}
 	sess.pending = nil
-	if !sent.expires.After(s.now()) {
+	expired := !s.now().Before(sent.expires)
+	if expired {
 		return nil
 	}
 	return sent
@@ -162,24 +175,31 @@ func newLoginLink(now time.Time) *loginLink {
 	return &loginLink{token: rand.Text(), expires: now.Add(linkTime)}
 }
 
-// use reports whether a token is the link's, unexpired and unused. The link then counts as used.
+// use reports whether a token logs in: it must be the link's token, and the link must be neither used nor
+// expired. The link is used afterwards.
 func (l *loginLink) use(token string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	same := subtle.ConstantTimeCompare([]byte(token), []byte(l.token)) == 1
-	if !same || l.used || !now.Before(l.expires) {
+	if !same {
+		return false
+	}
+	expired := !now.Before(l.expires)
+	if l.used || expired {
 		return false
 	}
 	l.used = true
 	return true
 }
 
-// cookieName contains the port, because servers on several ports of a host share cookies.
+// cookieName returns the name of the session's cookie. It contains the port, because browsers send a host's
+// cookies to every port.
 func cookieName(r *http.Request) string {
 	_, port, _ := net.SplitHostPort(r.Host)
 	return "vcard_dashboard_" + port
 }
 
+// cookie returns the value of the session's cookie, or "" if the request has none.
 func cookie(r *http.Request) string {
 	c, err := r.Cookie(cookieName(r))
 	if err != nil {
@@ -195,12 +215,17 @@ func setCookie(w http.ResponseWriter, r *http.Request, value string) {
 		age = -1
 	}
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // not Secure: the sandbox speaks plain HTTP
-		Name: cookieName(r), Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name:     cookieName(r),
+		Value:    value,
+		Path:     "/",
+		MaxAge:   age,
+		HttpOnly: true,
+		SameSite: http.SameSiteStrictMode,
 	})
 }
 
-// maxForm is the maximum size of a form in bytes.
-const maxForm = 64 << 10
+// maxFormBytes is the maximum size of a form.
+const maxFormBytes = 64 << 10
 
 // showLogin asks for a key, or accepts the login link.
 func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
@@ -219,16 +244,16 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.startSession(w, r, d.FirstAccountID)
-	// If the user followed a link from another site, browsers do not send a strict cookie after a
-	// redirect. So the page refreshes itself instead.
+	// After a redirect, browsers do not send a strict cookie if the user came from another site. So the page
+	// has no redirect and refreshes itself.
 	w.Header().Set("Refresh", "0; url=/")
 	d.render(w, "welcome", http.StatusOK, &frame{Title: "Welcome"})
 }
 
 // isPrefetch reports whether the request only prefetches the page. A prefetch must not use up the login link.
 func isPrefetch(r *http.Request) bool {
-	if r.Method != http.MethodGet {
-		return true // the route accepts HEAD too
+	if r.Method == http.MethodHead { // a route for GET also accepts HEAD
+		return true
 	}
 	headers := []string{"Sec-Purpose", "Purpose", "X-Purpose"}
 	return slices.ContainsFunc(headers, func(name string) bool { return r.Header.Get(name) != "" })
@@ -240,13 +265,16 @@ func (d *Dashboard) startSession(w http.ResponseWriter, r *http.Request, account
 	setCookie(w, r, d.sessions.start(accountID))
 }
 
+// askForKey shows the login form, with a problem unless that is empty.
 func (d *Dashboard) askForKey(w http.ResponseWriter, r *http.Request, status int, problem string) {
-	d.render(w, "login", status, &frame{Title: "Log in", Problem: problem, Query: url.Values{"next": {nextPath(r)}}})
+	query := url.Values{"next": {nextPath(r)}}
+	d.render(w, "login", status, &frame{Title: "Log in", Problem: problem, Query: query})
 }
 
-// nextPath returns the page to show after the login: a path of this server.
+// nextPath returns the path and query of the page to show after the login. It never leads to another server.
 func nextPath(r *http.Request) string {
-	next, err := url.Parse(cmp.Or(r.PostForm.Get("next"), r.URL.Query().Get("next")))
+	requested := cmp.Or(r.PostForm.Get("next"), r.URL.Query().Get("next"))
+	next, err := url.Parse(requested)
 	if err != nil || !isPage(next) {
 		return "/"
 	}
@@ -254,8 +282,9 @@ func nextPath(r *http.Request) string {
 	if strings.Contains(next.Path, `\`) {
 		return "/"
 	}
-	// The host and all other parts are left out.
-	return (&url.URL{Path: next.Path, RawQuery: next.RawQuery}).RequestURI()
+	// Without a scheme and a host, the browser stays on this server.
+	onThisServer := &url.URL{Path: next.Path, RawQuery: next.RawQuery}
+	return onThisServer.RequestURI()
 }
 
 func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
@@ -289,10 +318,10 @@ func (d *Dashboard) logOut(w http.ResponseWriter, r *http.Request) {
 
 // parseForm reads the form of a request. If that fails, it shows an error and returns false.
 func (d *Dashboard) parseForm(w http.ResponseWriter, r *http.Request) bool {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 	err := r.ParseForm()
 	if err != nil {
-		d.showError(w, r, wire.Invalid("the form could not be read"))
+		d.showError(w, r, wire.Invalid("the form could not be read, so nothing was done; it may be larger than %d KiB", maxFormBytes>>10))
 		return false
 	}
 	return true
