@@ -60,8 +60,8 @@ type Record struct {
 // Row identifies the record in a list.
 func (r *Record) Row() string { return cmp.Or(r.ID, fmt.Sprintf("%s-%d", r.Kind, r.Number)) }
 
-// Left returns the amount that a merchant can still settle or refund.
-func (r *Record) Left() usd.Amount {
+// Remaining returns the amount that a merchant can still settle or refund.
+func (r *Record) Remaining() usd.Amount {
 	switch r.State {
 	case transaction.Authorized:
 		return r.Amount
@@ -71,8 +71,8 @@ func (r *Record) Left() usd.Amount {
 	return 0
 }
 
-// OnCard returns the change of the card's balance, including amounts that are held.
-func (r *Record) OnCard() usd.Amount {
+// CardChange returns the change of the card's balance. An amount that is held reduces the balance.
+func (r *Record) CardChange() usd.Amount {
 	switch r.Kind {
 	case Authorization:
 		if r.State == transaction.Authorized {
@@ -87,8 +87,8 @@ func (r *Record) OnCard() usd.Amount {
 	return 0
 }
 
-// InWallet returns the change of the wallet's balance.
-func (r *Record) InWallet() usd.Amount {
+// WalletChange returns the change of the wallet's balance.
+func (r *Record) WalletChange() usd.Amount {
 	switch r.Kind {
 	case Issued, Funded:
 		return -r.Amount - r.Fee

@@ -16,14 +16,14 @@ const maxAttention = 6
 
 // attention lists what the user should look at.
 type attention struct {
-	Failing  []*webhook.Delivery // the newest of each endpoint
+	Failing  []*webhook.Delivery // the newest failed delivery of each endpoint
 	Cards    []*cardAttention
 	Low      int64  // the number of all cards with a low balance, including those not listed
-	Declines int64  // the number of all purchases declined since Since
+	Declines int64  // the number of all purchases declined yesterday or today
 	Since    string // the date of yesterday
 }
 
-// cardAttention is why one card needs attention.
+// cardAttention says why one card needs attention.
 type cardAttention struct {
 	CardID, Label, Last4 string
 
@@ -37,6 +37,7 @@ type cardAttention struct {
 	Challenge *activity.Record // a pending challenge; nil if there is none
 }
 
+// readAttention reads at most maxAttention cards and endpoints. Cards with declined purchases come first.
 func readAttention(v *view) (*attention, error) {
 	a := new(attention)
 	var err error
@@ -89,6 +90,7 @@ func (a *attention) addDeclines(v *view) error {
 	return nil
 }
 
+// addLowBalances adds cards with a low balance.
 func (a *attention) addLowBalances(v *view) error {
 	filter := card.Filter{LowAt: v.Tx.Now()}
 	found, total, err := card.Search(v.Tx, v.Account.ID, filter, firstPage(maxAttention))
@@ -104,6 +106,7 @@ func (a *attention) addLowBalances(v *view) error {
 	return nil
 }
 
+// addNearLimits adds cards that have used more than nine tenths of their spending limit.
 func (a *attention) addNearLimits(v *view) error {
 	found, err := card.NearLimit(v.Tx, v.Account.ID, maxAttention)
 	if err != nil {
@@ -122,6 +125,7 @@ func (a *attention) addNearLimits(v *view) error {
 	return nil
 }
 
+// addChallenges adds cards with a pending challenge.
 func (a *attention) addChallenges(v *view) error {
 	filter := activity.ChallengeFilter{Status: threeds.Pending}
 	pending, _, err := activity.OfChallenges(v.Tx, v.Account.ID, filter, firstPage(maxAttention))
@@ -129,12 +133,13 @@ func (a *attention) addChallenges(v *view) error {
 		return err
 	}
 	for _, r := range pending {
-		a.card(r.CardID, r.Label, r.Last4).Challenge = r
+		line := a.card(r.CardID, r.Label, r.Last4)
+		line.Challenge = r
 	}
 	return nil
 }
 
-// card returns the line of a card. It adds the line if the card has none yet.
+// card returns the line of a card. If the card has none yet, it adds one.
 func (a *attention) card(id, label, last4 string) *cardAttention {
 	for _, c := range a.Cards {
 		if c.CardID == id {

@@ -18,6 +18,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
+// cardList is the data of the page with all cards.
 type cardList struct {
 	Cards []*cardFigures
 	Low   int64 // the number of active cards with a low balance, regardless of the filter
@@ -35,6 +36,7 @@ type cardFigures struct {
 // CardID is for templates that link to a card.
 func (f *cardFigures) CardID() string { return f.PublicID }
 
+// readFigures reads the figures of a card.
 func readFigures(v *view, c *card.Card) (*cardFigures, error) {
 	spent, err := transaction.Spent(v.Tx, v.Account.ID, c.ID)
 	if err != nil {
@@ -58,6 +60,7 @@ const (
 	everyCard  = "all"
 )
 
+// cardFilter returns the filter for a text and a choice of the field status.
 func cardFilter(v *view, text, status string) card.Filter {
 	filter := card.Filter{Text: text}
 	switch status {
@@ -66,6 +69,7 @@ func cardFilter(v *view, text, status string) card.Filter {
 	case lowBalance:
 		filter.LowAt = v.Tx.Now()
 	case everyCard:
+		// The filter accepts every status.
 	default:
 		filter.Status = card.Status(status)
 	}
@@ -99,24 +103,31 @@ func readCards(v *view) (any, error) {
 
 func cardActions() []action {
 	const (
-		one     = server.API + "/cards/{card_id}"
-		control = "POST " + server.Control
+		cardPath = server.API + "/cards/{card_id}"
+		control  = "POST " + server.Control
 	)
-	return append([]action{
-		{name: "details", route: "GET " + one + "/details", texts: "card_id"},
-		{name: "freeze", route: "POST " + one + "/freeze", texts: "card_id", done: "The card is frozen."},
-		{name: "unfreeze", route: "POST " + one + "/unfreeze", texts: "card_id", done: "The card is active again."},
-		{name: "terminate", route: "DELETE " + one, texts: "card_id", done: "The card is terminated; $returned_to_wallet USD returned to the wallet."},
-		{name: "buy", route: control + "/authorizations", texts: "card_id", numbers: "amount", body: merchant, report: reportBought},
+	actions := []action{
+		{name: "details", route: "GET " + cardPath + "/details", texts: "card_id"},
+		{name: "freeze", route: "POST " + cardPath + "/freeze", texts: "card_id", done: "The card is frozen."},
+		{name: "unfreeze", route: "POST " + cardPath + "/unfreeze", texts: "card_id", done: "The card is active again."},
+		{
+			name: "terminate", route: "DELETE " + cardPath, texts: "card_id",
+			done: "The card is terminated; $returned_to_wallet USD returned to the wallet.",
+		},
+		{
+			name: "buy", route: control + "/authorizations", texts: "card_id", numbers: "amount",
+			body: merchantFields, report: reportPurchase,
+		},
 		{
 			name: "challenge", route: control + "/3ds-challenges", texts: "card_id merchant", numbers: "amount",
 			done: "A 3D Secure challenge is pending. It expires after five minutes.",
 		},
-	}, followUps()...)
+	}
+	return append(actions, followUps()...)
 }
 
-// merchant returns the fields of the merchant of a purchase.
-func merchant(f form) map[string]any {
+// merchantFields returns the field for the merchant of a purchase.
+func merchantFields(f form) map[string]any {
 	return map[string]any{"merchant": map[string]string{"name": f.text("merchant"), "mcc": f.text("mcc")}}
 }
 
@@ -124,16 +135,17 @@ func merchant(f form) map[string]any {
 type cardData struct {
 	*cardFigures
 
-	Held     usd.Amount
+	Held     usd.Amount // by open authorizations
 	Time     timeline
-	Details  *cardDetails // only in the response to the button
+	Details  *cardDetails // nil until the user asks for them
 	Timeline []*activity.Record
-	Runs     []*requestlog.Run
+	Runs     []*requestlog.Run // the newest runs that changed the card
 }
 
 // Title returns a title that distinguishes cards.
 func (d *cardData) Title() string { return cmp.Or(d.Label, "Card") + " ••" + d.Last4 }
 
+// cardDetails is the response of the API to a request for a card's details.
 type cardDetails struct {
 	PAN      string `json:"pan"`
 	CVV      string `json:"cvv"`
@@ -146,7 +158,7 @@ func readCard(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	const runs = 5
+	const maxRuns = 5
 	data := new(cardData)
 	l := v.list()
 	details := new(cardDetails)
@@ -165,120 +177,138 @@ func readCard(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	data.Runs, err = requestlog.OfCard(v.Tx, v.Account.ID, c.PublicID, runs)
+	data.Runs, err = requestlog.OfCard(v.Tx, v.Account.ID, c.PublicID, maxRuns)
 	if err != nil {
 		return nil, err
 	}
-	timeline, more, err := activity.OfCard(v.Tx, c.ID, l.page)
-	data.Timeline = timeline
-	l.setRows(len(timeline), more)
+	records, more, err := activity.OfCard(v.Tx, c.ID, l.page)
+	data.Timeline = records
+	l.setRows(len(records), more)
 	return data, err
 }
 
-// followUpForm settles an authorization, or refunds a settlement.
+// followUpForm is a form that settles an authorization, or refunds a settlement.
 type followUpForm struct {
-	Frame         *frame
-	Record        *activity.Record
-	ID            string // of the authorization or settlement
-	Action, Words string
-	Refused       bool // whether this form was sent and refused
-	Amount        string
+	Frame   *frame
+	Record  *activity.Record
+	ID      string // of the authorization or settlement
+	Action  string // settle or refund
+	Label   string // of the button
+	Refused bool   // whether this form was sent and refused
+	Amount  string // what the field contains
 }
 
-func newFollowUp(f *frame, r *activity.Record, action, words string) *followUpForm {
+// newFollowUp returns the form for a purchase. The field contains the refused input, or else the highest
+// possible amount.
+func newFollowUp(f *frame, r *activity.Record, action, label string) *followUpForm {
 	id := r.ID
 	if action == "refund" {
 		id = r.Settlement
 	}
 	form := &followUpForm{
-		Frame:   f,
-		Record:  r,
-		ID:      id,
-		Action:  action,
-		Words:   words,
-		Refused: f.Value(action, "transaction_id", "") == id,
-		Amount:  r.Left().String(),
+		Frame:  f,
+		Record: r,
+		ID:     id,
+		Action: action,
+		Label:  label,
+		Amount: r.Remaining().String(),
 	}
-	if form.Refused {
+	refusedID := f.Value(action, "transaction_id", "")
+	if refusedID == id {
+		form.Refused = true
 		form.Amount = f.Value(action, "amount", form.Amount)
 	}
 	return form
 }
 
-func reportBought(res wire.Response) notice {
-	var bought struct {
+// reportPurchase describes the outcome of a simulated purchase.
+func reportPurchase(res wire.Response) notice {
+	var purchase struct {
 		Transaction struct {
 			Amount usd.Amount `json:"amount"`
 		} `json:"transaction"`
 		DeclineReason *string `json:"decline_reason"`
 	}
-	err := json.Unmarshal(res.Body, &bought)
+	err := json.Unmarshal(res.Body, &purchase)
 	if err != nil {
-		return notice{Text: "The response could not be read.", Bad: true}
+		return notice{Text: "The purchase was sent, but the response could not be read. The card's activity shows the outcome.", Bad: true}
 	}
-	if bought.DeclineReason != nil {
-		return notice{Text: fmt.Sprintf("Declined: %s.", words(*bought.DeclineReason)), Bad: true}
+	if purchase.DeclineReason != nil {
+		return notice{Text: fmt.Sprintf("Declined: %s.", words(*purchase.DeclineReason)), Bad: true}
 	}
-	return notice{Text: fmt.Sprintf("Authorized: %s USD is held until the merchant settles.", bought.Transaction.Amount)}
+	return notice{Text: fmt.Sprintf("Authorized: %s USD is held until the merchant settles.", purchase.Transaction.Amount)}
 }
 
-// notInName matches the parts of a label that a resource's name replaces with underscores.
+// notInName matches the parts of a label that become underscores in the name of a resource.
 var notInName = regexp.MustCompile(`[^a-z0-9]+`)
 
 // Name returns a name for the card's resource in a configuration. A name cannot start with a digit.
 func (d *cardData) Name() string {
-	name := strings.Trim(notInName.ReplaceAllString(strings.ToLower(d.Label), "_"), "_")
-	if name == "" || name[0] <= '9' {
-		name = strings.Trim("card_"+name, "_")
+	withUnderscores := notInName.ReplaceAllString(strings.ToLower(d.Label), "_")
+	name := strings.Trim(withUnderscores, "_")
+	if name == "" {
+		return "card"
+	}
+	if name[0] <= '9' { // the name starts with a digit, because letters are greater
+		return "card_" + name
 	}
 	return name
 }
 
+// attribute is a line of a resource in a configuration.
+type attribute struct {
+	name  string
+	value string // as an expression of HCL
+}
+
 // Config returns a configuration that declares the card.
 func (d *cardData) Config() string {
-	attributes := [][2]string{
+	attributes := []attribute{
 		{"bin_id", quote(d.BINID)},
 		{"amount", d.Loaded.String()},
 	}
 	if d.Label != "" {
-		attributes = append(attributes, [2]string{"label", quote(d.Label)})
+		attributes = append(attributes, attribute{"label", quote(d.Label)})
 	}
-	attributes = append(attributes, [2]string{"spending_limit", d.SpendingLimit.String()})
+	attributes = append(attributes, attribute{"spending_limit", d.SpendingLimit.String()})
 	if len(d.AllowedCategories) > 0 {
 		categories := make([]string, len(d.AllowedCategories))
 		for i, category := range d.AllowedCategories {
 			categories[i] = quote(category)
 		}
-		attributes = append(attributes, [2]string{"allowed_categories", "[" + strings.Join(categories, ", ") + "]"})
+		expression := "[" + strings.Join(categories, ", ") + "]"
+		attributes = append(attributes, attribute{"allowed_categories", expression})
 	}
 	if d.AutoFreezeAt != nil {
-		attributes = append(attributes, [2]string{"auto_freeze_at", d.AutoFreezeAt.String()})
+		attributes = append(attributes, attribute{"auto_freeze_at", d.AutoFreezeAt.String()})
 	}
 	if len(d.Metadata) > 0 {
-		attributes = append(attributes, [2]string{"metadata", metadata(d.Metadata)})
+		attributes = append(attributes, attribute{"metadata", metadata(d.Metadata)})
 	}
 	if d.Status == card.Frozen {
-		attributes = append(attributes, [2]string{"frozen", "true"})
+		attributes = append(attributes, attribute{"frozen", "true"})
 	}
 	width := 0
-	for _, attribute := range attributes {
-		width = max(width, len(attribute[0]))
+	for _, a := range attributes {
+		width = max(width, len(a.name))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "resource \"vcard_card\" %q {\n", d.Name())
-	for _, attribute := range attributes {
-		fmt.Fprintf(&b, "  %-*s = %s\n", width, attribute[0], attribute[1])
+	for _, a := range attributes {
+		fmt.Fprintf(&b, "  %-*s = %s\n", width, a.name, a.value)
 	}
 	b.WriteString("\n  lifecycle {\n    create_before_destroy = true\n  }\n}\n")
 	return b.String()
 }
 
-func metadata(all map[string]json.RawMessage) string {
+// metadata returns the metadata of a card as a map of HCL. A value that is not a text becomes its JSON.
+func metadata(values map[string]json.RawMessage) string {
 	var pairs []string
-	for _, key := range slices.Sorted(maps.Keys(all)) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
 		var text string
-		if json.Unmarshal(all[key], &text) != nil {
-			text = string(all[key])
+		err := json.Unmarshal(values[key], &text)
+		if err != nil {
+			text = string(values[key])
 		}
 		pairs = append(pairs, quote(key)+" = "+quote(text))
 	}
@@ -288,6 +318,14 @@ func metadata(all map[string]json.RawMessage) string {
 // quote returns a string literal of HCL. Unlike JSON, HCL does not know the escapes \b and \f, and ${
 // and %{ start templates.
 func quote(text string) string {
-	inHCL := strings.NewReplacer(`\\`, `\\`, `\b`, `\u0008`, `\f`, `\u000c`, "\x7f", `\u007f`, "${", "$${", "%{", "%%{")
-	return inHCL.Replace(strings.TrimSpace(string(wire.Encode(text))))
+	literal := strings.TrimSpace(string(wire.Encode(text)))
+	toHCL := strings.NewReplacer(
+		`\\`, `\\`, // keeps an escaped backslash, so that a b or f after it is not replaced
+		`\b`, `\u0008`,
+		`\f`, `\u000c`,
+		"\x7f", `\u007f`,
+		"${", "$${",
+		"%{", "%%{",
+	)
+	return toHCL.Replace(literal)
 }
