@@ -137,7 +137,7 @@ type cardData struct {
 
 	Held     usd.Amount // by open authorizations
 	Time     timeline
-	Details  *cardDetails // nil until the user asks for them
+	Details  *cardDetails // nil unless the user has just asked for them
 	Timeline []*activity.Record
 	Runs     []*requestlog.Run // the newest runs that changed the card
 }

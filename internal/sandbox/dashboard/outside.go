@@ -22,10 +22,14 @@ func depositActions() []action {
 			name: "announce", route: deposits, texts: "currency", numbers: "amount",
 			done: "The deposit is pending. It is credited to the wallet when the network confirms it.",
 		},
-		{name: "confirm", route: deposits + "/{id}/confirm", texts: "id", done: "The deposit is confirmed and credited to the wallet."},
+		{
+			name: "confirm", route: deposits + "/{id}/confirm", texts: "id",
+			done: "The deposit is confirmed and credited to the wallet.",
+		},
 	}
 }
 
+// depositList is the data of the page with the deposits.
 type depositList struct {
 	Addresses []wallet.Address
 	Deposits  []*wallet.Deposit
@@ -35,22 +39,25 @@ func readDeposits(v *view) (any, error) {
 	l := v.list(pick("status", "pending", "confirmed"))
 	newest, more, err := wallet.Newest(v.Tx, v.Server.Keys, v.Account, l.text("status"), l.page)
 	l.setRows(len(newest), more)
-	return &depositList{Addresses: wallet.Addresses(v.Server.Keys, v.Account, ""), Deposits: newest}, err
+	addresses := wallet.Addresses(v.Server.Keys, v.Account, "") // of all coins
+	return &depositList{Addresses: addresses, Deposits: newest}, err
 }
 
 func challengeActions() []action {
 	const complete = "POST " + server.Control + "/3ds-challenges/{id}/complete"
 	return []action{
-		{name: threeds.Approved, route: complete, texts: "id", body: outcome(threeds.Approved), done: "The challenge is approved."},
-		{name: threeds.Failed, route: complete, texts: "id", body: outcome(threeds.Failed), done: "The challenge has failed."},
+		{name: threeds.Approved, route: complete, texts: "id", body: approved, done: "The challenge is approved."},
+		{name: threeds.Failed, route: complete, texts: "id", body: failed, done: "The challenge has failed."},
 	}
 }
 
-// outcome returns a function for the body of an action that completes a challenge.
-func outcome(status string) func(form) map[string]any {
-	return func(form) map[string]any { return map[string]any{"outcome": status} }
-}
+// approved returns the field of a call that approves a challenge.
+func approved(form) map[string]any { return map[string]any{"outcome": threeds.Approved} }
 
+// failed returns the field of a call that fails a challenge.
+func failed(form) map[string]any { return map[string]any{"outcome": threeds.Failed} }
+
+// challengeList is the data of the page with the 3D Secure challenges.
 type challengeList struct {
 	Pending []pendingChallenge
 	Decided []*activity.Record // approved, failed or expired
@@ -60,8 +67,8 @@ type challengeList struct {
 type pendingChallenge struct {
 	*activity.Record
 
-	OTP  string
-	Left time.Duration // until it expires
+	OTP      string
+	TimeLeft time.Duration // until the challenge expires
 }
 
 func readChallenges(v *view) (any, error) {
@@ -72,26 +79,34 @@ func readChallenges(v *view) (any, error) {
 	filter := activity.ChallengeFilter{CardText: l.text("q"), Status: l.text("status")}
 	records, more, err := activity.OfChallenges(v.Tx, v.Account.ID, filter, l.page)
 	l.setRows(len(records), more)
-	list := new(challengeList)
+	data := new(challengeList)
 	for _, r := range records {
-		if r.Reason != threeds.Pending {
-			list.Decided = append(list.Decided, r)
+		if r.Reason != threeds.Pending { // the reason of a challenge is its status
+			data.Decided = append(data.Decided, r)
 			continue
 		}
-		left := r.At.Add(threeds.Lifetime).Sub(v.Tx.Now()).Round(time.Second)
-		list.Pending = append(list.Pending, pendingChallenge{r, v.Server.Keys.OTP(r.ID), left})
+		expires := r.At.Add(threeds.Lifetime)
+		timeLeft := expires.Sub(v.Tx.Now()).Round(time.Second)
+		data.Pending = append(data.Pending, pendingChallenge{Record: r, OTP: v.Server.Keys.OTP(r.ID), TimeLeft: timeLeft})
 	}
-	return list, err
+	return data, err
 }
 
 func webhookActions() []action {
 	return []action{
 		redeliver(),
-		{name: "redeliver-failed", route: "POST " + server.Control + "/deliveries/redeliver-failed", done: "All failed deliveries are sent again."},
-		{name: "remove", route: "DELETE " + server.Control + "/webhooks/{webhook_id}", texts: "webhook_id", done: "The endpoint is removed."},
+		{
+			name: "redeliver-failed", route: "POST " + server.Control + "/deliveries/redeliver-failed",
+			done: "All failed deliveries are sent again.",
+		},
+		{
+			name: "remove", route: "DELETE " + server.Control + "/webhooks/{webhook_id}", texts: "webhook_id",
+			done: "The endpoint is removed.",
+		},
 	}
 }
 
+// webhookLists is the data of the page with the endpoints and the deliveries.
 type webhookLists struct {
 	Endpoints     []*webhook.Endpoint
 	EndpointsList *list
@@ -99,7 +114,7 @@ type webhookLists struct {
 }
 
 func readWebhooks(v *view) (any, error) {
-	endpoint := pick("endpoint")
+	endpoint := pick("endpoint") // the endpoints below become its values
 	lists := &webhookLists{EndpointsList: v.listOf("endpoints")}
 	l := v.list(
 		pick("state", string(webhook.Pending), string(webhook.Retrying), string(webhook.Delivered), string(webhook.Failed)),
@@ -121,16 +136,16 @@ func readWebhooks(v *view) (any, error) {
 		endpoint.Texts[e.ID] = fmt.Sprint(e.URL, " ", e.ID)
 	}
 	filter := webhook.Filter{Endpoint: endpoint.Chosen, State: webhook.DeliveryState(l.text("state"))}
-	about := l.text("about")
-	if about != "" {
-		filter.Subjects = []string{about}
+	subjectID := l.text("about")
+	if subjectID != "" {
+		filter.Subjects = []string{subjectID}
 	}
 	lists.Deliveries, more, err = webhook.Newest(v.Tx, v.Account.ID, filter, l.page)
 	l.setRows(len(lists.Deliveries), more)
 	return lists, err
 }
 
-// delivery is a delivery with its payload, and a signature that the user wants to check.
+// delivery is the data of the page with one delivery. It includes a signature that the user wants to check.
 type delivery struct {
 	webhook.Sent
 
@@ -155,7 +170,13 @@ func readDelivery(v *view) (any, error) {
 	return d, err
 }
 
+// redeliver returns the action that sends the event of a delivery again.
 func redeliver() action {
-	const route = "POST " + server.Control + "/deliveries/{delivery_id}/redeliver"
-	return action{name: "redeliver", route: route, texts: "delivery_id", done: "The event is sent again.", row: "delivery_id"}
+	return action{
+		name:  "redeliver",
+		route: "POST " + server.Control + "/deliveries/{delivery_id}/redeliver",
+		texts: "delivery_id",
+		done:  "The event is sent again.",
+		row:   "delivery_id",
+	}
 }

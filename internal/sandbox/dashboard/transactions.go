@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"slices"
-
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
@@ -11,6 +9,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
+// transactionList is the data of the page with the purchases.
 type transactionList struct {
 	Records []*activity.Record
 	Sums    transaction.Sums // of all transactions that match the filter
@@ -19,7 +18,8 @@ type transactionList struct {
 func readTransactions(v *view) (any, error) {
 	l := v.list(
 		search("q", "Card, merchant or reason"),
-		pick("state", string(transaction.Authorized), string(transaction.Settled), string(transaction.Refunded), string(transaction.Declined)),
+		pick("state",
+			string(transaction.Authorized), string(transaction.Settled), string(transaction.Refunded), string(transaction.Declined)),
 		day("from", "From (UTC)"),
 		day("to", "To, inclusive"),
 	)
@@ -40,21 +40,28 @@ func readTransactions(v *view) (any, error) {
 	return data, err
 }
 
-// followUps are the actions of a merchant on an earlier transaction.
+// followUps returns the actions of a merchant on an earlier transaction.
 func followUps() []action {
 	const control = "POST " + server.Control
 	return []action{
-		{name: "settle", route: control + "/settlements", texts: "transaction_id", numbers: "amount", done: "The authorization is settled.", row: "row"},
-		{name: "refund", route: control + "/refunds", texts: "transaction_id", numbers: "amount", done: "The refund is credited.", row: "row"},
+		{
+			name: "settle", route: control + "/settlements", texts: "transaction_id", numbers: "amount",
+			done: "The authorization is settled.", row: "row",
+		},
+		{
+			name: "refund", route: control + "/refunds", texts: "transaction_id", numbers: "amount",
+			done: "The refund is credited.", row: "row",
+		},
 	}
 }
 
-// purchase is a purchase with its later transactions, ledger entries and webhook deliveries.
+// purchase is the data of the page with one purchase. The chain consists of the purchase and its later
+// transactions.
 type purchase struct {
 	*activity.Record
 
 	Chain      []step
-	Sum        step // the sum of the chain
+	Sum        step // without a transaction
 	Entries    []*ledger.Entry
 	Deliveries []*webhook.Delivery
 }
@@ -80,7 +87,7 @@ func readTransaction(v *view) (any, error) {
 		p.Chain = append(p.Chain, step{Transaction: t})
 		ids = append(ids, t.ID)
 	}
-	purchaseID := ids[0] // the chain starts with the purchase, and is never empty
+	purchaseID := ids[0] // the chain is never empty and starts with the purchase
 	records, err := activity.OfPurchases(v.Tx, v.Account.ID, transaction.Filter{ID: purchaseID}, firstPage(1))
 	if err != nil {
 		return nil, err
@@ -90,7 +97,7 @@ func readTransaction(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := map[string]*step{}
+	steps := map[string]*step{} // by the ids of their transactions
 	for i := range p.Chain {
 		steps[p.Chain[i].ID] = &p.Chain[i]
 	}
@@ -111,9 +118,10 @@ func readTransaction(v *view) (any, error) {
 	return p, err
 }
 
+// ledgerData is the data of the page with the ledger.
 type ledgerData struct {
 	Accounts []*ledger.Line
-	Audit    *ledger.Report // only in the response to the button
+	Audit    *ledger.Report // nil unless the user has just asked for an audit
 	Journal  []*ledger.Entry
 }
 
@@ -128,7 +136,12 @@ func (d *ledgerData) Sum() usd.Amount {
 
 // OnlyOpening reports whether the journal has no entries except the opening balance.
 func (d *ledgerData) OnlyOpening() bool {
-	return !slices.ContainsFunc(d.Journal, func(e *ledger.Entry) bool { return e.Kind != ledger.OpeningBalance })
+	for _, e := range d.Journal {
+		if e.Kind != ledger.OpeningBalance {
+			return false
+		}
+	}
+	return true
 }
 
 func readLedger(v *view) (any, error) {
@@ -143,7 +156,8 @@ func readLedger(v *view) (any, error) {
 		return nil, err
 	}
 	l := v.list(pick("kind", ledger.EntryKinds()...), search("entry", "Entry"))
-	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Kind: l.text("kind"), ID: l.text("entry")}, l.page)
+	filter := ledger.Filter{Kind: l.text("kind"), ID: l.text("entry")}
+	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, filter, l.page)
 	data.Journal = entries
 	l.setRows(len(entries), more)
 	return data, err
