@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/display"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
@@ -19,8 +18,12 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
+// overview is the data of the first page.
 type overview struct {
-	Wallet, OnCards, Held, Pending usd.Amount
+	Wallet  usd.Amount
+	OnCards usd.Amount // available on all cards
+	Held    usd.Amount // by open authorizations
+	Pending usd.Amount // deposits that are not confirmed yet
 	card.Counts
 
 	Start     *gettingStarted   // shown instead of figures while the account has no cards
@@ -37,7 +40,7 @@ type overview struct {
 // gettingStarted is what a user needs to issue a first card.
 type gettingStarted struct {
 	Address string `json:"-"`
-	Key     string `json:"api_key"` // only in the response to the button
+	Key     string `json:"api_key"` // empty unless the user has just asked for it
 }
 
 // limitUse is a rate limit and the number of requests that count against it.
@@ -47,7 +50,11 @@ type limitUse struct {
 }
 
 func readOverview(v *view) (any, error) {
-	const largest, newest, lastRuns = 8, 12, 5
+	const (
+		maxSpending = 8
+		maxRecords  = 12
+		maxRuns     = 5
+	)
 	lines, err := ledger.Summary(v.Tx, v.Account.ID)
 	if err != nil {
 		return nil, err
@@ -69,7 +76,8 @@ func readOverview(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Counts == (card.Counts{}) {
+	noCards := card.Counts{}
+	if o.Counts == noCards {
 		o.Start = &gettingStarted{Address: v.Address}
 		v.decodeResponse("show-key", o.Start)
 	}
@@ -77,7 +85,7 @@ func readOverview(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Runs, err = requestlog.Changing(v.Tx, v.Account.ID, lastRuns)
+	o.Runs, err = requestlog.Changing(v.Tx, v.Account.ID, maxRuns)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +97,7 @@ func readOverview(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Spending, err = transaction.LargestSpending(v.Tx, v.Account.ID, largest)
+	o.Spending, err = transaction.LargestSpending(v.Tx, v.Account.ID, maxSpending)
 	if err != nil {
 		return nil, err
 	}
@@ -101,10 +109,11 @@ func readOverview(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Newest, _, err = activity.OfAccount(v.Tx, v.Account.ID, firstPage(newest))
+	o.Newest, _, err = activity.OfAccount(v.Tx, v.Account.ID, firstPage(maxRecords))
 	return o, err
 }
 
+// readLimits returns the limits of the account's API key.
 func readLimits(v *view) ([]limitUse, error) {
 	limits, err := behavior.ReadLimits(v.Tx)
 	if err != nil {
@@ -122,27 +131,31 @@ func readLimits(v *view) ([]limitUse, error) {
 // timeline has the sums of each day's purchases, as charts with one scale each.
 type timeline struct {
 	Days   []*timelineDay
-	Dates  []string // at the axis
+	Dates  []string // the labels of the axis
 	Plots  []*plot
 	Spans  []span
 	CardID string           // empty for all cards
 	Sums   transaction.Sums // of all days
 }
 
+// timelineDay is a day of a timeline, with the sums of its purchases.
 type timelineDay struct {
 	transaction.Day
 
 	Date       string
 	Balance    usd.Amount // of the card, at the end of the day
-	HasBalance bool
+	HasBalance bool       // false if the timeline covers all cards, and before the card was issued
 }
 
 // plot is a chart with stacked bars or a line. It is 100 units high.
 type plot struct {
-	Class, Title, Max, Half string
-	Width                   int64
-	Columns                 []column
-	Line                    string // the points of the line; empty for bars
+	Class   string // of the style sheet
+	Title   string
+	Max     string // the value at the top
+	Half    string // the value in the middle; empty if it is no whole number
+	Width   int64
+	Columns []column
+	Line    string // the points of the line; empty for bars
 }
 
 // column is a day of a plot.
@@ -153,9 +166,10 @@ type column struct {
 	Day    *timelineDay
 }
 
+// columnWidth is the width of a day, in units of the plot.
 const columnWidth = 10
 
-// span is a number of days that can be chosen.
+// span is a number of days that the user can choose for the timeline.
 type span struct {
 	Days   int64
 	Query  string
@@ -167,15 +181,16 @@ type span struct {
 func (v *view) timeline(c *card.Card) (timeline, error) {
 	var t timeline
 	spans := []int64{7, 30, 90}
-	n, _ := strconv.ParseInt(v.Query.Get("days"), 10, 64) // 0 if there is no valid number
-	if !slices.Contains(spans, n) {
-		n = 30
+	chosen, _ := strconv.ParseInt(v.Query.Get("days"), 10, 64) // 0 if the query has no valid number
+	if !slices.Contains(spans, chosen) {
+		chosen = 30
 	}
 	for _, days := range spans {
 		query := withValue(v.Query, "days", strconv.FormatInt(days, 10))
-		t.Spans = append(t.Spans, span{Days: days, Query: query, Chosen: days == n})
+		t.Spans = append(t.Spans, span{Days: days, Query: query, Chosen: days == chosen})
 	}
-	first := store.Day(v.Tx.Now()) - n + 1
+	today := store.Day(v.Tx.Now())
+	first := today - chosen + 1 // so that the timeline includes today
 	cardID := int64(0)
 	var balances []*ledger.DailyBalance
 	if c != nil {
@@ -191,38 +206,49 @@ func (v *view) timeline(c *card.Card) (timeline, error) {
 	if err != nil {
 		return t, err
 	}
-	t.fill(first, n, days, balances)
-	t.plot("money", "Settled and held, USD", inUSD, func(d *timelineDay) (int64, int64) { return int64(d.Settled), int64(d.Held) })
+	t.fill(first, chosen, days, balances)
+	t.plot("money", "Settled and held, USD", formatCents, settledAndHeld)
 	if t.Sums.Declines > 0 {
-		count := func(n int64) string { return strconv.FormatInt(n, 10) }
-		t.plot("declines", "Declines", count, func(d *timelineDay) (int64, int64) { return d.Declines, 0 })
+		t.plot("declines", "Declines", formatCount, declines)
 	}
 	if len(balances) > 0 {
-		p := t.plot("balance", "Balance, USD", inUSD, func(d *timelineDay) (int64, int64) { return int64(d.Balance), 0 })
+		p := t.plot("balance", "Balance, USD", formatCents, balance)
 		p.drawLine()
 	}
 	return t, nil
 }
 
-func inUSD(cents int64) string { return display.Thousands(usd.Amount(cents).String()) }
+func formatCents(cents int64) string { return formatAmount(usd.Amount(cents)) }
+
+func formatCount(n int64) string { return strconv.FormatInt(n, 10) }
+
+// The following functions return the values of a day in a plot: of the bottom bar, and of the bar on top of it.
+
+func settledAndHeld(d *timelineDay) (int64, int64) { return int64(d.Settled), int64(d.Held) }
+
+func declines(d *timelineDay) (int64, int64) { return d.Declines, 0 }
+
+func balance(d *timelineDay) (int64, int64) { return int64(d.Balance), 0 }
 
 // fill adds n days, starting with the first one, and including days without purchases. days and balances
 // are in order of time and have no rows for days without changes.
 func (t *timeline) fill(first, n int64, days []*transaction.Day, balances []*ledger.DailyBalance) {
-	var balance usd.Amount
+	dayLength := (24 * time.Hour).Milliseconds()
+	var lastBalance usd.Amount
 	hasBalance := false
 	for day := first; day < first+n; day++ {
-		d := &timelineDay{Date: time.UnixMilli(day * (24 * time.Hour).Milliseconds()).UTC().Format(time.DateOnly)}
+		midnight := time.UnixMilli(day * dayLength).UTC()
+		d := &timelineDay{Date: midnight.Format(time.DateOnly)}
 		if len(days) > 0 && days[0].Day == day {
 			d.Day = *days[0]
 			days = days[1:]
 		}
 		for len(balances) > 0 && balances[0].Day <= day {
-			balance = balances[0].Balance
+			lastBalance = balances[0].Balance
 			hasBalance = true
 			balances = balances[1:]
 		}
-		d.Balance = balance
+		d.Balance = lastBalance
 		d.HasBalance = hasBalance
 		t.Sums.Held += d.Held
 		t.Sums.Settled += d.Settled
@@ -230,32 +256,40 @@ func (t *timeline) fill(first, n int64, days []*transaction.Day, balances []*led
 		t.Sums.Declines += d.Declines
 		t.Days = append(t.Days, d)
 	}
-	t.Dates = []string{t.Days[0].Date, t.Days[(n-1)/2].Date, t.Days[n-1].Date}
+	middle := (n - 1) / 2
+	t.Dates = []string{t.Days[0].Date, t.Days[middle].Date, t.Days[n-1].Date}
 }
 
-// plot adds a chart of two values per day, one on top of the other. Its scale ends at a round number.
+// plot adds a chart of two values per day, one on top of the other. The top of its scale is a round number.
 func (t *timeline) plot(class, title string, format func(int64) string, values func(*timelineDay) (below, above int64)) *plot {
-	most := int64(1)
+	highest := int64(1)
 	for _, d := range t.Days {
 		below, above := values(d)
-		most = max(most, below+above)
+		highest = max(highest, below+above)
 	}
-	scale := roundUp(most)
+	scale := roundUp(highest)
 	p := &plot{Class: class, Title: title, Max: format(scale), Width: int64(len(t.Days)) * columnWidth}
 	if scale > 1 {
 		p.Half = format(scale / 2)
 	}
-	// Every value above zero is at least one unit high, so that it is visible.
-	height := func(value int64) int64 { return max(min(value, 1), value*100/scale) }
 	for i, d := range t.Days {
 		below, above := values(d)
-		c := column{X: int64(i) * columnWidth, H1: height(below), H2: height(above), Day: d}
+		c := column{X: int64(i) * columnWidth, H1: barHeight(below, scale), H2: barHeight(above, scale), Day: d}
 		c.Y1 = 100 - c.H1
 		c.Y2 = max(0, c.Y1-c.H2)
 		p.Columns = append(p.Columns, c)
 	}
 	t.Plots = append(t.Plots, p)
 	return p
+}
+
+// barHeight returns the height of a bar in a plot whose scale ends at the given value. A bar of a value above
+// zero is at least one unit high, so that it is visible. No value is negative.
+func barHeight(value, scale int64) int64 {
+	if value == 0 {
+		return 0
+	}
+	return max(1, value*100/scale)
 }
 
 // roundUp returns the smallest of 1, 2, 5, 10, 20, 50, … that is not less than a value.
@@ -285,10 +319,10 @@ func (p *plot) drawLine() {
 
 // Text describes a day in words.
 func (d *timelineDay) Text() string {
-	text := fmt.Sprintf("%s: %s settled, %s refunded, %s held, %d declined", d.Date,
-		display.Thousands(d.Settled.String()), display.Thousands(d.Refunded.String()), display.Thousands(d.Held.String()), d.Declines)
+	text := fmt.Sprintf("%s: %s settled, %s refunded, %s held, %d declined",
+		d.Date, formatAmount(d.Settled), formatAmount(d.Refunded), formatAmount(d.Held), d.Declines)
 	if d.HasBalance {
-		text += ", balance " + display.Thousands(d.Balance.String())
+		text += ", balance " + formatAmount(d.Balance)
 	}
 	return text
 }

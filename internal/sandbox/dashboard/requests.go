@@ -66,7 +66,7 @@ type runData struct {
 type cardChange struct {
 	*requestlog.Entry // the first of these requests
 
-	Done    []string // the verbs of what was done
+	Done    []string // what was done, as past participles such as "funded"
 	Before  requestlog.CardState
 	After   requestlog.CardState
 	Wallet  usd.Amount // what the wallet gained; negative if it paid
@@ -75,12 +75,12 @@ type cardChange struct {
 	Lost    bool       // whether a response was lost
 }
 
-// storyLine is a request of a run, which lists its requests in the order of time.
+// storyLine is a request in the story of a run.
 type storyLine struct {
 	*requestlog.Entry
 
 	Since   time.Duration // since the start of the run
-	Waited  time.Duration // since the previous request; 0 if it was short
+	Waited  time.Duration // since the previous response; 0 if that was a short time
 	AtLimit bool          // whether the client waited because of a rate limit
 	Try     int           // the number of the attempt
 }
@@ -88,7 +88,7 @@ type storyLine struct {
 // Title returns a title that distinguishes runs.
 func (r *runData) Title() string { return r.Kind() + " " + r.Key() }
 
-// verb returns what a call does, judging by the end of its path.
+// verb returns what a call for a change does, as a past participle. It depends on the end of the path.
 func verb(e *requestlog.Entry) string {
 	switch path.Base(e.Path) {
 	case "cards":
@@ -103,7 +103,7 @@ func verb(e *requestlog.Entry) string {
 		return "unfrozen"
 	case "webhooks":
 		return "registered"
-	default:
+	default: // the path ends with the id of a card
 		return "terminated"
 	}
 }
@@ -118,11 +118,11 @@ func readRun(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := byCard(changes)
-	total := int64(len(all))
+	cards := byCard(changes)
+	total := int64(len(cards))
 	start := min(data.CardsList.page.Offset(), total)
 	end := min(start+data.CardsList.page.Size, total)
-	data.Cards = all[start:end]
+	data.Cards = cards[start:end]
 	data.CardsList.setRowsOfTotal(len(data.Cards), total)
 
 	l := v.list()
@@ -137,24 +137,24 @@ func readRun(v *view) (any, error) {
 
 // byCard sums up the requests of each card, in the order of their first requests.
 func byCard(entries []*requestlog.Entry) []*cardChange {
-	var all []*cardChange
-	cards := map[string]*cardChange{}
+	var cards []*cardChange
+	byID := map[string]*cardChange{}
 	for _, e := range entries {
 		done := verb(e)
 		if e.CardID == "" && done != "issued" {
 			continue // the request concerns no card
 		}
-		c := cards[e.CardID]
+		c := byID[e.CardID]
 		if c == nil || e.CardID == "" { // each failure to issue a card has no id and gets its own line
 			c = &cardChange{Entry: e}
-			cards[e.CardID] = c
-			all = append(all, c)
+			byID[e.CardID] = c
+			cards = append(cards, c)
 		}
 		changed := e.EntryID != 0 || e.StatusChangeID != 0
-		if changed && len(c.Done) == 0 {
-			c.Before = e.Before
-		}
 		if changed {
+			if len(c.Done) == 0 { // the first change
+				c.Before = e.Before
+			}
 			c.Done = append(c.Done, done)
 			c.After = e.After
 		} else if e.Message != "" {
@@ -164,20 +164,21 @@ func byCard(entries []*requestlog.Entry) []*cardChange {
 		c.Fees += e.Fee
 		c.Lost = c.Lost || e.Lost
 	}
-	for _, c := range all {
+	for _, c := range cards {
 		c.Done = slices.Compact(c.Done)
 		c.Refused = slices.Compact(c.Refused)
 	}
-	return all
+	return cards
 }
 
-// story counts the attempts of each call and finds long pauses between requests.
+// story returns the requests of a run, oldest first. It counts the attempts of each call and finds long pauses
+// between requests.
 func story(r *requestlog.Run, entries []*requestlog.Entry) []storyLine {
 	const longPause = time.Second
 	var lines []storyLine
 	tries := map[string]int{}
 	lastEnd := r.Begun.Time
-	limited := false
+	rateLimited := false // whether the previous request exceeded a rate limit
 	for _, e := range entries {
 		call := e.Method + e.Path + e.IdempotencyKey
 		if e.Changes() { // a repeated read is not another attempt
@@ -187,11 +188,11 @@ func story(r *requestlog.Run, entries []*requestlog.Entry) []storyLine {
 		pause := e.Time.Sub(lastEnd)
 		if pause >= longPause {
 			line.Waited = pause
-			line.AtLimit = limited
+			line.AtLimit = rateLimited
 		}
 		lines = append(lines, line)
 		lastEnd = e.Time.Add(e.Duration)
-		limited = e.Status == http.StatusTooManyRequests
+		rateLimited = e.Status == http.StatusTooManyRequests
 	}
 	return lines
 }
