@@ -24,10 +24,14 @@ func worldActions() []action {
 		{name: "restore-limits", route: limits, done: "The default limits are restored."},
 		{name: "set-quirks", route: quirks, body: quirkFields, done: "The quirks are saved."},
 		{name: "restore-quirks", route: quirks, done: "The default quirks are restored."},
-		{name: "add-fault", route: "POST " + faults, texts: "method path when", numbers: "times delay_ms later_seconds", body: faultResponse, done: "The fault is added."},
-		{name: "preset", route: "POST " + faults, body: func(f form) map[string]any { return presets()[f.text("preset")] }, done: "The fault is added."},
 		{
-			name: "simulate", route: "POST " + server.Control + "/simulate", numbers: "days purchases_per_day declines seed", body: merchantNames,
+			name: "add-fault", route: "POST " + faults, texts: "method path when", numbers: "times delay_ms later_seconds",
+			body: faultResponse, done: "The fault is added.",
+		},
+		{name: "preset", route: "POST " + faults, body: presetFault, done: "The fault is added."},
+		{
+			name: "simulate", route: "POST " + server.Control + "/simulate", numbers: "days purchases_per_day declines seed",
+			body: merchantNames,
 			done: "Simulated $purchases purchases on $cards cards; $declined were declined. The clock is advanced.",
 		},
 		{name: "remove-fault", route: "DELETE " + faults + "/{id}", texts: "id", done: "The fault is removed."},
@@ -37,15 +41,17 @@ func worldActions() []action {
 	}
 }
 
+// world is the data of the page with the settings of the sandbox.
 type world struct {
 	behaviors
 
-	Created  *createdAccount // only in the response to the button
-	States   []string
-	Presets  map[string]map[string]any
-	Accounts []*account.Account // empty unless the first account is signed in
+	Created  *createdAccount           // nil unless the user has just created an account
+	States   []string                  // of accounts
+	Presets  map[string]map[string]any // common faults by their names
+	Accounts []*account.Account        // empty unless the first account is signed in
 }
 
+// createdAccount is the response to a call that creates an account.
 type createdAccount struct {
 	ID  string `json:"account_id"`
 	Key string `json:"api_key"`
@@ -59,8 +65,11 @@ func readWorld(v *view) (any, error) {
 	}
 	var err error
 	w.behaviors, err = readBehaviors(v.Tx)
-	if err != nil || !v.Account.First() {
-		return w, err
+	if err != nil {
+		return nil, err
+	}
+	if !v.Account.First() { // only the first account may list the others
+		return w, nil
 	}
 	l := v.list()
 	accounts, total, err := account.List(v.Tx, l.page)
@@ -69,7 +78,7 @@ func readWorld(v *view) (any, error) {
 	return w, err
 }
 
-// faultResponse returns the fields that say how a fault responds.
+// faultResponse returns the field with the response of a fault.
 func faultResponse(f form) map[string]any {
 	then := f.text("then")
 	if then != "status" {
@@ -87,16 +96,21 @@ func faultResponse(f form) map[string]any {
 
 // presets returns common faults by their names.
 func presets() map[string]map[string]any {
+	rateLimited := map[string]any{
+		"status": 429,
+		"body":   map[string]string{"error": wire.CodeRateLimited, "message": "the API key has reached a rate limit"},
+	}
 	return map[string]map[string]any{
 		"committed, response lost": {"method": "POST", "path": behavior.Any, "when": "after", "then": "drop"},
 		"maintenance":              {"method": "*", "path": behavior.Any, "times": 0, "then": map[string]any{"status": 503}},
-		"rate limited": {"method": "*", "path": behavior.Any, "times": 3, "then": map[string]any{
-			"status": 429, "body": map[string]string{"error": wire.CodeRateLimited, "message": "the API key has reached a rate limit"},
-		}},
+		"rate limited":             {"method": "*", "path": behavior.Any, "times": 3, "then": rateLimited},
 	}
 }
 
-// merchantNames splits the names at commas.
+// presetFault returns the fields of the common fault that the user has chosen.
+func presetFault(f form) map[string]any { return presets()[f.text("preset")] }
+
+// merchantNames returns the field with the names of merchants, which commas separate in the form.
 func merchantNames(f form) map[string]any {
 	var names []string
 	for name := range strings.SplitSeq(f.text("merchants"), ",") {
@@ -105,7 +119,8 @@ func merchantNames(f form) map[string]any {
 			names = append(names, name)
 		}
 	}
-	return map[string]any{"merchants": names} // without names, null, which the call treats as absent
+	// Without names, the field is null. The call then uses its default.
+	return map[string]any{"merchants": names}
 }
 
 // setting is a limit or a quirk in a form.
@@ -113,13 +128,13 @@ type setting struct {
 	behavior.Setting
 
 	Default string
-	Action  string // the action of the form
+	Action  string // of the form
 }
 
 // Changed reports whether the setting differs from its default.
 func (s *setting) Changed() bool { return s.Value() != s.Default }
 
-// settings returns the settings of a form, the changed ones first. Both lists have the same order.
+// settings returns the settings of a form, the changed ones first. current and defaults have the same order.
 func settings(action string, current, defaults []behavior.Setting) []*setting {
 	var changed, unchanged []*setting
 	for i, c := range current {
@@ -133,6 +148,7 @@ func settings(action string, current, defaults []behavior.Setting) []*setting {
 	return append(changed, unchanged...)
 }
 
+// countChanged returns the number of settings that differ from their defaults.
 func countChanged(settings []*setting) int {
 	n := 0
 	for _, s := range settings {
@@ -175,7 +191,7 @@ func readBehaviors(tx *store.Tx) (behaviors, error) {
 // walletFields returns the names of the two fields of the form that set the quirk wallet_fields.
 func walletFields() [2]string { return [2]string{"wallet_field_1", "wallet_field_2"} }
 
-// quirkSettings returns the quirks' settings, with one for each of the two wallet fields.
+// quirkSettings returns the settings of the quirks. The quirk wallet_fields is a list, so it has two settings.
 func quirkSettings(q *behavior.Quirks) []behavior.Setting {
 	all := q.Settings()
 	for i, name := range walletFields() {
@@ -184,7 +200,7 @@ func quirkSettings(q *behavior.Quirks) []behavior.Setting {
 	return all
 }
 
-// settingFields returns the fields of a form of settings.
+// settingFields returns the fields of a form of settings, without the form's own fields page and action.
 func settingFields(f form) map[string]any {
 	fields := map[string]any{}
 	for name := range f.request.PostForm {
@@ -195,6 +211,7 @@ func settingFields(f form) map[string]any {
 	return fields
 }
 
+// quirkFields is like settingFields, but joins the two wallet fields to one list.
 func quirkFields(f form) map[string]any {
 	fields := settingFields(f)
 	names := walletFields()
