@@ -37,30 +37,24 @@ func List(tx *store.Tx, accountID int64, page wire.Page) ([]*Entry, int64, error
 // Filter selects calls of an account. A field that is not set excludes no call.
 type Filter struct {
 	Run     string // the name of the run, or its id if it has no name
-	RunID   int64
-	CardID  string
 	Method  string
 	Outcome string // succeeded, refused, failed, lost, or fault
 }
 
 // Newest returns a page of the calls that match a filter, newest first, and reports whether there are more.
 func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry, bool, error) {
-	conditions := map[string]string{
+	outcomes := map[string]string{
 		"succeeded": `r.status BETWEEN 200 AND 299`,
 		"refused":   `r.status BETWEEN 400 AND 499`,
 		"failed":    `(r.status = 0 OR r.status >= 500)`,
 		"lost":      `r.lost`,
 		"fault":     `r.fault <> ''`,
 	}
-	outcome, hasOutcome := conditions[f.Outcome]
-	where := store.NewWhere(`r.account_id = ?`, accountID)
-	if f.RunID != 0 {
-		where = store.NewWhere(`r.run_id = ?`, f.RunID)
-	}
-	const named = `r.run_id IN (SELECT id FROM runs WHERE account_id = ? AND (name = ? OR name = '' AND id = ?))`
-	where = where.And(f.Run != "", named, accountID, f.Run, f.Run).
+	outcome, hasOutcome := outcomes[f.Outcome]
+	const ofRun = `r.run_id IN (SELECT id FROM runs WHERE account_id = ? AND (name = ? OR name = '' AND id = ?))`
+	where := store.NewWhere(`r.account_id = ?`, accountID).
+		And(f.Run != "", ofRun, accountID, f.Run, f.Run).
 		And(f.Method != "", `r.method = ?`, f.Method).
-		And(f.CardID != "", `r.card_id = ?`, f.CardID).
 		And(hasOutcome, outcome)
 	return store.Page[Entry](tx, page, columns+where.SQL+` ORDER BY r.id DESC`, where.Args...)
 }
@@ -99,13 +93,14 @@ type Run struct {
 	Ended     wire.Time  `db:"ended"`
 }
 
-// RunKey selects the key of a run u.
+// RunKey is the SQL expression for the key of a run u. The method Key returns the same.
 const RunKey = `COALESCE(NULLIF(u.name, ''), u.id)`
 
-// Key identifies the run in a URL.
+// Key returns the run's name, or its id if it has no name. URLs identify the run by this key.
 func (r *Run) Key() string { return cmp.Or(r.Name, strconv.FormatInt(r.ID, 10)) }
 
-// Kind returns the kind of the run, as its requests suggest.
+// Kind returns "Apply" for a run that requested changes and "Plan" for one that only read. A run without a name
+// is from another client.
 func (r *Run) Kind() string {
 	if r.Name == "" {
 		return "Other client"
@@ -116,7 +111,7 @@ func (r *Run) Kind() string {
 	return "Plan"
 }
 
-// Wallet returns the change of the wallet's balance.
+// Wallet returns the change of the wallet's balance, in USD.
 func (r *Run) Wallet() usd.Amount { return r.FromCards - r.ToCards - r.Fees }
 
 // Took returns the time from the first request to the last response.
@@ -143,12 +138,12 @@ func Runs(tx *store.Tx, accountID int64, page wire.Page) ([]*Run, bool, error) {
 	return store.Page[Run](tx, page, runColumns+`WHERE u.account_id = ? ORDER BY u.id DESC`, accountID)
 }
 
-// Changing returns the newest runs of an account that requested a change.
+// Changing returns at most limit of the newest runs of an account that requested a change.
 func Changing(tx *store.Tx, accountID, limit int64) ([]*Run, error) {
 	return store.List[Run](tx, runColumns+`WHERE u.account_id = ? AND u.changes > 0 ORDER BY u.id DESC LIMIT ?`, accountID, limit)
 }
 
-// LastReading returns the newest run of an account that requested no change, or nil.
+// LastReading returns the newest run of an account that requested no change, or nil if there is none.
 func LastReading(tx *store.Tx, accountID int64) (*Run, error) {
 	found, err := store.List[Run](tx, runColumns+`WHERE u.account_id = ? AND u.changes = 0 ORDER BY u.id DESC LIMIT 1`, accountID)
 	if err != nil || len(found) == 0 {
@@ -157,14 +152,14 @@ func LastReading(tx *store.Tx, accountID int64) (*Run, error) {
 	return found[0], nil
 }
 
-// ByKey returns the run with a key, or a 404.
+// ByKey returns the run with a key. If there is none, it returns a 404 error.
 func ByKey(tx *store.Tx, accountID int64, key string) (*Run, error) {
 	found, err := store.List[Run](tx, runColumns+`
 		WHERE u.account_id = ?1 AND (u.name = ?2 OR u.name = '' AND u.id = ?2) ORDER BY u.id DESC LIMIT 1`, accountID, key)
 	return wire.Only(found, err, "run", key)
 }
 
-// OfCard returns the newest runs that requested a change of a card.
+// OfCard returns at most limit of the newest runs that requested a change of a card.
 func OfCard(tx *store.Tx, accountID int64, cardID string, limit int64) ([]*Run, error) {
 	return store.List[Run](tx, runColumns+`WHERE u.account_id = ? AND u.id IN (
 		SELECT run_id FROM request_log WHERE card_id = ? AND method <> 'GET') ORDER BY u.id DESC LIMIT ?`, accountID, cardID, limit)

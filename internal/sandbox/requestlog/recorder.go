@@ -49,14 +49,17 @@ type Entry struct {
 	Label          string        `json:"-" db:"label"`           // of the card; set when the entry is read
 	Last4          string        `json:"-" db:"last4"`           // of the card; set when the entry is read
 	Fault          string        `json:"fault" db:"fault"`       // describes the fault that was applied, if any
-	Lost           bool          `json:"-" db:"lost"`            // a change whose response a fault dropped or replaced
+	Lost           bool          `json:"-" db:"lost"`            // whether a fault dropped or replaced the response to a change
 	Duration       time.Duration `json:"-" db:"duration"`
 	Time           wire.Time     `json:"time" db:"time"`
 	Change
 }
 
-// Key identifies the entry's run in a URL.
-func (e *Entry) Key() string { return (&Run{ID: e.RunID, Name: e.Run}).Key() }
+// Key returns the key of the entry's run.
+func (e *Entry) Key() string {
+	run := Run{ID: e.RunID, Name: e.Run}
+	return run.Key()
+}
 
 // Recorder collects entries and writes them to the file in batches.
 type Recorder struct {
@@ -74,7 +77,7 @@ func New(db *store.DB, logger *slog.Logger) *Recorder {
 	return &Recorder{db: db, logger: logger}
 }
 
-// Record records a call. It never waits for the file.
+// Record records a call, without secrets. It never waits for the file.
 func (r *Recorder) Record(e Entry) {
 	for _, text := range []*string{&e.Method, &e.Path, &e.Query, &e.IdempotencyKey, &e.CardID, &e.Message} {
 		*text = Clean(*text)
@@ -82,7 +85,7 @@ func (r *Recorder) Record(e Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pending = append(r.pending, e)
-	if len(r.pending) == 1 {
+	if len(r.pending) == 1 { // otherwise, the next batch is already scheduled
 		r.schedule()
 	}
 }
@@ -127,7 +130,10 @@ func (r *Recorder) restore(entries []Entry) {
 		r.schedule()
 	}
 	r.pending = append(entries, r.pending...)
-	r.pending = r.pending[max(0, len(r.pending)-maxPending):]
+	excess := len(r.pending) - maxPending
+	if excess > 0 {
+		r.pending = r.pending[excess:] // without the oldest entries
+	}
 }
 
 // Close writes all pending entries. Later entries are lost.
@@ -138,8 +144,9 @@ func (r *Recorder) Close() error {
 	return r.Flush(context.Background())
 }
 
+// write writes entries to the file, and deletes the oldest entries and runs beyond maxEntries.
 func write(tx *store.Tx, entries []Entry) error {
-	var last int64
+	var last int64 // the id of the newest entry
 	for _, e := range entries {
 		id, err := e.write(tx)
 		if err != nil {
@@ -147,11 +154,12 @@ func write(tx *store.Tx, entries []Entry) error {
 		}
 		last = id
 	}
-	err := tx.Exec(`DELETE FROM request_log WHERE id <= ?`, last-maxEntries)
+	lastDeleted := last - maxEntries
+	err := tx.Exec(`DELETE FROM request_log WHERE id <= ?`, lastDeleted)
 	if err != nil {
 		return err
 	}
-	return tx.Exec(`DELETE FROM runs WHERE last_entry <= ?`, last-maxEntries)
+	return tx.Exec(`DELETE FROM runs WHERE last_entry <= ?`, lastDeleted)
 }
 
 // write adds the entry to its run and returns the entry's id. It creates the run if necessary.
@@ -183,11 +191,12 @@ func (e *Entry) write(tx *store.Tx) (int64, error) {
 		return 0, err
 	}
 	refused := e.Status >= http.StatusBadRequest && !e.Lost
+	moved := e.Moved()
 	return id, tx.Exec(`
 		UPDATE runs SET requests = requests + 1, lost = lost + ?2, refused = refused + ?3, ended = MAX(ended, ?4), last_entry = ?5,
 			changes = changes + ?6, to_cards = to_cards + ?7, from_cards = from_cards + ?8, fees = fees + ?9 WHERE id = ?1`,
 		run, e.Lost, refused, e.Time.Add(e.Duration).UnixMilli(), id,
-		e.Changes(), max(0, e.Moved()), max(0, -e.Moved()), e.Fee)
+		e.Changes(), max(0, moved), max(0, -moved), e.Fee)
 }
 
 var (
@@ -205,21 +214,23 @@ func Clean(text string) string {
 		text = text[:maxText]
 		suffix = "…"
 	}
-	plain := text // unescaped once more in each round
-	for {
-		decoded := escaped.ReplaceAllStringFunc(plain, func(code string) string {
-			b, _ := hex.DecodeString(code[1:]) // escaped matches only valid digits
-			return string(b)
-		})
-		if secret.MatchString(decoded) {
-			text = decoded
+	plain := text
+	for escaped.MatchString(plain) {
+		plain = unescape(plain)
+		if secret.MatchString(plain) {
+			text = plain
 		}
-		if decoded == plain {
-			break
-		}
-		plain = decoded
 	}
-	return secret.ReplaceAllString(display.Printable(text), "$1…") + suffix
+	masked := secret.ReplaceAllString(display.Printable(text), "$1…")
+	return masked + suffix
+}
+
+// unescape decodes all escaped bytes of a text once.
+func unescape(text string) string {
+	return escaped.ReplaceAllStringFunc(text, func(code string) string {
+		b, _ := hex.DecodeString(code[1:]) // escaped matches a percent sign and two valid digits
+		return string(b)
+	})
 }
 
 // Change is the effect of a call.
@@ -228,7 +239,7 @@ type Change struct {
 	Fee            usd.Amount `json:"fee" db:"fee"`       // the part of it that is a fee
 	Before         CardState  `json:"-" db:"before_"`
 	After          CardState  `json:"-" db:"after_"`
-	EntryID        int64      `json:"-" db:"entry_id"`      // of the ledger; 0 if the call posted none
+	EntryID        int64      `json:"-" db:"entry_id"`      // of the ledger entry; 0 if the call posted none
 	StatusChangeID int64      `json:"-" db:"status_change"` // 0 if the status did not change
 }
 
@@ -238,7 +249,8 @@ type CardState struct {
 	Status  string     `db:"status"`
 }
 
-// Moved returns the amount that was moved from the wallet to a card. It is negative if it was moved back.
+// Moved returns the amount that the call moved from the wallet to a card, in USD. It is negative if the money
+// moved back to the wallet.
 func (c Change) Moved() usd.Amount { return -c.Wallet - c.Fee }
 
 // Changes reports whether the call requested a change.
@@ -270,7 +282,12 @@ func Read(tx *store.Tx, accountID int64, cardID string) (Reading, error) {
 
 // Until returns the change between the reading and a later one.
 func (r Reading) Until(later Reading) Change {
-	c := Change{Wallet: later.wallet - r.wallet, Fee: later.fees - r.fees, Before: r.card, After: later.card}
+	c := Change{
+		Wallet: later.wallet - r.wallet,
+		Fee:    later.fees - r.fees,
+		Before: r.card,
+		After:  later.card,
+	}
 	if later.entry != r.entry {
 		c.EntryID = later.entry
 	}
@@ -278,7 +295,8 @@ func (r Reading) Until(later Reading) Change {
 		c.StatusChangeID = later.statusChange
 	}
 	if c.EntryID == 0 && c.StatusChangeID == 0 {
-		// Nothing changed. But if a request to issue a card was replayed, r lacks the card, which only the response names.
+		// Nothing changed, so both states are the same. r has no card if the call replayed the issuance of a card,
+		// because only the response contains the card's id.
 		c.Before = c.After
 	}
 	return c
