@@ -5,6 +5,7 @@ package activity
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
@@ -23,11 +24,11 @@ type Kind string
 // The kinds of records that move money. The queries below select more kinds, such as "challenge". The kind
 // of a purchase is the type of its first transaction.
 const (
-	Opened           Kind = "opened" // the account, with a balance
+	Opened           Kind = "opened" // the account was opened, with a balance
 	Issued           Kind = "issued"
 	Funded           Kind = "funded"
 	Withdrawn        Kind = "withdrawn"
-	Returned         Kind = "returned" // to the wallet, because the card was terminated
+	Returned         Kind = "returned" // the balance returned to the wallet when the card was terminated
 	Authorization    Kind = "authorization"
 	DepositConfirmed Kind = "deposit-confirmed"
 )
@@ -35,8 +36,8 @@ const (
 // Record is an event in the history of an account.
 type Record struct {
 	At       wire.Time  `db:"at"`
-	Rank     int64      `db:"rank"`   // orders records with the same time, which come from several tables
-	Number   int64      `db:"number"` // the id in its table
+	Rank     int64      `db:"rank"`   // orders records of several tables that have the same time
+	Number   int64      `db:"number"` // the id of the row in its table
 	Kind     Kind       `db:"kind"`
 	ID       string     `db:"id"`      // of the transaction, challenge or deposit
 	CardID   string     `db:"card_id"` // empty if the record has no card
@@ -54,13 +55,13 @@ type Record struct {
 	Facts      *transaction.Facts `db:"facts"` // of a decline
 	Settled    usd.Amount         `db:"settled"`
 	Refunded   usd.Amount         `db:"refunded"`
-	Settlement string             `db:"settlement"` // its id
+	Settlement string             `db:"settlement"` // the id of the settlement; empty if there is none
 }
 
 // Row identifies the record in a list.
 func (r *Record) Row() string { return cmp.Or(r.ID, fmt.Sprintf("%s-%d", r.Kind, r.Number)) }
 
-// Remaining returns the amount that a merchant can still settle or refund.
+// Remaining returns the amount that a merchant can still settle or refund, in USD.
 func (r *Record) Remaining() usd.Amount {
 	switch r.State {
 	case transaction.Authorized:
@@ -71,7 +72,7 @@ func (r *Record) Remaining() usd.Amount {
 	return 0
 }
 
-// CardChange returns the change of the card's balance. An amount that is held reduces the balance.
+// CardChange returns the change of the card's balance, in USD. An amount that is held reduces the balance.
 func (r *Record) CardChange() usd.Amount {
 	switch r.Kind {
 	case Authorization:
@@ -87,7 +88,7 @@ func (r *Record) CardChange() usd.Amount {
 	return 0
 }
 
-// WalletChange returns the change of the wallet's balance.
+// WalletChange returns the change of the wallet's balance, in USD.
 func (r *Record) WalletChange() usd.Amount {
 	switch r.Kind {
 	case Issued, Funded:
@@ -119,7 +120,10 @@ func OfCard(tx *store.Tx, cardID int64, page wire.Page) ([]*Record, bool, error)
 }
 
 // ChallengeFilter selects challenges of an account. A field that is not set excludes no challenge.
-type ChallengeFilter struct{ CardText, Status string }
+type ChallengeFilter struct {
+	CardText string // a part of the card's label, its last four digits, or its id
+	Status   string
+}
 
 // OfChallenges returns a page of an account's challenges that match a filter, newest first, and reports whether there
 // are more.
@@ -132,14 +136,14 @@ func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Pa
 // OfPurchases returns a page of an account's purchases that match a filter, newest first.
 func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]*Record, error) {
 	where := f.Where(accountID)
-	return store.List[Record](tx,
-		purchases+`WHERE t.id IN (SELECT id FROM transactions `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
-		append(where.Args, page.Size, page.Offset())...)
+	query := purchases + `WHERE t.id IN (SELECT id FROM transactions ` + where.SQL + ` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`
+	args := slices.Concat(where.Args, []any{page.Size, page.Offset()})
+	return store.List[Record](tx, query, args...)
 }
 
 // Each query selects the columns of a Record in the same order and under the same names, because a UNION matches
-// columns by their order and takes the names from its first query. Callers add conditions with which SQLite reads only
-// the newest rows, by an index.
+// columns by their order and takes the names from its first query. Callers append conditions, an order and a limit, so
+// that SQLite uses an index to read only the newest rows.
 const (
 	purchases = `
 		SELECT t.created_at AS at, 2 AS rank, t.id AS number, t.type AS kind, t.public_id AS id,
@@ -188,11 +192,13 @@ const (
 func list(tx *store.Tx, page wire.Page, id int64, queries ...string) ([]*Record, bool, error) {
 	union := `SELECT * FROM (` + strings.Join(queries, `) UNION ALL SELECT * FROM (`) + `)
 		ORDER BY at DESC, rank DESC, number DESC`
-	limit := page.Offset() + page.Size + 1 // one more row shows whether there are more
-	return store.Page[Record](tx, page, union, append(challengeArgs(tx), id, limit)...)
+	limit := page.Offset() + page.Size + 1 // one more row shows whether there is a next page
+	args := append(challengeArgs(tx), id, limit)
+	return store.Page[Record](tx, page, union, args...)
 }
 
-// challengeArgs returns the first two arguments of the query for challenges: the current time, and their lifetime.
+// challengeArgs returns the first two arguments of the query for challenges, in milliseconds: the current time and the
+// lifetime of a challenge.
 func challengeArgs(tx *store.Tx) []any {
 	return []any{tx.Now().UnixMilli(), threeds.Lifetime.Milliseconds()}
 }

@@ -157,7 +157,7 @@ func TestChallenges(t *testing.T) {
 	b.get("/3ds").has(first.Text("otp"), "4m30s", "summer", "25.00", "&lt;script&gt;").lacks(script)
 	b.post("/3ds", "approved", "id", first.Text("id")).has("The challenge is approved.", `class="badge approved"`).lacks(first.Text("otp"))
 	sandboxtest.Equal(t, "the approved one", s.Get("/3ds?status=approved").Data()[0]["id"], any(first.Text("id")))
-	b.post("/3ds", "failed", "id", first.Text("id")).is(400).has("only a pending one can be completed")
+	b.post("/3ds", "failed", "id", first.Text("id")).is(400).has("only pending challenges can be completed")
 	second, third := challenge(s, card, "Example Ads"), challenge(s, card, "Example Ads")
 	b.post("/3ds", "failed", "id", second.Text("id")).has("The challenge has failed.", `class="badge failed"`, third.Text("otp"))
 	s.Advance("5m")

@@ -29,15 +29,15 @@ type Options struct {
 type Sandbox struct {
 	*sandbox.Sandbox
 
-	clock func() time.Time
-	keys  []string
+	clock func() time.Time // the real time
+	keys  []string         // see Keys
 }
 
-// Routes returns the calls that the embedded sandbox lacks.
+// Routes returns the routes that only the standalone server has.
 func Routes() []server.Route { return slices.Concat(control.Routes(), seed.Routes()) }
 
-// Open opens the sandbox in a file, or creates the file, and seeds it. If there is a seed and the file
-// is already in use, Open returns an error.
+// Open opens the sandbox in a file, or creates the file. If there is a seed, Open creates its world, or returns an
+// error if the file already has data.
 func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -58,6 +58,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	return s, nil
 }
 
+// seed creates a world and keeps the API keys of its accounts.
 func (s *Sandbox) seed(ctx context.Context, world []byte) error {
 	call := server.Operation{Route: http.MethodPost + " " + seed.Path, Body: world}
 	response, refused := s.Server().Do(ctx, s.FirstAccount(), call)
@@ -67,7 +68,7 @@ func (s *Sandbox) seed(ctx context.Context, world []byte) error {
 	var created seed.Created
 	err := json.Unmarshal(response.Body, &created)
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot read the API keys of the seeded accounts: %w", err)
 	}
 	for _, account := range created.Accounts {
 		s.keys = append(s.keys, account.APIKey)
@@ -79,8 +80,8 @@ func (s *Sandbox) seed(ctx context.Context, world []byte) error {
 func (s *Sandbox) Keys() []string { return s.keys }
 
 // Dashboard returns a handler that serves the dashboard at every path that Handler does not serve.
-// The address is that of the server, such as http://127.0.0.1:8420. names are other host names
-// under which clients may reach it.
+// address is the server's, such as http://127.0.0.1:8420. names are other host names under which browsers may
+// reach the server. It fails if the address is invalid.
 func (s *Sandbox) Dashboard(address string, names ...string) (*dashboard.Dashboard, error) {
 	return dashboard.New(dashboard.Options{
 		Server:         s.Server(),

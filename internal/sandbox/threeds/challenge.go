@@ -15,7 +15,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// The statuses of a challenge. Expired is never stored, because it follows from the time.
+// The statuses of a challenge. Expired is never stored: a pending challenge expires when its time has passed.
 const (
 	Pending  = "pending"
 	Approved = "approved"
@@ -32,7 +32,7 @@ type Challenge struct {
 	CardID    string     `json:"card_id" db:"card_id"`
 	Merchant  string     `json:"merchant" db:"merchant"`
 	Amount    usd.Amount `json:"amount" db:"amount"`
-	OTP       *string    `json:"otp"` // derived from the id, not stored
+	OTP       *string    `json:"otp"` // derived from the id and not stored; nil if the response hides it
 	Status    string     `json:"status" db:"status"`
 	ExpiresAt wire.Time  `json:"expires_at" db:"expires_at"`
 }
@@ -53,7 +53,7 @@ func Routes() []server.Route {
 	}
 }
 
-// Status selects the status of a challenge h at the time in the first parameter.
+// Status is the SQL expression for the status of a challenge h. The first parameter of the query is the current time.
 const Status = `CASE WHEN h.status = 'pending' AND h.expires_at <= ?1 THEN 'expired' ELSE h.status END`
 
 // columns selects the fields of a Challenge except its code.
@@ -61,12 +61,12 @@ const columns = `
 	SELECT h.public_id, k.public_id AS card_id, h.merchant, h.amount, ` + Status + ` AS status, h.expires_at
 	FROM challenges h JOIN cards k ON k.id = h.card_id `
 
-// list returns the challenges with a status, newest first. A quirk can make it return all challenges;
-// then only pending ones have a code.
+// list returns the challenges with a status, newest first; the default is pending. A quirk can make it ignore the
+// status. It then returns all challenges, and only pending ones have a code.
 func list(c *server.Call) (wire.Response, error) {
 	query := c.Query()
-	all := c.Quirks.ChallengeStatus == behavior.Ignored
-	if all {
+	statusIgnored := c.Quirks.ChallengeStatus == behavior.Ignored
+	if statusIgnored {
 		query.Skip("status")
 	}
 	status := query.Choice("status", Pending, Approved, Failed, Expired)
@@ -77,13 +77,13 @@ func list(c *server.Call) (wire.Response, error) {
 	if status == "" {
 		status = Pending
 	}
-	// The condition on h.status is redundant, but can use an index.
-	const selected = `h.status = IIF(?3 = 'expired', 'pending', ?3) AND ` + Status + ` = ?3`
+	// The condition on h.status is redundant. It lets SQLite use an index.
+	const withStatus = `h.status = IIF(?3 = 'expired', 'pending', ?3) AND ` + Status + ` = ?3`
 	where := store.NewWhere(`h.account_id = ?2`, c.Tx.Now().UnixMilli(), c.Account.ID).
-		And(!all, selected, status)
+		And(!statusIgnored, withStatus, status)
 	data, err := store.List[Challenge](c.Tx, columns+where.SQL+` ORDER BY h.expires_at DESC, h.id DESC`, where.Args...)
 	for _, ch := range data {
-		if !all || ch.Status == Pending {
+		if !statusIgnored || ch.Status == Pending {
 			ch.setOTP(c.Keys)
 		}
 	}
@@ -145,7 +145,7 @@ func completeChallenge(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	if ch.Status != Pending {
-		return wire.Response{}, wire.Invalid("challenge %s is %s; only a pending one can be completed", ch.ID, ch.Status)
+		return wire.Response{}, wire.Invalid("challenge %s is %s; only pending challenges can be completed", ch.ID, ch.Status)
 	}
 	ch.Status = outcome
 	ch.setOTP(c.Keys)
