@@ -422,7 +422,7 @@ func TestFirstTry(t *testing.T) {
 		start(t, stopped, inbox.Trusted): {at + "/200": "", at + "/201": "", at + "/202": "", at + "/204": "", at + "/299": ""},
 		start(t, stopped): {
 			at + "/203": "--webhook-ca", "https://127.0.0.1:1/?token=t0k3n": "connection refused",
-			"https://t0k3n.invalid/": "the address of its host could not be found",
+			"https://t0k3n.invalid/": "the address of the endpoint's host could not be found",
 		},
 	} {
 		of := map[any]string{}

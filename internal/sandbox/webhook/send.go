@@ -37,9 +37,10 @@ type outcome struct {
 	failure     string // why the attempt failed; empty if it succeeded
 	response    []byte // the first bytes of the body
 	took        time.Duration
-	interrupted bool // Close interrupted the attempt, so it does not count
+	interrupted bool // whether Close interrupted the attempt, so that it does not count
 }
 
+// sender sends deliveries to endpoints.
 type sender struct {
 	client *http.Client
 }
@@ -54,8 +55,10 @@ func newSender(o WorkerOptions) sender {
 		MaxResponseHeaderBytes: 64 << 10,
 	}
 	if o.PublicOnly {
-		transport.Proxy = nil // the addresses to which a proxy connects cannot be checked
-		transport.DialContext = (&net.Dialer{Control: ssrf.New(ssrf.WithAnyPort()).Safe}).DialContext
+		transport.Proxy = nil // the sender could not check the addresses to which a proxy connects
+		guard := ssrf.New(ssrf.WithAnyPort())
+		dialer := &net.Dialer{Control: guard.Safe}
+		transport.DialContext = dialer.DialContext
 	}
 	return sender{
 		client: &http.Client{
@@ -84,6 +87,7 @@ func (s sender) send(ctx context.Context, d *delivery) outcome {
 	return o
 }
 
+// post sends a delivery. It returns the status and the first bytes of the response.
 func (s sender) post(ctx context.Context, d *delivery) (status int, body []byte, err error) {
 	defer crash.Catch(&err)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.Target.URL, bytes.NewReader(d.Payload))
@@ -94,15 +98,15 @@ func (s sender) post(ctx context.Context, d *delivery) (status int, body []byte,
 	request.Header.Set("User-Agent", "vcard-sandbox")
 	request.Header.Set(signatureHeader, sign(d.Target.Secret, d.Payload))
 	request.Header.Set(idHeader, d.EventID)
-	// The transport does not send an empty header. But the header allows the transport to retry the request
-	// if an idle connection turns out to be closed.
+	// This header lets the transport retry the request if an idle connection turns out to be closed. The
+	// transport does not send the header, because the header has no value.
 	request.Header["Idempotency-Key"] = []string{}
 	response, err := s.client.Do(request)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, _ = io.ReadAll(io.LimitReader(response.Body, maxResponse))
+	body, _ = io.ReadAll(io.LimitReader(response.Body, maxResponse)) // the status alone decides the outcome
 	return response.StatusCode, body, nil
 }
 
@@ -113,8 +117,8 @@ func sign(secret, body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// explain describes why there was no response. The text does not contain the IP address, the URL, which may contain
-// a token, or a malformed response, which may repeat the event.
+// explain says why there was no response. It does not show the IP address. It does not show the URL, which may
+// contain a token, or a malformed response, which may repeat the event.
 func (s sender) explain(err error) string {
 	errno, isErrno := errors.AsType[syscall.Errno](err)
 	opError, isOpError := errors.AsType[*net.OpError](err)
@@ -122,33 +126,33 @@ func (s sender) explain(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("no response within %v", s.client.Timeout)
 	case is[x509.UnknownAuthorityError](err):
-		return "its certificate is from an authority that is not trusted here; add the authority's file with --webhook-ca"
+		return "the endpoint's certificate is from an unknown authority; add the authority's certificate with --webhook-ca"
 	case is[x509.HostnameError](err):
-		return "its certificate is for another name"
+		return "the endpoint's certificate is for another host name"
 	case is[*tls.CertificateVerificationError](err):
-		return "its certificate is not valid; it may have expired"
+		return "the endpoint's certificate is not valid; it may have expired"
 	case errors.Is(err, ssrf.ErrProhibitedIP):
-		return "its address is private or belongs to this machine; allow such addresses with --allow-private-webhooks"
+		return "the endpoint's address is private or belongs to this machine; allow such addresses with --allow-private-webhooks"
 	case is[*net.DNSError](err):
-		return "the address of its host could not be found"
+		return "the address of the endpoint's host could not be found"
 	case isOpError && opError.Op == "proxyconnect":
-		return "the proxy from the environment cannot connect to it"
+		return "the proxy from the environment cannot connect to the endpoint"
 	case isErrno:
 		return errno.Error()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection was closed before there was a response"
 	}
-	return "malformed HTTP response, or no TLS connection"
+	return "malformed HTTP response, or TLS connection failed"
 }
 
-// is reports whether the chain of an error contains one of type T.
+// is reports whether an error, or one that it wraps, has the type T.
 func is[T error](err error) bool {
 	_, ok := errors.AsType[T](err)
 	return ok
 }
 
 // Roots returns the system's certificate authorities and those in extra, which is PEM. If extra is empty,
-// it returns nil, which crypto/tls takes as the system's.
+// it returns nil, for which crypto/tls uses the system's authorities. It fails if extra has no certificate.
 func Roots(extra []byte) (*x509.CertPool, error) {
 	if len(extra) == 0 {
 		return nil, nil
