@@ -13,6 +13,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
+// listDeliveries returns a page of an account's deliveries, oldest first.
 func listDeliveries(c *server.Call) (wire.Response, error) {
 	return server.LargeList(c, func(page wire.Page) ([]*Delivery, int64, error) {
 		data, err := readDeliveries(c.Tx, onPage, c.Account.ID, page.Size, page.Offset())
@@ -46,10 +47,12 @@ func redeliverFailed(c *server.Call) (wire.Response, error) {
 // their ids.
 func makeDue(c *server.Call, condition string, args ...any) ([]string, error) {
 	c.Tx.Signal()
+	all := []any{c.Tx.Now().UnixMilli(), c.Account.ID}
+	all = append(all, args...)
 	return store.Values[string](c.Tx, `
 		UPDATE deliveries SET round = round + 1, failures = 0, state = 'pending', due_at = ?
 		WHERE webhook_id IN (SELECT id FROM webhooks WHERE account_id = ?) AND `+condition+`
-		RETURNING public_id`, append([]any{c.Tx.Now().UnixMilli(), c.Account.ID}, args...)...)
+		RETURNING public_id`, all...)
 }
 
 // DeliveryState is the state of a delivery.
@@ -73,7 +76,7 @@ type Delivery struct {
 	URL       address       `json:"url" db:"url"`
 	State     DeliveryState `json:"state" db:"state"`
 	CreatedAt wire.Time     `json:"created_at" db:"created_at"`
-	NextTryAt *wire.Time    `json:"next_try_at" db:"due_at"` // nil if there is none
+	NextTryAt *wire.Time    `json:"next_try_at" db:"due_at"` // nil if no attempt follows
 	Tries     []Try         `json:"tries" db:"tries"`
 	Subject   string        `json:"-" db:"subject"` // the id of the object of the event
 }
@@ -94,18 +97,20 @@ func (v *Delivery) Last() *Try {
 	return &v.Tries[len(v.Tries)-1]
 }
 
-// onPage selects a page of an account's deliveries, oldest first.
+// onPage is the condition for a page of an account's deliveries, oldest first.
 const onPage = `d.id IN (SELECT d.id FROM deliveries d JOIN events e ON e.id = d.event_id
 	WHERE e.account_id = ? ORDER BY d.id LIMIT ? OFFSET ?)`
 
-// shownState selects the DeliveryState of a delivery d. Retrying is not stored.
+// shownState is the SQL expression for the DeliveryState of a delivery d. Retrying is not stored.
 const shownState = `CASE WHEN d.state = 'pending' AND d.failures > 0 THEN 'retrying' ELSE d.state END`
 
+// deliveryByID returns a delivery of an account. If there is none with that id, it returns a 404 error.
 func deliveryByID(tx *store.Tx, accountID int64, id string) (*Delivery, error) {
 	found, err := readDeliveries(tx, `e.account_id = ? AND d.public_id = ?`, accountID, id)
 	return wire.Only(found, err, "delivery", id)
 }
 
+// readDeliveries returns the deliveries d that match a condition, oldest first.
 func readDeliveries(tx *store.Tx, condition string, args ...any) ([]*Delivery, error) {
 	return store.List[Delivery](tx, `
 		SELECT d.public_id, e.public_id AS event_id, e.type, w.public_id AS webhook_id, w.url, `+shownState+` AS state, e.created_at, d.due_at,
@@ -122,9 +127,9 @@ type Filter struct {
 	Subjects []string // the ids of the objects of the events
 }
 
-// Newest returns a page of the deliveries that match a filter, newest first.
+// Newest returns a page of the deliveries that match a filter, newest first, and reports whether there are more.
 func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries []*Delivery, more bool, err error) {
-	// CROSS JOIN makes SQLite read the rows in this order, so that it stops at the limit of the page.
+	// CROSS JOIN makes SQLite read the first table first, so that it stops at the limit of the page.
 	from := `deliveries d CROSS JOIN events e ON e.id = d.event_id `
 	bySubject := len(f.Subjects) > 0
 	if bySubject {
@@ -155,7 +160,8 @@ type Sent struct {
 	Signature string // the value of the header that signs the payload
 }
 
-// SentByID returns a delivery of an account with its payload and response.
+// SentByID returns a delivery of an account with its payload and response. If there is none with that id, it
+// returns a 404 error.
 func SentByID(tx *store.Tx, accountID int64, id string) (Sent, error) {
 	delivery, err := deliveryByID(tx, accountID, id)
 	if err != nil {
@@ -190,7 +196,8 @@ func shownURL(text string) address {
 	if err != nil {
 		return ""
 	}
-	parts := []string{u.Scheme + "://" + requestlog.Clean(u.Host)}
+	origin := u.Scheme + "://" + requestlog.Clean(u.Host)
+	parts := []string{origin}
 	for segment := range strings.SplitSeq(u.Path, "/") {
 		if segment == "" {
 			continue

@@ -1,4 +1,4 @@
-// Package webhook registers endpoints, writes events into an outbox and delivers them. It stores the
+// Package webhook registers endpoints, writes events to an outbox and delivers them. It stores the
 // outcome of each attempt.
 package webhook
 
@@ -23,12 +23,13 @@ const (
 	maxEndpoints = 2000
 )
 
-// Routes returns the route of API §4.15 and the control calls for endpoints and deliveries. If plain is true,
-// endpoints on a loopback address may use http.
-func Routes(plain bool) []server.Route {
+// Routes returns the route of API §4.15 and the control calls for endpoints and deliveries. If allowHTTP is
+// true, endpoints on a loopback address may use http.
+func Routes(allowHTTP bool) []server.Route {
 	const deliveries = server.Control + "/deliveries"
+	registerEndpoint := func(c *server.Call) (wire.Response, error) { return register(c, allowHTTP) }
 	return []server.Route{
-		{Method: http.MethodPost, Path: server.API + "/webhooks", Handle: func(c *server.Call) (wire.Response, error) { return register(c, plain) }},
+		{Method: http.MethodPost, Path: server.API + "/webhooks", Handle: registerEndpoint},
 		{Method: http.MethodDelete, Path: server.Control + "/webhooks/{webhook_id}", Handle: server.NoFields(remove)},
 		{Method: http.MethodGet, Path: deliveries, Handle: listDeliveries},
 		{Method: http.MethodPost, Path: deliveries + "/{delivery_id}/redeliver", Handle: server.NoFields(redeliver)},
@@ -45,8 +46,9 @@ type endpoint struct {
 	CreatedAt string   `json:"created_at"`
 }
 
-func register(c *server.Call, plain bool) (wire.Response, error) {
-	e, err := readEndpoint(c.Fields(), plain)
+// register stores an endpoint. Only the response to this call contains its secret.
+func register(c *server.Call, allowHTTP bool) (wire.Response, error) {
+	e, err := readEndpoint(c.Fields(), allowHTTP)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -55,7 +57,7 @@ func register(c *server.Call, plain bool) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	if endpoints >= maxEndpoints {
-		return wire.Response{}, wire.Invalid("the account already has %d endpoints, the maximum", endpoints)
+		return wire.Response{}, wire.Invalid("the account already has %d endpoints, which is the maximum", endpoints)
 	}
 	now := c.Tx.Now()
 	e.ID = c.Tx.NewID("wh_")
@@ -65,9 +67,10 @@ func register(c *server.Call, plain bool) (wire.Response, error) {
 		e.ID, c.Account.ID, e.URL, string(wire.Encode(e.Events)), e.Secret, now.UnixMilli())
 }
 
-func readEndpoint(f *wire.Fields, plain bool) (endpoint, error) {
+// readEndpoint reads the fields of an endpoint. It generates a secret if there is none.
+func readEndpoint(f *wire.Fields, allowHTTP bool) (endpoint, error) {
 	e := endpoint{URL: f.Text("url")}
-	checkURL(f, e.URL, plain)
+	checkURL(f, e.URL, allowHTTP)
 	events, found := f.Texts("events")
 	if !found {
 		f.Refuse(wire.Invalid("events is required"))
@@ -85,7 +88,8 @@ func readEndpoint(f *wire.Fields, plain bool) (endpoint, error) {
 	return e, f.Done()
 }
 
-func checkURL(f *wire.Fields, text string, plain bool) {
+// checkURL refuses the URL of an endpoint if it is invalid.
+func checkURL(f *wire.Fields, text string, allowHTTP bool) {
 	if len(text) > maxURL {
 		f.Refuse(wire.Invalid("url has more than %d characters", maxURL))
 		return
@@ -96,7 +100,7 @@ func checkURL(f *wire.Fields, text string, plain bool) {
 		return
 	}
 	valid := u.Scheme == "https" && u.Hostname() != ""
-	if plain && u.Scheme == "http" {
+	if allowHTTP && u.Scheme == "http" {
 		valid = isLoopback(u.Hostname())
 	}
 	if !valid {
@@ -117,6 +121,7 @@ func isLoopback(host string) bool {
 	return err == nil && address.IsLoopback()
 }
 
+// checkEvents refuses the events of an endpoint if they are invalid.
 func checkEvents(f *wire.Fields, events []string) {
 	if len(events) == 0 {
 		f.Refuse(wire.Invalid("events must name at least one event"))
@@ -142,8 +147,8 @@ type Endpoint struct {
 	// The following fields describe the newest deliveries of the endpoint.
 	Recent    int64  // the number of these deliveries
 	Delivered int64  // how many of them were delivered
-	Attempt   int64  // the number of the next retry, the highest of several; 0 if there is none
-	LastError string // of the last attempt; empty if it succeeded
+	Attempt   int64  // the number of the next attempt at a delivery that failed, the highest of several; 0 if there is none
+	LastError string // why the last attempt failed; empty if it succeeded
 }
 
 // readHealth sets the fields that describe the newest deliveries.
@@ -159,7 +164,7 @@ func (e *Endpoint) readHealth(tx *store.Tx) error {
 	return err
 }
 
-// Endpoints returns a page of an account's endpoints, newest first.
+// Endpoints returns a page of an account's endpoints, newest first, and reports whether there are more.
 func Endpoints(tx *store.Tx, accountID int64, page wire.Page) (endpoints []*Endpoint, more bool, err error) {
 	endpoints, more, err = store.Page[Endpoint](tx, page,
 		`SELECT public_id, url, events, created_at FROM webhooks WHERE account_id = ? ORDER BY id DESC`, accountID)
@@ -196,7 +201,7 @@ func CountFailing(tx *store.Tx, accountID int64) (int64, error) {
 			SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL AND d.failures > 0)`, accountID)
 }
 
-// Failing returns the newest failed delivery of each endpoint, for at most limit endpoints.
+// Failing returns the newest failed or retrying delivery of each endpoint, for at most limit endpoints.
 func Failing(tx *store.Tx, accountID, limit int64) ([]*Delivery, error) {
 	return readDeliveries(tx, `d.id IN (
 		SELECT (SELECT MAX(d.id) FROM deliveries d WHERE d.webhook_id = w.id AND (d.state = 'failed' OR d.state = 'pending' AND d.failures > 0)) AS newest

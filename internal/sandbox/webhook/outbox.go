@@ -10,10 +10,10 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// EventType is the name of an event.
+// EventType is the type of an event, by which endpoints subscribe to it.
 type EventType string
 
-// The events.
+// The types of events.
 const (
 	CardCreated           EventType = "card.created"
 	CardFrozen            EventType = "card.frozen"
@@ -29,8 +29,10 @@ const (
 	DepositConfirmed      EventType = "deposit.confirmed"
 )
 
+// allEvents is what an endpoint subscribes to in order to receive events of all types.
 const allEvents = "*"
 
+// eventTypes returns the types to which an endpoint can subscribe.
 func eventTypes() []string {
 	return []string{
 		string(CardCreated), string(CardFrozen), string(CardUnfrozen), string(CardTerminated), string(CardFunded),
@@ -39,6 +41,7 @@ func eventTypes() []string {
 	}
 }
 
+// payload is the body of a delivery.
 type payload struct {
 	ID        string    `json:"id"`
 	Type      EventType `json:"type"`
@@ -47,14 +50,14 @@ type payload struct {
 }
 
 // Emit writes an event to the outbox, with a delivery for each endpoint that subscribes to it. It uses the
-// transaction of the change that the event reports. If no endpoint subscribes, it writes nothing. The
-// subject is the id of the changed object; data is the object as the API shows it.
+// transaction of the change that the event reports. If no endpoint subscribes, it writes nothing. subject is
+// the id of the changed object, and data is the object as the API shows it.
 func Emit(c *server.Call, event EventType, subject string, data any) error {
-	endpoints, err := store.Values[int64](c.Tx, `
+	endpointIDs, err := store.Values[int64](c.Tx, `
 		SELECT id FROM webhooks WHERE account_id = ?
 		AND EXISTS (SELECT 1 FROM json_each(webhooks.events) WHERE value IN (?, ?)) ORDER BY id`,
 		c.Account.ID, allEvents, event)
-	if err != nil || len(endpoints) == 0 {
+	if err != nil || len(endpointIDs) == 0 {
 		return err
 	}
 	now := c.Tx.Now()
@@ -73,9 +76,9 @@ func Emit(c *server.Call, event EventType, subject string, data any) error {
 	if err != nil {
 		return err
 	}
-	for _, endpoint := range endpoints {
+	for _, endpointID := range endpointIDs {
 		err := c.Tx.Exec(`INSERT INTO deliveries (public_id, event_id, webhook_id, due_at) VALUES (?, ?, ?, ?)`,
-			vault.Token("dlv_"), eventID, endpoint, now.UnixMilli())
+			vault.Token("dlv_"), eventID, endpointID, now.UnixMilli())
 		if err != nil {
 			return err
 		}
@@ -95,6 +98,7 @@ type delivery struct {
 	started time.Time // when the attempt started, by the service's clock
 }
 
+// target is the endpoint to which a delivery is sent.
 type target struct {
 	WebhookID string `db:"public_id"`
 	URL       string `db:"url"`
@@ -104,13 +108,14 @@ type target struct {
 // capacity returns how many more deliveries to an endpoint may be sent. selected is the number of
 // deliveries that are about to be sent in addition to those in flight.
 func (w *Worker) capacity(webhookID string, selected int) int {
-	capacity := perEndpoint
+	endpointCapacity := perEndpoint
 	for _, endpoint := range w.inFlight {
 		if endpoint == webhookID {
-			capacity--
+			endpointCapacity--
 		}
 	}
-	return min(capacity, maxInFlight-len(w.inFlight)-selected)
+	totalCapacity := maxInFlight - len(w.inFlight) - selected
+	return min(endpointCapacity, totalCapacity)
 }
 
 // due returns the deliveries to send now, within the limits of concurrent deliveries.
@@ -128,7 +133,7 @@ func (w *Worker) due(tx *store.Tx) ([]*delivery, error) {
 		if capacity <= 0 {
 			continue
 		}
-		// Up to perEndpoint of the oldest deliveries may be in flight already.
+		// Up to perEndpoint of the oldest deliveries may be in flight already, so the query selects that many more.
 		due, err := store.List[delivery](tx, `
 			SELECT d.public_id, d.round, e.public_id AS event_id, e.type, e.payload,
 			       w.public_id AS target_public_id, w.url AS target_url, w.secret AS target_secret
@@ -140,8 +145,11 @@ func (w *Worker) due(tx *store.Tx) ([]*delivery, error) {
 		}
 		for _, d := range due {
 			_, inFlight := w.inFlight[d.ID]
-			if inFlight || capacity == 0 {
+			if inFlight {
 				continue
+			}
+			if capacity == 0 {
+				break
 			}
 			capacity--
 			d.started = now
@@ -152,14 +160,14 @@ func (w *Worker) due(tx *store.Tx) ([]*delivery, error) {
 }
 
 const (
-	// keptFinished is how many finished deliveries of each account are kept.
+	// keptFinished is how many finished deliveries of each account the worker keeps.
 	keptFinished = 10_000
-	// keptDeliveries is how many deliveries of each account are kept.
+	// keptDeliveries is how many deliveries of each account the worker keeps, whatever their state.
 	keptDeliveries = 100_000
-	// pruneInterval is the time between prunings.
+	// pruneInterval is how often the worker deletes old deliveries.
 	pruneInterval = 5 * time.Second
 	// pruneSize is the maximum number of deliveries that one statement deletes, because other writers have
-	// to wait for it.
+	// to wait for the statement.
 	pruneSize = 250
 )
 
@@ -172,7 +180,7 @@ func (w *Worker) prune(tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	more := false
+	more := false // whether there may be more deliveries to delete
 	for _, account := range accounts {
 		finished, err := deleteOldest(tx, account, `AND d.due_at IS NULL`, keptFinished)
 		if err != nil {
@@ -186,14 +194,14 @@ func (w *Worker) prune(tx *store.Tx) error {
 			more = true
 		}
 	}
-	if !more { // otherwise the next poll continues at once
+	if !more { // otherwise the next poll continues
 		w.pruned = time.Now()
 	}
 	return nil
 }
 
-// deleteOldest keeps the newest of an account's deliveries that match a condition. It deletes at most pruneSize of
-// the older ones, and returns the number of deleted deliveries.
+// deleteOldest deletes an account's deliveries that match a condition, except the newest ones, whose number is keep. It
+// deletes at most pruneSize deliveries and returns how many it deleted.
 func deleteOldest(tx *store.Tx, account int64, condition string, keep int64) (int, error) {
 	deleted, err := store.Values[int64](tx, `
 		DELETE FROM deliveries WHERE id IN (SELECT d.id FROM events e JOIN deliveries d ON d.event_id = e.id

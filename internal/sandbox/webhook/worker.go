@@ -19,7 +19,7 @@ const (
 	maxInFlight = 256
 	// pollInterval is how often a worker looks for deliveries that are due, or that another process added.
 	pollInterval = 250 * time.Millisecond
-	// shutdownTime is how long running deliveries may take after Close is called.
+	// shutdownTime is how long deliveries in flight may take after a call of Close.
 	shutdownTime = 500 * time.Millisecond
 )
 
@@ -29,7 +29,7 @@ type WorkerOptions struct {
 	Logger  *slog.Logger
 	Roots   *x509.CertPool // the authorities of endpoints' certificates; nil for the system's
 	Timeout time.Duration  // how long an endpoint may take to answer; 0 is 15 s
-	// PublicOnly refuses endpoints on this machine or in its private network.
+	// PublicOnly says whether to refuse endpoints on this machine or in its private network.
 	PublicOnly bool
 }
 
@@ -40,15 +40,16 @@ type Worker struct {
 	logger  *slog.Logger
 	sender  sender
 	results chan result
-	stop    chan struct{}
-	stopped chan struct{}
+	stop    chan struct{} // closed by Close
+	stopped chan struct{} // closed when run returns
 
 	// Only the goroutine of run uses the following fields.
 	inFlight   map[string]string // ids of endpoints by ids of deliveries
-	pruned     time.Time
-	unrecorded []result // results that are not in the file yet
+	pruned     time.Time         // when prune last deleted all old deliveries
+	unrecorded []result          // results that are not in the file yet
 }
 
+// result is a delivery that was sent, with its outcome.
 type result struct {
 	*delivery
 	outcome
@@ -76,6 +77,7 @@ func (w *Worker) Close() {
 	<-w.stopped
 }
 
+// run polls until Close is called.
 func (w *Worker) run() {
 	defer crash.End()
 	defer close(w.stopped)
@@ -98,7 +100,7 @@ func (w *Worker) run() {
 
 // poll records the results so far and sends the deliveries that are due, unless another worker leads.
 func (w *Worker) poll(ctx context.Context) {
-	for len(w.results) > 0 { // record all results in one transaction
+	for len(w.results) > 0 { // so that one transaction records all results
 		w.complete(<-w.results)
 	}
 	due, err := w.work(ctx)
@@ -112,7 +114,10 @@ func (w *Worker) poll(ctx context.Context) {
 	}
 	for _, d := range due {
 		w.inFlight[d.ID] = d.Target.WebhookID
-		go func() { w.results <- result{d, w.sender.send(ctx, d)} }()
+		go func() {
+			o := w.sender.send(ctx, d)
+			w.results <- result{delivery: d, outcome: o}
+		}()
 	}
 }
 
@@ -177,7 +182,7 @@ func (w *Worker) shutDown() {
 	}
 }
 
-// retryDelays returns the time from each failure to the next attempt. There is no attempt after the last.
+// retryDelays returns the time from each failure to the next attempt. After one more failure, the worker gives up.
 func retryDelays() []time.Duration {
 	return []time.Duration{
 		5 * time.Second, 5 * time.Minute, 30 * time.Minute,
@@ -185,6 +190,7 @@ func retryDelays() []time.Duration {
 	}
 }
 
+// record writes the unrecorded results to the file.
 func (w *Worker) record(tx *store.Tx) error {
 	for _, r := range w.unrecorded {
 		err := r.record(tx)
@@ -195,24 +201,31 @@ func (w *Worker) record(tx *store.Tx) error {
 	return nil
 }
 
+// record writes an attempt to the file, and the new state of its delivery.
 func (r result) record(tx *store.Tx) error {
 	var (
-		row      int64
+		id       int64
 		round    int64
 		failures int
 	)
-	found, err := tx.Get([]any{&row, &round, &failures}, `SELECT id, round, failures FROM deliveries WHERE public_id = ?`, r.ID)
-	if err != nil || !found { // the delivery is missing if the sandbox was reset or the endpoint removed
+	found, err := tx.Get([]any{&id, &round, &failures}, `SELECT id, round, failures FROM deliveries WHERE public_id = ?`, r.ID)
+	if err != nil {
 		return err
+	}
+	if !found { // the sandbox was reset, or the endpoint was removed
+		return nil
 	}
 	err = tx.Exec(`
 		INSERT INTO delivery_tries (delivery_id, time, status, error, duration_ms, response)
 		VALUES (?, ?, NULLIF(?, 0), NULLIF(?, ''), ?, ?)`,
-		row, r.started.UnixMilli(), r.status, r.failure, r.took.Milliseconds(), r.response)
-	if err != nil || round != r.Round { // an attempt that started before a redelivery does not change the state
+		id, r.started.UnixMilli(), r.status, r.failure, r.took.Milliseconds(), r.response)
+	if err != nil {
 		return err
 	}
-	var due sql.NullInt64
+	if round != r.Round { // the attempt started before a redelivery, so it does not change the state
+		return nil
+	}
+	var due sql.NullInt64 // null if no attempt follows
 	state := Delivered
 	if r.failure != "" {
 		state = Failed
@@ -223,5 +236,5 @@ func (r result) record(tx *store.Tx) error {
 		}
 		failures++
 	}
-	return tx.Exec(`UPDATE deliveries SET failures = ?, state = ?, due_at = ? WHERE id = ?`, failures, state, due, row)
+	return tx.Exec(`UPDATE deliveries SET failures = ?, state = ?, due_at = ? WHERE id = ?`, failures, state, due, id)
 }
