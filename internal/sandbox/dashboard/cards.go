@@ -223,20 +223,21 @@ func newFollowUp(f *frame, r *activity.Record, action, label string) *followUpFo
 
 // reportPurchase describes the outcome of a simulated purchase.
 func reportPurchase(res wire.Response) notice {
-	var purchase struct {
+	var response struct {
 		Transaction struct {
 			Amount usd.Amount `json:"amount"`
 		} `json:"transaction"`
 		DeclineReason *string `json:"decline_reason"`
 	}
-	err := json.Unmarshal(res.Body, &purchase)
+	err := json.Unmarshal(res.Body, &response)
 	if err != nil {
-		return notice{Text: "The purchase was sent, but the response could not be read. The card's activity shows the outcome.", Bad: true}
+		text := "The purchase was sent, but the response could not be read. The card's activity shows the outcome."
+		return notice{Text: text, Bad: true}
 	}
-	if purchase.DeclineReason != nil {
-		return notice{Text: fmt.Sprintf("Declined: %s.", words(*purchase.DeclineReason)), Bad: true}
+	if response.DeclineReason != nil {
+		return notice{Text: fmt.Sprintf("Declined: %s.", words(*response.DeclineReason)), Bad: true}
 	}
-	return notice{Text: fmt.Sprintf("Authorized: %s USD is held until the merchant settles.", purchase.Transaction.Amount)}
+	return notice{Text: fmt.Sprintf("Authorized: %s USD is held until the merchant settles.", response.Transaction.Amount)}
 }
 
 // notInName matches the parts of a label that become underscores in the name of a resource.

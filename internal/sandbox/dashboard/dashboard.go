@@ -148,7 +148,8 @@ func isPage(u *url.URL) bool {
 	if clean == "/" {
 		return p == "/"
 	}
-	return p == clean || p == clean+"/"
+	withSlash := clean + "/"
+	return p == clean || p == withSlash
 }
 
 // isKnown reports whether a Host header has an IP address or one of the server's own names. Any other

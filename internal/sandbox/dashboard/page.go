@@ -30,7 +30,7 @@ type page struct {
 
 	html    string                   // the file of its template
 	read    func(*view) (any, error) // returns the Data of the template
-	actions []action                 // its buttons are named "action" and have the name of an action as their value
+	actions []action                 // the calls of its forms; a form sends the name of one as the field "action"
 }
 
 // view gives a page access to one snapshot of the data, for one account.
