@@ -32,10 +32,15 @@ func (b *Bin) UnmarshalJSON(data []byte) error {
 	}
 	b.Wallets = map[string]bool{}
 	for name, value := range fields {
-		text := string(value)
-		isBoolean := text == "true" || text == "false"
-		if isBoolean && name != "3ds" {
-			b.Wallets[transport.NewWord(name).String()] = text == "true"
+		if name == "3ds" {
+			continue
+		}
+		wallet := transport.NewWord(name).String()
+		switch string(value) {
+		case "true":
+			b.Wallets[wallet] = true
+		case "false":
+			b.Wallets[wallet] = false
 		}
 	}
 	return nil
@@ -45,7 +50,9 @@ func (b *Bin) UnmarshalJSON(data []byte) error {
 func (c *Client) Bins(ctx context.Context) ([]Bin, error) {
 	var bins []Bin
 	err := c.Read(ctx, &transport.Call{
-		Operation: "list the BINs", Method: http.MethodGet, Path: "/bins",
+		Operation: "list the BINs",
+		Method:    http.MethodGet,
+		Path:      "/bins",
 		Accept: func(body []byte) error {
 			var err error
 			bins, _, err = transport.DecodeList[Bin](body, "id")

@@ -66,7 +66,6 @@ func requiredOfCard() []string {
 // cardCall returns a call about one card. If the card is so new that the service may not show it yet, a 404
 // response is retried.
 func (c *Client) cardCall(operation, method, id, action string) *transport.Call {
-	const maxLength = 256
 	call := &transport.Call{
 		Card:      id,
 		NewUntil:  c.recent.of(id).newUntil,
@@ -74,10 +73,21 @@ func (c *Client) cardCall(operation, method, id, action string) *transport.Call 
 		Method:    method,
 		Path:      "/cards/" + url.PathEscape(id) + action,
 	}
-	if id == "" || id == "." || id == ".." || len(id) > maxLength || strings.Contains(id, " ") {
+	if !mayBeCardID(id) {
 		call.Invalid = fmt.Errorf("%.40q is not a card id; card ids look like card_… and are shown in the dashboard", id)
 	}
 	return call
+}
+
+// mayBeCardID reports whether a request about a card with this id is possible. The ids "." and ".." would
+// lead to another path.
+func mayBeCardID(id string) bool {
+	const maxLength = 256
+	switch id {
+	case "", ".", "..":
+		return false
+	}
+	return len(id) <= maxLength && !strings.Contains(id, " ")
 }
 
 // decodeCard decodes a response about one card. A response about another card is an error.
@@ -103,11 +113,14 @@ func decodeCard[T any](body []byte, id string, into *T, required ...string) erro
 }
 
 func checkSameCard(requested, received string) error {
-	if requested != received && strings.EqualFold(requested, received) {
-		return &transport.ShapeError{Field: "id", Problem: "is " + received + ", the requested id in another case: use the id exactly as the dashboard shows it"}
+	if requested == received {
+		return nil
 	}
-	if requested != received {
-		return errors.New("the response is about another card")
+	if strings.EqualFold(requested, received) {
+		return &transport.ShapeError{
+			Field:   "id",
+			Problem: "is " + received + ", the requested id in another case: use the id exactly as the dashboard shows it",
+		}
 	}
-	return nil
+	return errors.New("the response is about another card")
 }

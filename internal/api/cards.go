@@ -31,7 +31,11 @@ func (p CardPage) Size() int {
 	if p.PerPage <= 0 || p.PerPage > MaxPerPage {
 		return len(p.Data)
 	}
-	if p.Total != nil && len(p.Data) < min(p.PerPage, *p.Total) {
+	if p.Total == nil {
+		return p.PerPage
+	}
+	expected := min(p.PerPage, *p.Total) // cards on the first page, if both numbers are right
+	if len(p.Data) < expected {
 		return len(p.Data)
 	}
 	return p.PerPage
@@ -40,7 +44,10 @@ func (p CardPage) Size() int {
 // ExceedsTotal reports whether this page and the pages before it have more cards than the service counts. The
 // pages before it have the given number of cards.
 func (p CardPage) ExceedsTotal(before int) bool {
-	return p.Total != nil && len(p.Data) > 0 && before+len(p.Data) > *p.Total
+	if p.Total == nil || len(p.Data) == 0 {
+		return false
+	}
+	return before+len(p.Data) > *p.Total
 }
 
 // MaxPerPage is the largest page size (API §4.2).
@@ -58,10 +65,18 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 	setQuery(query, "bin_id", filter.BinID)
 	var result CardPage
 	err := c.Read(ctx, &transport.Call{
-		Operation: "list cards", Method: http.MethodGet, Path: "/cards", Query: query,
+		Operation: "list cards",
+		Method:    http.MethodGet,
+		Path:      "/cards",
+		Query:     query,
 		Accept: func(body []byte) error {
 			cards, envelope, err := transport.DecodeList[CardListItem](body, requiredOfCard()...)
-			result = CardPage{Data: cards, Page: int(envelope.Page), PerPage: int(envelope.PerPage), bytes: len(body)}
+			result = CardPage{
+				Data:    cards,
+				Page:    int(envelope.Page),
+				PerPage: int(envelope.PerPage),
+				bytes:   len(body),
+			}
 			if envelope.Total != nil && *envelope.Total <= MaxListedCards {
 				total := int(*envelope.Total)
 				result.Total = &total
@@ -79,10 +94,13 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	call := c.cardCall("read card "+id, http.MethodGet, id, "")
 	call.Accept = func(body []byte) error {
 		err := decodeCard(body, id, &card, requiredOfCard()...)
-		if err == nil && !c.recent.shows(card, c.clock.Now()) {
-			err = transport.ErrNotShown
+		if err != nil {
+			return err
 		}
-		return err
+		if !c.recent.shows(card, c.clock.Now()) {
+			return transport.ErrNotShown
+		}
+		return nil
 	}
 	err := c.Read(ctx, call)
 	return card, err

@@ -45,10 +45,13 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 	call.Kind = transport.MutationSetFrozen
 	call.Accept = func(body []byte) error {
 		err := decodeCard(body, id, &response, "id", "status", "balance")
-		if err == nil && response.Status != wanted {
-			err = fmt.Errorf("the response says that the card is %s", response.Status)
+		if err != nil {
+			return err
 		}
-		return err
+		if response.Status != wanted {
+			return fmt.Errorf("the response says that the card is %s", response.Status)
+		}
+		return nil
 	}
 	shows := func(card CardSummary, last bool) bool {
 		if card.Status == wanted {
@@ -61,7 +64,10 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 		if response.Status == StatusFrozen {
 			return true
 		}
-		return last && autoFreezeAt != nil && card.Balance < *autoFreezeAt
+		if !last || autoFreezeAt == nil {
+			return false
+		}
+		return card.Balance < *autoFreezeAt
 	}
 	c.recent.update(id, func(card *recentCard) { card.status = "" })
 	m, end, err := c.Begin(ctx, call, "")
@@ -100,10 +106,13 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	call.Kind = transport.MutationTerminate
 	call.Accept = func(body []byte) error {
 		err := decodeCard(body, id, &response, "id", "status", "returned_to_wallet")
-		if err == nil && response.Status != StatusTerminated {
-			err = fmt.Errorf("the response says that the card is %s", response.Status)
+		if err != nil {
+			return err
 		}
-		return err
+		if response.Status != StatusTerminated {
+			return fmt.Errorf("the response says that the card is %s", response.Status)
+		}
+		return nil
 	}
 	m, end, err := c.Begin(ctx, call, "")
 	if err != nil {
@@ -155,7 +164,8 @@ func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card Car
 			return CardSummary{}, Answered, failure
 		}
 		how := AlreadyDone
-		if m.Lost && (m.Attempts() > 1 || !isAboutCard(failure)) {
+		singleRefusal := m.Attempts() <= 1 && isAboutCard(failure) // such an attempt changes nothing
+		if m.Lost && !singleRefusal {
 			how = Found
 		} else if m.Answered() {
 			how = Answered
@@ -176,16 +186,21 @@ func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card Car
 			if fate == transport.NotDone {
 				return card, how, failure
 			}
-			if last && err == nil && !m.Again() {
-				return card, how, m.GaveUp()
-			}
-			if !last { // one read may fail
-				err = c.clock.Wait(m.Context(), transport.PollInterval)
-			}
-			if err != nil && (last || m.Context().Err() != nil) {
+			if last && err != nil {
 				return card, how, m.Undecided(fmt.Errorf("%w; verifying did not decide it: %w", failure, err))
 			}
-			if how == AlreadyDone {
+			if last {
+				if !m.Again() {
+					return card, how, m.GaveUp()
+				}
+				break
+			}
+			// An earlier read than the last may fail.
+			err = c.clock.Wait(m.Context(), transport.PollInterval)
+			if err != nil {
+				return card, how, m.Undecided(fmt.Errorf("%w; verifying did not decide it: %w", failure, err))
+			}
+			if how == AlreadyDone { // a status that the first read does not show may come from this call
 				how = Found
 			}
 		}
@@ -196,8 +211,11 @@ func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card Car
 // already has the status.
 func isAboutCard(failure error) bool {
 	response, ok := errors.AsType[*transport.Error](failure)
-	if !ok || response.Status/100 != 4 || transport.NotReadyCode(failure) != "" {
+	if !ok || transport.NotReadyCode(failure) != "" {
 		return false
 	}
-	return response.Status != http.StatusUnauthorized && response.Status != http.StatusTooManyRequests
+	if response.Status == http.StatusUnauthorized || response.Status == http.StatusTooManyRequests {
+		return false
+	}
+	return response.Status/100 == 4
 }

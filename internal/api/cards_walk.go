@@ -67,7 +67,10 @@ func (f CardFilter) selects(card CardListItem) bool {
 	if !f.hasBIN(card) {
 		return false
 	}
-	return f.Status == "" || card.Status == f.Status || !card.Status.IsKnown()
+	if f.Status == "" || card.Status == f.Status {
+		return true
+	}
+	return !card.Status.IsKnown()
 }
 
 func (f CardFilter) hasBIN(card CardListItem) bool {
@@ -131,7 +134,8 @@ func (r *cardReader) readCards(ctx context.Context, filter CardFilter) bool {
 	var own []CardListItem // new cards of this process, newest first
 	if filter.Status != StatusTerminated {
 		own = r.client.recent.newCards(r.client.clock.Now())
-		own = slices.DeleteFunc(own, func(card CardListItem) bool { return !filter.hasBIN(card) })
+		onOtherBIN := func(card CardListItem) bool { return !filter.hasBIN(card) }
+		own = slices.DeleteFunc(own, onOtherBIN)
 	}
 	ownYielded := false
 	complete := r.readList(ctx, filter, func(card CardListItem) bool {
@@ -190,7 +194,8 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 		list = cardReading{}
 		for !list.ended && !list.moved {
 			page, err := r.client.ListCards(ctx, filter, list.pages+1, MaxPerPage)
-			if list.counted && (transport.IsNotFound(err) || isBadRequest(err)) {
+			refused := transport.IsNotFound(err) || isBadRequest(err)
+			if refused && list.counted {
 				list.ended = true // this is how some services respond to a page past the end
 				break
 			}
@@ -198,9 +203,7 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 				r.yield(CardListItem{}, err)
 				return false
 			}
-			if page.Total != nil && (smallestTotal == nil || *page.Total < *smallestTotal) {
-				smallestTotal = page.Total
-			}
+			smallestTotal = smallerTotal(smallestTotal, page.Total)
 			unseen := r.addPage(page)
 			list.add(page, len(unseen))
 			err = list.checkBounds(r.client.clock.Now(), deadline)
@@ -217,8 +220,13 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 				}
 			}
 		}
-		isShort := list.repeated && smallestTotal != nil && r.shownSince(firstReading) < *smallestTotal
-		if list.ended && !isShort {
+		if list.moved {
+			continue
+		}
+		if !list.repeated || smallestTotal == nil {
+			return true
+		}
+		if r.shownSince(firstReading) >= *smallestTotal {
 			return true
 		}
 	}
@@ -228,6 +236,17 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 	}
 	r.yield(CardListItem{}, err)
 	return false
+}
+
+// smallerTotal returns the smaller one of two totals. A total that is nil is not known.
+func smallerTotal(a, b *int) *int {
+	if a == nil {
+		return b
+	}
+	if b == nil || *a <= *b {
+		return a
+	}
+	return b
 }
 
 // addPage records the cards of a page, and returns those that are new in this reading.
@@ -289,25 +308,32 @@ func (w *cardReading) add(page CardPage, unseen int) {
 	}
 	w.total = *page.Total
 	w.counted = w.read >= w.total
+	if len(page.Data) == 0 {
+		w.ended = true
+		return
+	}
 	// A full page of new cards may be followed by more, even if the total is reached.
-	isLastPage := unseen == 0 || len(page.Data) != w.size
-	w.ended = len(page.Data) == 0 || w.counted && isLastPage
+	mayBeLast := unseen == 0 || len(page.Data) != w.size
+	w.ended = w.counted && mayBeLast
 }
 
 // checkBounds returns an error for a list that is too large or does not end: after 100 pages, it must show
 // two new cards per page on average. The guide on limits documents these bounds.
 func (w *cardReading) checkBounds(now, deadline time.Time) error {
 	const (
-		maxBytes   = 256 << 20
+		megabyte   = 1 << 20
+		maxBytes   = 256 * megabyte
 		freePages  = 100
 		minPerPage = 2
 	)
 	if w.shown > MaxListedCards {
 		return fmt.Errorf("list cards: the service lists more than %d cards; select fewer by status or bin_id", MaxListedCards)
 	}
-	isStuck := w.pages > freePages && w.shown < minPerPage*w.pages
-	if isStuck || w.bytes > maxBytes || !now.Before(deadline) {
-		return fmt.Errorf("list cards: the list does not end: %d pages with %d different cards in %d MB were read; check base_url, and report this to the service's support", w.pages, w.shown, w.bytes>>20)
+	stuck := w.pages > freePages && w.shown < minPerPage*w.pages
+	tooLarge := w.bytes > maxBytes
+	tooLate := !now.Before(deadline)
+	if stuck || tooLarge || tooLate {
+		return fmt.Errorf("list cards: the list does not end: %d pages with %d different cards in %d MB were read; check base_url, and report this to the service's support", w.pages, w.shown, w.bytes/megabyte)
 	}
 	return nil
 }

@@ -149,8 +149,9 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 		if m.Again() {
 			continue
 		}
-		refusal, isRefusal := errors.AsType[*transport.Error](failure)
-		if m.Answered() || isRefusal && refusal.IsAboutKey() {
+		refusal, ok := errors.AsType[*transport.Error](failure)
+		keyRefused := ok && refusal.IsAboutKey()
+		if m.Answered() || keyRefused {
 			return nil, m.Undecided(fmt.Errorf("%w; the service does not list the requested card", failure))
 		}
 		return nil, m.GaveUp()
@@ -162,20 +163,22 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 // card stays as it is.
 func (c *Client) readIssued(ctx context.Context, card *Card, load usd.Amount) {
 	const polls = int(transport.CommitWait / transport.PollInterval)
-	for poll := 0; ; poll++ {
+	for poll := range polls + 1 { // the first read is before any wait
 		summary, err := c.GetCard(ctx, card.ID)
 		if err != nil {
 			return
 		}
+		last := poll == polls
 		expected := summary.Balance == load || summary.Balance == card.Balance
-		if !expected && poll < polls {
-			err = c.clock.Wait(ctx, transport.PollInterval)
-			if err == nil {
-				continue
-			}
+		if last || expected {
+			card.CardSummary = summary
+			return
 		}
-		card.CardSummary = summary
-		return
+		err = c.clock.Wait(ctx, transport.PollInterval)
+		if err != nil {
+			card.CardSummary = summary
+			return
+		}
 	}
 }
 

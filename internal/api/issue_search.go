@@ -80,20 +80,21 @@ func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*
 	if err != nil {
 		return nil, err
 	}
-	known = &baseline{ids: map[string]bool{}, labels: map[string]bool{}}
+	result := &baseline{ids: map[string]bool{}, labels: map[string]bool{}}
 	if page.Total == nil {
-		known.full = len(page.Data) > 0 // the service does not say, so there may be more
+		result.full = len(page.Data) > 0 // the service does not say, so there may be more
 	} else {
-		known.full = *page.Total > len(page.Data)
+		result.full = *page.Total > len(page.Data)
 	}
 	for _, card := range page.Data {
-		known.ids[card.ID] = true
-		known.labels[foldLabel(card.Label.Raw())] = true
+		result.ids[card.ID] = true
+		label := foldLabel(card.Label.Raw())
+		result.labels[label] = true
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.baselines[bin] = known
-	return known, nil
+	t.baselines[bin] = result
+	return result, nil
 }
 
 // issueSearch finds the card of one issuance whose response was lost. This process issues cards
@@ -171,7 +172,9 @@ func (s *issueSearch) isRewritten(card CardSummary) bool {
 
 // foldLabel returns the same text for labels that differ only in normalization, case and spaces.
 func foldLabel(label string) string {
-	return labels.Canonical(cases.Fold().String(norm.NFKC.String(label)))
+	normalized := norm.NFKC.String(label)
+	folded := cases.Fold().String(normalized)
+	return labels.Canonical(folded)
 }
 
 // find claims the card of this issuance, or returns nil if there is none. The error says why the card cannot
@@ -199,8 +202,11 @@ func (s *issueSearch) find(ctx context.Context) (*CardListItem, error) {
 func (s *issueSearch) claim(ctx context.Context, cards []CardListItem) (*CardListItem, error) {
 	candidates, err := s.readCreated(ctx, s.request.bestMatches(cards))
 	s.candidates = candidates
-	if err != nil || len(candidates) == 0 {
+	if err != nil {
 		return nil, err
+	}
+	if len(candidates) == 0 {
+		return nil, nil
 	}
 	err = s.request.identify(candidates, s.began)
 	if err != nil {
@@ -290,7 +296,10 @@ func (s *issueSearch) unclaimed(ctx context.Context, whole bool) ([]CardListItem
 			cards = append(cards, card)
 		}
 	}
-	if s.baseline.full && old == 0 && !s.request.GeneratedLabel && len(cards) > 0 {
+	if s.request.GeneratedLabel || len(cards) == 0 {
+		return cards, nil
+	}
+	if s.baseline.full && old == 0 {
 		return cards, errors.New("the earlier cards are no longer listed, so new cards cannot be distinguished from them")
 	}
 	return cards, nil
@@ -350,7 +359,11 @@ func (q IssueCardRequest) isLabelled(card CardListItem) bool {
 	if shown == requested {
 		return true
 	}
-	return q.GeneratedLabel && len(shown) >= len(requested)-longestCut && strings.HasPrefix(requested, shown)
+	if !q.GeneratedLabel {
+		return false
+	}
+	minLength := len(requested) - longestCut
+	return len(shown) >= minLength && strings.HasPrefix(requested, shown)
 }
 
 func (q IssueCardRequest) isOnBIN(card CardListItem) bool {
@@ -361,8 +374,9 @@ func (q IssueCardRequest) isOnBIN(card CardListItem) bool {
 // that no card has.
 func (q IssueCardRequest) bestMatches(cards []CardListItem) []CardListItem {
 	for _, matches := range []func(CardListItem) bool{q.hasLoad, q.hasLabel, q.hasLimit} {
+		differs := func(card CardListItem) bool { return !matches(card) }
 		if slices.ContainsFunc(cards, matches) {
-			cards = slices.DeleteFunc(slices.Clone(cards), func(card CardListItem) bool { return !matches(card) })
+			cards = slices.DeleteFunc(slices.Clone(cards), differs)
 		}
 	}
 	return cards

@@ -33,7 +33,11 @@ func (c *Client) Challenges(ctx context.Context, status string) ([]Challenge, er
 	setQuery(query, "status", status)
 	var challenges []Challenge
 	err := c.Read(ctx, &transport.Call{
-		Operation: "list the 3DS challenges", Method: http.MethodGet, Path: "/3ds", Query: query, Secret: true,
+		Operation: "list the 3DS challenges",
+		Method:    http.MethodGet,
+		Path:      "/3ds",
+		Query:     query,
+		Secret:    true,
 		Accept: func(body []byte) error {
 			var err error
 			challenges, err = decodeChallenges(body, status)
@@ -46,27 +50,36 @@ func (c *Client) Challenges(ctx context.Context, status string) ([]Challenge, er
 // decodeChallenges decodes the challenges with the wanted status, because a service may ignore the filter.
 // Any status is wanted if status is empty.
 func decodeChallenges(body []byte, status string) ([]Challenge, error) {
-	challenges, _, err := transport.DecodeListFunc(body, func(i int, data json.RawMessage) (Challenge, error) {
-		var entry struct {
-			Status transport.Word `json:"status"`
-		}
-		err := transport.DecodeEntry(i, data, &entry, "status")
-		if err != nil {
-			return Challenge{}, err
-		}
-		challenge := Challenge{Status: entry.Status}
-		if !challenge.hasStatus(status) {
-			return challenge, nil // not decoded, because it is removed below
-		}
-		required := []string{"id", "card_id", "status"}
-		if challenge.hasStatus(ChallengePending) {
-			required = append(required, "otp")
-		}
-		err = transport.DecodeEntry(i, data, &challenge, required...)
-		challenge.Amount = challenge.Amount.WithoutNoise()
-		return challenge, err
-	})
-	return slices.DeleteFunc(challenges, func(c Challenge) bool { return !c.hasStatus(status) }), err
+	decode := func(i int, data json.RawMessage) (Challenge, error) { return decodeChallenge(i, data, status) }
+	challenges, _, err := transport.DecodeListFunc(body, decode)
+	if err != nil {
+		return nil, err
+	}
+	isUnwanted := func(challenge Challenge) bool { return !challenge.hasStatus(status) }
+	return slices.DeleteFunc(challenges, isUnwanted), nil
+}
+
+// decodeChallenge decodes entry i of a list. If its status is not the wanted one, the result has only the
+// status.
+func decodeChallenge(i int, data json.RawMessage, status string) (Challenge, error) {
+	var entry struct {
+		Status transport.Word `json:"status"`
+	}
+	err := transport.DecodeEntry(i, data, &entry, "status")
+	if err != nil {
+		return Challenge{}, err
+	}
+	challenge := Challenge{Status: entry.Status}
+	if !challenge.hasStatus(status) {
+		return challenge, nil
+	}
+	required := []string{"id", "card_id", "status"}
+	if challenge.hasStatus(ChallengePending) {
+		required = append(required, "otp")
+	}
+	err = transport.DecodeEntry(i, data, &challenge, required...)
+	challenge.Amount = challenge.Amount.WithoutNoise()
+	return challenge, err
 }
 
 // hasStatus reports whether a challenge has the wanted status. Any status is wanted if status is empty.

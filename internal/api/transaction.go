@@ -70,7 +70,8 @@ type TransactionFilter struct {
 // It selects a transaction whose time cannot be read. It also selects one of an unknown type, which may
 // be the service's own word for the requested one.
 func (f TransactionFilter) selects(t Transaction) bool {
-	if f.Type != "" && t.Type != f.Type && t.Type.IsKnown() {
+	differs := f.Type != "" && t.Type != f.Type
+	if differs && t.Type.IsKnown() {
 		return false
 	}
 	at, err := t.CreatedAt.Time()

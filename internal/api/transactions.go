@@ -151,8 +151,11 @@ func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction,
 	forms := transactionForms()
 	page, refusal := p.request(ctx, forms[p.form], number)
 	if number > 1 {
-		// This is how some services respond to a page past the end.
-		if transport.IsNotFound(refusal) || isBadRequest(refusal) && p.isPastEnd(ctx, number) {
+		// Some services respond to a page past the end with a 404 or a 400.
+		if transport.IsNotFound(refusal) {
+			return nil, nil
+		}
+		if isBadRequest(refusal) && p.isPastEnd(ctx, number) {
 			return nil, nil
 		}
 		return page, refusal
@@ -204,12 +207,21 @@ func (p *transactionPages) isPastEnd(ctx context.Context, number int) bool {
 	earlier := &transactionPages{client: p.client, filter: p.filter, form: p.form}
 	earlier.filter.To = oldest.Add(-2 * time.Second)
 	older, err := earlier.read(ctx, 1)
-	return err == nil && len(older) < p.full && !slices.ContainsFunc(older, earlier.filter.selects)
+	if err != nil {
+		return false
+	}
+	if len(older) >= p.full {
+		return false
+	}
+	return !slices.ContainsFunc(older, earlier.filter.selects)
 }
 
 func isBadRequest(err error) bool {
 	refused, ok := errors.AsType[*transport.Error](err)
-	return ok && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusUnprocessableEntity)
+	if !ok {
+		return false
+	}
+	return refused.Status == http.StatusBadRequest || refused.Status == http.StatusUnprocessableEntity
 }
 
 // request reads a page with a request of one form.
@@ -224,7 +236,10 @@ func (p *transactionPages) request(ctx context.Context, form transactionForm, nu
 	setQuery(query, "to", form.instant(p.filter.To, 1))
 	var page []Transaction
 	err := p.client.Read(ctx, &transport.Call{
-		Operation: "list transactions", Method: http.MethodGet, Path: "/transactions", Query: query,
+		Operation: "list transactions",
+		Method:    http.MethodGet,
+		Path:      "/transactions",
+		Query:     query,
 		Accept: func(body []byte) error {
 			var err error
 			page, _, err = transport.DecodeListFunc(body, decodeTransaction)
@@ -253,5 +268,7 @@ func (f transactionForm) instant(at time.Time, wider int) string {
 	if wider > 0 {
 		at = at.Add(time.Second - 1) // round up to the whole second
 	}
-	return at.UTC().Truncate(time.Second).Add(time.Duration(wider) * time.Second).Format(time.RFC3339)
+	second := at.UTC().Truncate(time.Second)
+	extended := second.Add(time.Duration(wider) * time.Second)
+	return extended.Format(time.RFC3339)
 }

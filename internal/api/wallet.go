@@ -31,7 +31,9 @@ type DepositAddress struct {
 func (c *Client) WalletBalance(ctx context.Context) (WalletBalance, error) {
 	var wallet WalletBalance
 	err := c.Read(ctx, &transport.Call{
-		Operation: "read the wallet balance", Method: http.MethodGet, Path: "/wallet/balance",
+		Operation: "read the wallet balance",
+		Method:    http.MethodGet,
+		Path:      "/wallet/balance",
 		Accept: func(body []byte) error {
 			var decoded struct {
 				WalletBalance
@@ -59,7 +61,10 @@ func (c *Client) DepositAddresses(ctx context.Context, currency string) ([]Depos
 	setQuery(query, "currency", currency)
 	var addresses []DepositAddress
 	err := c.Read(ctx, &transport.Call{
-		Operation: "read the deposit addresses", Method: http.MethodGet, Path: "/wallet/deposit-address", Query: query,
+		Operation: "read the deposit addresses",
+		Method:    http.MethodGet,
+		Path:      "/wallet/deposit-address",
+		Query:     query,
 		Accept: func(body []byte) error {
 			var err error
 			addresses, _, err = transport.DecodeList[DepositAddress](body, "currency", "address")

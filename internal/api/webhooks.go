@@ -18,6 +18,13 @@ type WebhookRequest struct {
 	Secret transport.Secret // signing secret; if it is empty, the service generates one
 }
 
+// webhookBody is the body of a WebhookRequest.
+type webhookBody struct {
+	URL    string   `json:"url"`
+	Events []string `json:"events"`
+	Secret string   `json:"secret,omitempty"`
+}
+
 // Webhook is a registered endpoint.
 type Webhook struct {
 	ID        string              `json:"id"`
@@ -37,11 +44,11 @@ type Registration struct {
 // same idempotency key, because no other request shows whether it took effect.
 func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (Registration, error) {
 	operation := "register webhook " + hostOf(request.URL)
-	body, invalid := json.Marshal(struct {
-		URL    string   `json:"url"`
-		Events []string `json:"events"`
-		Secret string   `json:"secret,omitempty"`
-	}{request.URL, request.Events, request.Secret.Reveal()})
+	body, invalid := json.Marshal(webhookBody{
+		URL:    request.URL,
+		Events: request.Events,
+		Secret: request.Secret.Reveal(),
+	})
 	decoder := registrationDecoder{secret: request.Secret}
 	m, end, err := c.Begin(ctx, &transport.Call{
 		Kind:      transport.MutationRegister,
