@@ -68,7 +68,7 @@ func requiredOfCard() []string {
 func (c *Client) cardCall(operation, method, id, action string) *transport.Call {
 	call := &transport.Call{
 		Card:      id,
-		NewUntil:  c.recent.of(id).newUntil,
+		NewUntil:  c.recent.get(id).newUntil,
 		Operation: operation,
 		Method:    method,
 		Path:      "/cards/" + url.PathEscape(id) + action,

@@ -27,12 +27,12 @@ func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardLis
 // cards by itself: a card that is frozen meanwhile is in the second list. If a card may
 // have changed the other way, both are listed again.
 func (c *Client) LiveCards(ctx context.Context, binID string) iter.Seq2[CardListItem, error] {
-	const mostListings = 3
+	const maxListings = 3
 	active := CardFilter{Status: StatusActive, BinID: binID}
 	frozen := CardFilter{Status: StatusFrozen, BinID: binID}
 	return func(yield func(CardListItem, error) bool) {
 		reader := newCardReader(c, yield)
-		for range mostListings {
+		for range maxListings {
 			if !reader.readCards(ctx, active) {
 				return
 			}
@@ -195,7 +195,7 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 		for !list.ended && !list.moved {
 			page, err := r.client.ListCards(ctx, filter, list.pages+1, MaxPerPage)
 			refused := transport.IsNotFound(err) || isBadRequest(err)
-			if refused && list.counted {
+			if refused && list.totalReached {
 				list.ended = true // this is how some services respond to a page past the end
 				break
 			}
@@ -275,11 +275,11 @@ type cardReading struct {
 	bytes int // of the responses
 	total int // according to the last page
 
-	repeated  bool // a page repeated cards
-	uncounted bool // a page had no total, or a wrong one
-	counted   bool // the pages have as many cards as the service counts
-	moved     bool // a card left the list after the previous page
-	ended     bool
+	repeated      bool // a page repeated cards
+	totalUnusable bool // a page had no total, or a wrong one
+	totalReached  bool // the pages have as many cards as the service counts
+	moved         bool // a card left the list after the previous page
+	ended         bool
 }
 
 // add records a page. The given number of its cards is new in this reading.
@@ -289,7 +289,7 @@ func (w *cardReading) add(page CardPage, unseen int) {
 		w.size = max(1, page.Size())
 	}
 	if page.Total == nil || page.ExceedsTotal(w.read) {
-		w.uncounted = true
+		w.totalUnusable = true
 	}
 	if unseen < len(page.Data) {
 		w.repeated = true
@@ -297,8 +297,8 @@ func (w *cardReading) add(page CardPage, unseen int) {
 	w.read += len(page.Data)
 	w.shown += unseen
 	w.bytes += page.bytes
-	if w.uncounted { // without a total, it is not possible to detect that the list moved
-		w.counted = false
+	if w.totalUnusable { // without a total, it is not possible to detect that the list moved
+		w.totalReached = false
 		w.ended = unseen == 0
 		return
 	}
@@ -307,14 +307,14 @@ func (w *cardReading) add(page CardPage, unseen int) {
 		return
 	}
 	w.total = *page.Total
-	w.counted = w.read >= w.total
+	w.totalReached = w.read >= w.total
 	if len(page.Data) == 0 {
 		w.ended = true
 		return
 	}
 	// A full page of new cards may be followed by more, even if the total is reached.
 	mayBeLast := unseen == 0 || len(page.Data) != w.size
-	w.ended = w.counted && mayBeLast
+	w.ended = w.totalReached && mayBeLast
 }
 
 // checkBounds returns an error for a list that is too large or does not end: after 100 pages, it must show

@@ -109,7 +109,7 @@ type recentCard struct {
 	statusUntil time.Time  // until then, the service may show another status
 }
 
-func (r *recent) of(id string) recentCard {
+func (r *recent) get(id string) recentCard {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.cards[id]
@@ -154,7 +154,7 @@ func (r *recent) newCards(now time.Time) []CardListItem {
 // shows reports whether a response can be current: it shows the status that this process set last, or others
 // may have changed the status since. A termination is final, whoever made it.
 func (r *recent) shows(card CardSummary, now time.Time) bool {
-	known := r.of(card.ID)
+	known := r.get(card.ID)
 	if known.status == "" || !now.Before(known.statusUntil) {
 		return true
 	}

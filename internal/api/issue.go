@@ -51,13 +51,13 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	if request.Label != "" {
 		operation += fmt.Sprintf(" with label %q", request.Label)
 	}
-	label := request.labelOnBIN()
-	unlock, err := c.issues.locks.lock(ctx, label)
+	labelOnBIN := request.labelOnBIN()
+	unlock, err := c.issues.locks.lock(ctx, labelOnBIN)
 	if err != nil {
 		return Issuance{}, fmt.Errorf("%s: nothing was issued, because another card with the same label is being issued: %w", operation, err)
 	}
 	defer unlock()
-	if c.issues.isUndecided(label) {
+	if c.issues.isUndecided(labelOnBIN) {
 		return Issuance{}, fmt.Errorf("%s: %w", operation, ErrLabelUndecided)
 	}
 	c.issues.addRequested(request.Label)
@@ -96,9 +96,9 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 
 	issuance := Issuance{How: Found}
 	found, err := search.issue(m)
-	undecided, isUndecided := errors.AsType[*transport.UndecidedError](err)
-	if isUndecided {
-		c.issues.setUndecided(label)
+	undecided, ok := errors.AsType[*transport.UndecidedError](err)
+	if ok {
+		c.issues.setUndecided(labelOnBIN)
 		undecided.Candidates = search.candidatesFound()
 	}
 	if err != nil {

@@ -61,7 +61,7 @@ func (t *issueTracker) isUndecided(label string) bool {
 type baseline struct {
 	ids    map[string]bool
 	labels map[string]bool // folded
-	full   bool            // the BIN has more cards than these
+	isPart bool            // the BIN has more cards than these
 }
 
 func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*baseline, error) {
@@ -82,9 +82,9 @@ func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*
 	}
 	result := &baseline{ids: map[string]bool{}, labels: map[string]bool{}}
 	if page.Total == nil {
-		result.full = len(page.Data) > 0 // the service does not say, so there may be more
+		result.isPart = len(page.Data) > 0 // the service does not say, so there may be more
 	} else {
-		result.full = *page.Total > len(page.Data)
+		result.isPart = *page.Total > len(page.Data)
 	}
 	for _, card := range page.Data {
 		result.ids[card.ID] = true
@@ -257,26 +257,26 @@ func (s *issueSearch) readCreated(ctx context.Context, cards []CardListItem) ([]
 // unclaimed lists the new cards that look like this issuance's and that no other call has claimed,
 // newest first. It stops at the cards of the baseline, unless the whole list is wanted: a service may
 // list cards in another order.
-func (s *issueSearch) unclaimed(ctx context.Context, whole bool) ([]CardListItem, error) {
-	const enough = 10 // cards of the baseline; one is too few if cards of the same second have no fixed order
+func (s *issueSearch) unclaimed(ctx context.Context, readAll bool) ([]CardListItem, error) {
+	const enoughOld = 10 // one is too few if cards of the same second have no fixed order
 	var cards, afterBaseline []CardListItem
-	old := 0
+	old := 0 // cards of the baseline so far
 	for card, err := range s.client.ListedCards(ctx, CardFilter{BinID: s.request.BinID}) {
 		if err != nil {
 			return nil, err
 		}
 		if s.baseline.ids[card.ID] {
 			old++
-			if old >= enough && !whole {
+			if old >= enoughOld && !readAll {
 				break
 			}
 			continue
 		}
-		alreadyIssued := s.client.recent.of(card.ID).issued != nil
+		alreadyIssued := s.client.recent.get(card.ID).issued != nil
 		if alreadyIssued || !s.request.isLike(card) {
 			continue
 		}
-		if old < enough {
+		if old < enoughOld {
 			cards = append(cards, card)
 		} else {
 			afterBaseline = append(afterBaseline, card)
@@ -299,7 +299,7 @@ func (s *issueSearch) unclaimed(ctx context.Context, whole bool) ([]CardListItem
 	if s.request.GeneratedLabel || len(cards) == 0 {
 		return cards, nil
 	}
-	if s.baseline.full && old == 0 {
+	if s.baseline.isPart && old == 0 {
 		return cards, errors.New("the earlier cards are no longer listed, so new cards cannot be distinguished from them")
 	}
 	return cards, nil

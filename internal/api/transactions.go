@@ -21,7 +21,7 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 	return func(yield func(Transaction, error) bool) {
 		pages := c.transactionPages(filter)
 		deadline := c.Deadline(ctx)
-		var seen seenIDs
+		var ids seenIDs
 		newest := "" // id of the first transaction of the list when it was last checked
 		oldest := "" // id of the oldest transaction that was read
 		for number := 1; ; number++ {
@@ -39,7 +39,7 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 			if len(page) == 0 {
 				return
 			}
-			unseen := seen.addPage(page)
+			unseen := ids.addPage(page)
 			for _, transaction := range unseen {
 				if !filter.selects(transaction) {
 					continue
@@ -257,18 +257,18 @@ func (p *transactionPages) request(ctx context.Context, form transactionForm, nu
 
 // instant formats an end of a period in UTC. The period becomes one second longer at this end, or one day
 // longer if the form uses dates, because the API documentation does not say whether the ends are included.
-// The argument wider is -1 for the start and 1 for the end.
-func (f transactionForm) instant(at time.Time, wider int) string {
+// The argument direction is -1 for the start and 1 for the end.
+func (f transactionForm) instant(at time.Time, direction int) string {
 	if at.IsZero() {
 		return ""
 	}
 	if !f.times {
-		return at.UTC().AddDate(0, 0, wider).Format(time.DateOnly)
+		return at.UTC().AddDate(0, 0, direction).Format(time.DateOnly)
 	}
-	if wider > 0 {
+	if direction > 0 {
 		at = at.Add(time.Second - 1) // round up to the whole second
 	}
 	second := at.UTC().Truncate(time.Second)
-	extended := second.Add(time.Duration(wider) * time.Second)
+	extended := second.Add(time.Duration(direction) * time.Second)
 	return extended.Format(time.RFC3339)
 }
