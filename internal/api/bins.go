@@ -17,8 +17,8 @@ type Bin struct {
 	Wallets  map[string]bool `json:"-"` // mobile wallets, by the service's field name
 }
 
-// UnmarshalJSON keeps every other boolean field in Wallets, because the names of those fields contain brands
-// that the API documentation does not show (API §2.5).
+// UnmarshalJSON also puts every boolean field except 3ds into Wallets. The names of those fields contain
+// brands, which the API documentation does not show (API §2.5).
 func (b *Bin) UnmarshalJSON(data []byte) error {
 	type plain Bin // without this method
 	err := json.Unmarshal(data, (*plain)(b))

@@ -50,8 +50,8 @@ type CardSummary struct {
 	CreatedAt transport.Timestamp `json:"created_at"`
 }
 
-// Card is a card in the response to its issuance, without the fields that no later read returns, except
-// ExpiresAt.
+// Card is a card in the response to its issuance. ExpiresAt is the only one of its fields that no later read
+// returns.
 type Card struct {
 	CardSummary
 	ExpiresAt transport.Date `json:"expires_at"`
@@ -112,6 +112,7 @@ func decodeCard[T any](body []byte, id string, into *T, required ...string) erro
 	return checkSameCard(id, ids.ID)
 }
 
+// checkSameCard returns an error if a response is about another card than the requested one.
 func checkSameCard(requested, received string) error {
 	if requested == received {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
-// CardFilter selects cards; empty fields select all.
+// CardFilter selects cards. An empty field selects all cards.
 type CardFilter struct {
 	Status CardStatus
 	BinID  string
@@ -26,7 +26,8 @@ type CardPage struct {
 	bytes   int  // size of the response
 }
 
-// Size returns how many cards a full page has. The service's PerPage may be wrong.
+// Size returns how many cards a full page has, calculated from the first page. The service's PerPage may be
+// wrong.
 func (p CardPage) Size() int {
 	if p.PerPage <= 0 || p.PerPage > MaxPerPage {
 		return len(p.Data)
@@ -41,13 +42,13 @@ func (p CardPage) Size() int {
 	return p.PerPage
 }
 
-// ExceedsTotal reports whether this page and the pages before it have more cards than the service counts. The
-// pages before it have the given number of cards.
-func (p CardPage) ExceedsTotal(before int) bool {
+// ExceedsTotal reports whether this page and the pages before it have more cards than the service counts. An
+// empty page never exceeds the total. The argument is the number of cards on the pages before this one.
+func (p CardPage) ExceedsTotal(cardsBefore int) bool {
 	if p.Total == nil || len(p.Data) == 0 {
 		return false
 	}
-	return before+len(p.Data) > *p.Total
+	return cardsBefore+len(p.Data) > *p.Total
 }
 
 // MaxPerPage is the largest page size (API §4.2).
@@ -107,8 +108,8 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 }
 
 // AwaitCard is GetCard for a card that another process may have issued just before this one started. While
-// the service does not find the card, AwaitCard retries, until the given time after the start of this process
-// has passed.
+// the service does not find the card, AwaitCard retries. It stops when the duration within has passed since
+// the start of this process.
 func (c *Client) AwaitCard(ctx context.Context, id string, within time.Duration) (CardSummary, error) {
 	until := c.started.Add(within)
 	c.recent.update(id, func(card *recentCard) {
@@ -119,6 +120,7 @@ func (c *Client) AwaitCard(ctx context.Context, id string, within time.Duration)
 	return c.GetCard(ctx, id)
 }
 
+// setQuery sets a query parameter unless the value is empty.
 func setQuery(query url.Values, name, value string) {
 	if value != "" {
 		query.Set(name, value)

@@ -39,6 +39,7 @@ func (c *Client) UnfreezeCard(ctx context.Context, id string, autoFreezeAt *usd.
 	return c.setFrozen(ctx, id, "unfreeze", StatusActive, autoFreezeAt)
 }
 
+// setFrozen freezes or unfreezes a card, so that it has the wanted status.
 func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStatus, autoFreezeAt *usd.Amount) (CardState, error) {
 	var response CardState
 	call := c.cardCall(verb+" card "+id, http.MethodPost, id, "/"+verb)
@@ -60,7 +61,7 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 		if card.Status != StatusFrozen {
 			return false
 		}
-		// The service may have frozen the card again at once, according to its response or to the balance.
+		// The card should be active. The service may have frozen it again at once, because of a low balance.
 		if response.Status == StatusFrozen {
 			return true
 		}
@@ -69,7 +70,7 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 		}
 		return card.Balance < *autoFreezeAt
 	}
-	c.recent.update(id, func(card *recentCard) { card.status = "" })
+	c.recent.update(id, func(card *recentCard) { card.status = "" }) // no status is expected from now on
 	m, end, err := c.Begin(ctx, call, "")
 	if err != nil {
 		return CardState{}, err
@@ -92,9 +93,9 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 }
 
 // TerminateCard terminates a card permanently. The service returns the card's balance to the wallet. A read
-// after the call must confirm the termination. If the response already confirms it, it is enough that the
-// read does not find the card. Otherwise, such a read makes TerminateCard return a not-found error, because
-// the card may belong to another account.
+// after the call must confirm the termination. If the response confirms the termination, a read that does not
+// find the card is enough. If no response confirms it, such a read makes TerminateCard return a not-found error,
+// because the card may belong to another account.
 func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, error) {
 	unlock, err := c.LockCard(ctx, id)
 	if err != nil {
@@ -121,14 +122,14 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	defer end()
 	shows := func(card CardSummary, _ bool) bool { return card.Status == StatusTerminated }
 	shown, how, err := c.setStatus(m, id, shows)
-	if transport.IsNotFound(err) && shown.Status != "" {
+	if transport.IsNotFound(err) && shown.Status != "" { // the call got a 404, but a read shows the card
 		return Termination{}, m.Undecided(fmt.Errorf("%w; a later read shows the card as %s, with %s USD", err, shown.Status, shown.Balance))
 	}
 	if err != nil {
 		return Termination{}, err
 	}
 	c.recent.update(id, func(card *recentCard) {
-		card.newUntil = time.Time{}
+		card.newUntil = time.Time{} // a 404 response is not retried
 		card.status = StatusTerminated
 		card.statusUntil = c.clock.Now().Add(shownWithin)
 	})

@@ -40,6 +40,7 @@ func (c *Client) LiveCards(ctx context.Context, binID string) iter.Seq2[CardList
 			if !reader.readCards(ctx, frozen) {
 				return
 			}
+			// A card that was unfrozen meanwhile may be missing. The total of the active cards shows that.
 			page, err := c.ListCards(ctx, active, 1, 1)
 			if err != nil {
 				yield(CardListItem{}, err)
@@ -106,7 +107,7 @@ func (r *cardReader) yieldOnce(card CardListItem) bool {
 	return r.yield(card, nil)
 }
 
-// lastShownIn counts the cards that were shown last in this reading.
+// lastShownIn counts the cards that the given reading showed and no later reading did.
 func (r *cardReader) lastShownIn(reading int) int {
 	count := 0
 	for _, known := range r.known {
@@ -117,7 +118,7 @@ func (r *cardReader) lastShownIn(reading int) int {
 	return count
 }
 
-// shownSince counts the different cards of this reading and all later ones.
+// shownSince counts the different cards that the given reading and all later ones showed.
 func (r *cardReader) shownSince(reading int) int {
 	count := 0
 	for _, known := range r.known {
@@ -131,7 +132,7 @@ func (r *cardReader) shownSince(reading int) int {
 // readCards yields the cards that the filter selects, including those that this process has just issued. It
 // reports whether it reached the end of the list.
 func (r *cardReader) readCards(ctx context.Context, filter CardFilter) bool {
-	var own []CardListItem // new cards of this process, newest first
+	var own []CardListItem // new cards that this process issued, newest first
 	if filter.Status != StatusTerminated {
 		own = r.client.recent.newCards(r.client.clock.Now())
 		onOtherBIN := func(card CardListItem) bool { return !filter.hasBIN(card) }
@@ -144,7 +145,7 @@ func (r *cardReader) readCards(ctx context.Context, filter CardFilter) bool {
 		}
 		isOwn := slices.ContainsFunc(own, func(issued CardListItem) bool { return issued.ID == card.ID })
 		if !isOwn && !ownYielded {
-			ownYielded = true // all of them are newer than this card
+			ownYielded = true // all own cards are newer than this card
 			if !r.yieldUnlisted(ctx, filter, own) {
 				return false
 			}
@@ -157,7 +158,7 @@ func (r *cardReader) readCards(ctx context.Context, filter CardFilter) bool {
 	return complete
 }
 
-// yieldUnlisted yields the cards of this process that no list has shown. It reports whether to continue.
+// yieldUnlisted yields the new cards of this process that were not yielded yet. It reports whether to continue.
 func (r *cardReader) yieldUnlisted(ctx context.Context, filter CardFilter, own []CardListItem) bool {
 	for _, issued := range own {
 		if r.known[issued.ID].yielded {
@@ -167,7 +168,7 @@ func (r *cardReader) yieldUnlisted(ctx context.Context, filter CardFilter, own [
 		if transport.IsNotFound(err) {
 			continue
 		}
-		if err != nil {
+		if err != nil { // the response to its issuance still describes the card
 			card.CardListItem = issued
 		}
 		if !filter.selects(card.CardListItem) {
@@ -181,8 +182,9 @@ func (r *cardReader) yieldUnlisted(ctx context.Context, filter CardFilter, own [
 }
 
 // readList calls visit for each card of a list. It reads the list again if cards left it meanwhile, or if
-// pages repeat cards and all readings together showed fewer cards than the service counts. Another reading
-// visits its cards again. readList yields an error. It reports whether it reached the end of a complete list.
+// pages repeat cards and all readings together showed fewer cards than the service counts. Each reading
+// visits all of its cards. If reading fails, readList yields the error. It reports whether it reached the end
+// of a complete list.
 func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) bool {
 	const maxReadings = 10
 	deadline := r.client.Deadline(ctx)
@@ -231,7 +233,7 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 		}
 	}
 	err := fmt.Errorf("list cards: the list keeps changing while it is read, and none of %d readings is complete; try again when fewer cards change", maxReadings)
-	if list.ended {
+	if list.ended { // then the last reading showed fewer cards than smallestTotal
 		err = fmt.Errorf("list cards: the service counts %d cards, but its pages repeat cards, and %d readings show only %d different ones; report this to the service's support", *smallestTotal, maxReadings, r.shownSince(firstReading))
 	}
 	r.yield(CardListItem{}, err)

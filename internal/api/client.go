@@ -31,7 +31,7 @@ type Client struct {
 	transactionForm atomic.Int32
 }
 
-// New returns a client. Its error is a *ConfigError.
+// New returns a client. Its error is a *transport.ConfigError.
 func New(config Config) (*Client, error) {
 	c := &Client{}
 	c.cardLocks.locks = map[string]*semaphore.Weighted{}
@@ -72,9 +72,9 @@ func (t *lockTable) lock(ctx context.Context, name string) (unlock func(), err e
 	return func() { lock.Release(1) }, nil
 }
 
-// LockCard waits until no other call of this client moves money on a card or terminates it. Afterwards, it no
-// longer expects the status that this process gave the card last: a movement may make the service freeze the
-// card.
+// LockCard waits until no other call of this client moves money on a card or terminates it. It returns the
+// function that releases the lock. From then on, reads may show another status than this process set last,
+// because a movement may make the service freeze the card.
 func (c *Client) LockCard(ctx context.Context, id string) (unlock func(), err error) {
 	unlock, err = c.cardLocks.lock(ctx, id)
 	if err != nil {
@@ -84,14 +84,15 @@ func (c *Client) LockCard(ctx context.Context, id string) (unlock func(), err er
 	return unlock, nil
 }
 
-// How late a service may show a change.
+// These durations say how late a service may show a change.
 const (
 	// NewCardGrace is the age up to which a card that the service does not find counts as not shown yet, and not
 	// as gone.
 	NewCardGrace = 10 * time.Minute
 	// shownWithin is how long a service may take to show and to list a new card.
 	shownWithin = time.Minute
-	// statusShownWithin is shorter, because others may change the status, too.
+	// statusShownWithin is how long a service may take to show a new status. It is short, because others may
+	// change the status, too.
 	statusShownWithin = 10 * time.Second
 )
 
@@ -101,6 +102,7 @@ type recent struct {
 	cards map[string]recentCard // by id
 }
 
+// recentCard is what this process knows about a card that it changed.
 type recentCard struct {
 	issued   *CardListItem // the card, if this process issued it
 	newUntil time.Time     // until then, the service may not find the card
@@ -137,7 +139,7 @@ func (r *recent) claim(card CardListItem, now time.Time) bool {
 	return true
 }
 
-// newCards returns the live cards of this process that the service may not show yet, newest first.
+// newCards returns the live cards that this process issued and that the service may not show yet, newest first.
 func (r *recent) newCards(now time.Time) []CardListItem {
 	r.mu.Lock()
 	defer r.mu.Unlock()

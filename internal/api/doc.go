@@ -1,14 +1,14 @@
-// Package api is the client of the virtual-card issuing service. It has one method for each endpoint and
-// exact amounts. If the network fails, it reports whether a change was made, and how the client knows.
+// Package api is the client of the virtual-card issuing service. It has one method for each endpoint, and its
+// amounts are exact. After a network failure, it reports whether a change was made, and how the client knows.
 //
 // Every call respects the service's documented limits. Reads are retried after a lost response. All attempts
 // of a mutation have the same idempotency key. After a lost response, the client sends the mutation again
-// with that key if keys are honoured. Otherwise it reads what the service shows, and only sends again what
-// was not made. This package prepares movements of money, and package transfer makes them.
+// with that key if keys are honoured. Otherwise, it reads what the service shows, and sends the mutation again
+// only if it was not made. This package prepares movements of money, and package transfer makes them.
 //
 // Package transport makes the single attempts.
 //
-// Its files in reading order; each uses those after it:
+// The files of package api in reading order. Each uses only later ones:
 //
 //	bins webhooks threeds
 //	issue issue_search

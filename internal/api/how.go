@@ -5,7 +5,7 @@ import "github.com/vcard/terraform-provider-vcard/internal/api/transport"
 // How says how the client knows that a change was made.
 type How int
 
-// The ways to know.
+// The ways in which the client knows.
 const (
 	Answered     How = iota // from the response
 	AnsweredLate            // from a response, after an earlier one was lost

@@ -27,16 +27,16 @@ type IssueCardRequest struct {
 	AllowedCategories []string          `json:"allowed_categories,omitzero"`
 	AutoFreezeAt      *usd.Amount       `json:"auto_freeze_at,omitempty"`
 	Metadata          map[string]string `json:"metadata,omitzero"`
-	// GeneratedLabel reports whether the label was generated. No other card has it then, so that the label alone
-	// identifies the card after a lost response.
+	// GeneratedLabel reports whether the label was generated. No other card has a generated label, so the label
+	// alone identifies the card after a lost response.
 	GeneratedLabel bool `json:"-"`
 }
 
 // Issuance is a card that was issued.
 type Issuance struct {
 	Card Card
-	// How is Found if the response was lost and the card was found in a list. Then ExpiresAt is not known.
-	// Unless the label was generated, someone else may have issued that card.
+	// How is Found if the response was lost and the card was found in a list. Then the card's ExpiresAt is not
+	// known. Unless the label was generated, someone else may have issued that card.
 	How How
 	// PossibleDuplicates are other new cards that look like this one and that no request of this process
 	// asked for. A request that took effect twice may have issued them.
@@ -126,7 +126,7 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 			return nil, nil
 		}
 		responded := m.Answered() || isAboutCard(failure)
-		if s.request.GeneratedLabel && responded { // the label alone identifies the card
+		if s.request.GeneratedLabel && responded { // one list is enough, because only this card has the label
 			found := s.findGenerated(m.Context())
 			if found != nil {
 				return found, nil
@@ -158,9 +158,9 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 	}
 }
 
-// readIssued updates a new card from a read, because so far only one response describes it. It polls until
-// CommitWait has passed if the balance is neither the load nor that of the response. If a read fails, the
-// card stays as it is.
+// readIssued updates a new card from a read, because so far only one response describes it. While the balance
+// is neither the load nor the balance of that response, it polls until CommitWait has passed. If a read fails,
+// the card stays as it is.
 func (c *Client) readIssued(ctx context.Context, card *Card, load usd.Amount) {
 	const polls = int(transport.CommitWait / transport.PollInterval)
 	for poll := range polls + 1 { // the first read is before any wait

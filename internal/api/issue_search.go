@@ -33,12 +33,14 @@ type issueTracker struct {
 	requested map[string]bool      // labels of all issuances, folded
 }
 
+// addRequested records that a card with this label was requested.
 func (t *issueTracker) addRequested(label string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.requested[foldLabel(label)] = true
 }
 
+// isRequested reports whether a card with this folded label was requested.
 func (t *issueTracker) isRequested(folded string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -64,6 +66,7 @@ type baseline struct {
 	isPart bool            // the BIN has more cards than these
 }
 
+// baselineOf returns the baseline of a BIN. It reads the baseline when it is first called for the BIN.
 func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*baseline, error) {
 	unlock, err := t.locks.lock(ctx, "bin "+bin)
 	if err != nil {
@@ -108,8 +111,8 @@ type issueSearch struct {
 	candidates []CardSummary // found by the last call of claim
 }
 
-// labelOnBIN identifies the BIN and the label of a request. Its load is not part of it, because a
-// card's balance may differ from its load.
+// labelOnBIN identifies the BIN and the label of a request. The load is left out, because a card's
+// balance may differ from its load.
 func (q IssueCardRequest) labelOnBIN() string {
 	return fmt.Sprintf("card %q %q", q.BinID, labels.Canonical(q.Label))
 }
@@ -167,6 +170,7 @@ func (s *issueSearch) isRewritten(card CardSummary) bool {
 	if length < minCutLength || !strings.HasPrefix(requested, shown) {
 		return false
 	}
+	// The shorter label must not be the label of another card.
 	return !s.baseline.labels[shown] && !s.client.issues.isRequested(shown)
 }
 
@@ -179,7 +183,7 @@ func foldLabel(label string) string {
 
 // find claims the card of this issuance, or returns nil if there is none. The error says why the card cannot
 // be identified. A service may update lists and balances late, so find polls until shownWithin has passed
-// since the request. CommitWait of that has already passed.
+// since the request. The caller has already waited for CommitWait.
 func (s *issueSearch) find(ctx context.Context) (*CardListItem, error) {
 	const polls = int((shownWithin - transport.CommitWait) / transport.PollInterval)
 	for poll := 0; ; poll++ {
@@ -198,7 +202,8 @@ func (s *issueSearch) find(ctx context.Context) (*CardListItem, error) {
 	}
 }
 
-// claim claims the one of the cards that is this issuance's, or returns nil if there is none.
+// claim identifies the card of this issuance among the given cards and claims it. It returns nil if there is
+// none.
 func (s *issueSearch) claim(ctx context.Context, cards []CardListItem) (*CardListItem, error) {
 	candidates, err := s.readCreated(ctx, s.request.bestMatches(cards))
 	s.candidates = candidates
@@ -234,8 +239,8 @@ func (s *issueSearch) findGenerated(ctx context.Context) *CardListItem {
 	return &cards[0]
 }
 
-// readCreated adds the time at which each card was created, which lists do not show, unless the label
-// alone identifies the card.
+// readCreated adds the time at which each card was created, which lists do not show. It adds no times if the
+// label alone identifies the card, or if the time of the request is not known.
 func (s *issueSearch) readCreated(ctx context.Context, cards []CardListItem) ([]CardSummary, error) {
 	all := make([]CardSummary, len(cards))
 	for i, card := range cards {
@@ -254,9 +259,9 @@ func (s *issueSearch) readCreated(ctx context.Context, cards []CardListItem) ([]
 	return all, nil
 }
 
-// unclaimed lists the new cards that look like this issuance's and that no other call has claimed,
-// newest first. It stops at the cards of the baseline, unless the whole list is wanted: a service may
-// list cards in another order.
+// unclaimed lists the new cards that may be the requested one and that no other call has claimed, newest
+// first. It stops at the cards of the baseline, unless readAll is true. A service may list new cards after
+// those of the baseline.
 func (s *issueSearch) unclaimed(ctx context.Context, readAll bool) ([]CardListItem, error) {
 	const enoughOld = 10 // one is too few if cards of the same second have no fixed order
 	var cards, afterBaseline []CardListItem
@@ -305,7 +310,7 @@ func (s *issueSearch) unclaimed(ctx context.Context, readAll bool) ([]CardListIt
 	return cards, nil
 }
 
-// isNew reports whether a card that is listed after those of the baseline may be of this issuance.
+// isNew reports whether a card that is listed after those of the baseline may belong to this issuance.
 func (s *issueSearch) isNew(ctx context.Context, card CardListItem) (bool, error) {
 	if s.request.GeneratedLabel {
 		return true, nil
@@ -321,8 +326,8 @@ func (s *issueSearch) isNew(ctx context.Context, card CardListItem) (bool, error
 	return s.began.Sub(createdAt) <= sameMoment, nil
 }
 
-// duplicates lists other new cards that look like the issued one, a moment later. An issuance that was
-// sent more than once may have left them.
+// duplicates waits for CommitWait, and then lists other new cards that look like the issued one. A request
+// that was sent more than once may have issued them.
 func (s *issueSearch) duplicates(ctx context.Context, attempts int) []CardListItem {
 	if attempts < 2 {
 		return nil
@@ -346,12 +351,13 @@ func (s *issueSearch) candidatesFound() []transport.Candidate {
 	return found
 }
 
-// isLike reports whether a listed card may be the requested one: the service may have changed the
-// label's case or cut it, rounded a limit, or taken a fee from the load.
+// isLike reports whether a listed card may be the requested one. The service may have changed the label's
+// case or cut it. It may also have rounded a limit or taken a fee from the load, so these are not compared.
 func (q IssueCardRequest) isLike(card CardListItem) bool {
 	return q.isLabelled(card) && q.isOnBIN(card)
 }
 
+// isLabelled reports whether a card has the requested label in any case, or a generated label that was cut.
 func (q IssueCardRequest) isLabelled(card CardListItem) bool {
 	const longestCut = 12 // of the 20 random characters of a generated label; the other 8 still identify it
 	shown := strings.ToLower(labels.Canonical(card.Label.Raw()))
@@ -370,8 +376,8 @@ func (q IssueCardRequest) isOnBIN(card CardListItem) bool {
 	return card.BinID == "" || strings.EqualFold(card.BinID, q.BinID)
 }
 
-// bestMatches returns the cards with the requested load, label and limit. It ignores each of the three
-// that no card has.
+// bestMatches returns the cards with the requested load, label and limit. If no card has one of the three,
+// bestMatches ignores that one.
 func (q IssueCardRequest) bestMatches(cards []CardListItem) []CardListItem {
 	for _, matches := range []func(CardListItem) bool{q.hasLoad, q.hasLabel, q.hasLimit} {
 		differs := func(card CardListItem) bool { return !matches(card) }
@@ -395,7 +401,7 @@ func (q IssueCardRequest) hasLimit(card CardListItem) bool {
 	return q.SpendingLimit == nil || card.SpendingLimit == *q.SpendingLimit
 }
 
-// sameMoment is how long before its request a card may seem to have been created.
+// sameMoment is how long before its request a card may seem to have been created, because times are not exact.
 const sameMoment = 10 * time.Second
 
 // identify returns an error unless exactly one new card matches the request. requestedAt is zero if the

@@ -11,15 +11,16 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Move is a movement of money between the wallet and a card that is being made. The response that confirms it
-// reports the balances, in USD.
+// Move is a movement of money between the wallet and a card, with its attempts. The response that confirms
+// the movement reports the balances, in USD.
 type Move struct {
 	*transport.Mutation
 	CardBalance   usd.Amount
 	WalletBalance *usd.Decimal // nil if the response has none that can be read
 }
 
-// MoveOperation completes "could not …".
+// MoveOperation describes a movement of delta USD in messages. A negative delta is a withdrawal. The text
+// completes "could not …".
 func MoveOperation(card string, delta usd.Amount) string {
 	if delta > 0 {
 		return fmt.Sprintf("fund card %s with %s USD", card, delta)
@@ -27,8 +28,9 @@ func MoveOperation(card string, delta usd.Amount) string {
 	return fmt.Sprintf("withdraw %s USD from card %s", -delta, card)
 }
 
-// BeginMove prepares to fund a card, or to withdraw from it if delta is negative, with an idempotency key.
-// See Begin of transport.Client. The caller must confirm the response by reading the card.
+// BeginMove prepares to fund a card with delta USD, or to withdraw from it if delta is negative. All attempts
+// have the given idempotency key, as described for Begin of transport.Client. The caller must confirm the
+// response by reading the card.
 func (c *Client) BeginMove(ctx context.Context, card string, delta usd.Amount, key string) (move *Move, end func(), err error) {
 	action := "/withdraw"
 	if delta > 0 {
@@ -44,7 +46,7 @@ func (c *Client) BeginMove(ctx context.Context, card string, delta usd.Amount, k
 		var fields struct {
 			CardID        string          `json:"card_id"`
 			CardBalance   usd.Amount      `json:"card_balance"`
-			WalletBalance json.RawMessage `json:"wallet_balance"` // says nothing about the movement
+			WalletBalance json.RawMessage `json:"wallet_balance"` // no decision depends on it, so it may be invalid
 		}
 		err := transport.DecodeObject(body, &fields, "card_id", "card_balance")
 		if err != nil {

@@ -58,7 +58,7 @@ type Merchant struct {
 	MCC  transport.Word `json:"mcc"` // merchant category code
 }
 
-// TransactionFilter selects transactions; empty fields select all. From and To are inclusive.
+// TransactionFilter selects transactions. An empty field selects all transactions. From and To are inclusive.
 type TransactionFilter struct {
 	CardID string
 	Type   TransactionType
@@ -108,8 +108,8 @@ type transactionFields struct {
 	transactionContext
 }
 
-// decodeTransaction decodes one transaction of a page. If it cannot be read, but has an id, the result
-// says so in Problem, so that the page's other transactions are not lost.
+// decodeTransaction decodes one transaction of a page. If the transaction has an id but cannot be read
+// otherwise, the result reports that in Problem, so that the page's other transactions are not lost.
 func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
 	var fields transactionFields
 	required := []string{"id", "type", "amount"}
@@ -123,6 +123,7 @@ func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
 		if err != nil {
 			return Transaction{}, err
 		}
+		// The transaction is still usable if only a field that no sum depends on cannot be read.
 		problem = transport.DecodeObject(data, &fields.transactionMoney, required...)
 		fields.ID = known.ID
 		fields.Type = transport.DecodeOrZero[TransactionType](known.Type)
@@ -153,6 +154,7 @@ func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
 	return t, nil
 }
 
+// checkIDs returns an error if the card id or the transaction id is not valid.
 func (m transactionMoney) checkIDs() error {
 	if m.CardID != "" && !transport.IsID(m.CardID) {
 		return transport.InvalidID("card_id", m.CardID)

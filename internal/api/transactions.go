@@ -63,8 +63,8 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 			if newestOf(front) == newest {
 				return
 			}
-			// The page ends with the oldest transaction or repeats the first page. If the next page has
-			// nothing new, either, and the list has not grown since, the list has ended.
+			// A page that ends with the oldest transaction, or that repeats the first page, may be past the
+			// end. If the list has not grown when the next page repeats, too, the list has ended.
 			if last == oldest || page[0].ID == newestOf(front) {
 				newest = newestOf(front)
 			}
@@ -190,7 +190,7 @@ func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction,
 // seconds, and because every request extends its period by one second. If the service accepts only dates, a
 // full page may hide older transactions.
 func (p *transactionPages) isPastEnd(ctx context.Context, number int) bool {
-	if number == 2 {
+	if number == 2 { // a service that has a second page shows it
 		return true
 	}
 	previous, err := p.request(ctx, transactionForms()[p.form], number-1)
@@ -210,7 +210,7 @@ func (p *transactionPages) isPastEnd(ctx context.Context, number int) bool {
 	if err != nil {
 		return false
 	}
-	if len(older) >= p.full {
+	if len(older) >= p.full { // more of them may follow
 		return false
 	}
 	return !slices.ContainsFunc(older, earlier.filter.selects)

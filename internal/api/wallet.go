@@ -15,9 +15,9 @@ import (
 type WalletBalance struct {
 	Balance           usd.Decimal    `json:"balance"`
 	Currency          transport.Word `json:"currency"`
-	PendingDeposits   usd.Decimal    `json:"pending_deposits"` // detected but not confirmed
-	CardsActive       *int64         `json:"cards_active"`     // nil if it is not known
-	CardsTotalBalance *usd.Decimal   `json:"cards_total_balance"`
+	PendingDeposits   usd.Decimal    `json:"pending_deposits"`    // detected but not confirmed
+	CardsActive       *int64         `json:"cards_active"`        // nil if it is not known
+	CardsTotalBalance *usd.Decimal   `json:"cards_total_balance"` // USD; nil if it is not known
 }
 
 // DepositAddress is the address for deposits of one coin.

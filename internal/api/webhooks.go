@@ -36,7 +36,7 @@ type Webhook struct {
 type Registration struct {
 	Webhook
 	// How is Answered or AnsweredLate. After a lost response, a second endpoint with another secret may
-	// exist, unless the service honours idempotency keys. The API cannot list it.
+	// exist, unless the service honours idempotency keys. The API cannot list endpoints.
 	How How
 }
 
@@ -77,7 +77,7 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 			return Registration{}, m.Undecided(err)
 		}
 		waitErr := m.WaitForCommit()
-		if waitErr != nil { // err says more
+		if waitErr != nil { // err says more about the attempt
 			return Registration{}, m.Undecided(err)
 		}
 	}
