@@ -99,7 +99,7 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, error) {
 	unlock, err := c.LockCard(ctx, id)
 	if err != nil {
-		return Termination{}, fmt.Errorf("terminate card %s: waiting for another call on it: %w", id, err)
+		return Termination{}, fmt.Errorf("terminate card %s: nothing was sent, because another operation on this card is still running: %w", id, err)
 	}
 	defer unlock()
 	var response Termination
@@ -123,7 +123,7 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	shows := func(card CardSummary, _ bool) bool { return card.Status == StatusTerminated }
 	shown, how, err := c.setStatus(m, id, shows)
 	if transport.IsNotFound(err) && shown.Status != "" { // the call got a 404, but a read shows the card
-		return Termination{}, m.Undecided(fmt.Errorf("%w; a later read shows the card as %s, with %s USD", err, shown.Status, shown.Balance))
+		return Termination{}, m.Undecided(fmt.Errorf("%w; a later read shows the card as %s, with a balance of %s USD", err, shown.Status, shown.Balance))
 	}
 	if err != nil {
 		return Termination{}, err
@@ -145,7 +145,7 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 		return Termination{}, m.Undecided(fmt.Errorf("the response says that the card is terminated, but the card cannot be read: %w", err))
 	}
 	if shown.Status != StatusTerminated {
-		return Termination{}, m.Undecided(fmt.Errorf("the response says that the card is terminated, but a later read shows it as %s, with %s USD", shown.Status, shown.Balance))
+		return Termination{}, m.Undecided(fmt.Errorf("the response says that the card is terminated, but a later read shows the card as %s, with a balance of %s USD", shown.Status, shown.Balance))
 	}
 	return response, nil
 }
@@ -188,7 +188,7 @@ func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card Car
 				return card, how, failure
 			}
 			if last && err != nil {
-				return card, how, m.Undecided(fmt.Errorf("%w; verifying did not decide it: %w", failure, err))
+				return card, how, m.Undecided(fmt.Errorf("%w; the outcome could not be verified: %w", failure, err))
 			}
 			if last {
 				if !m.Again() {
@@ -199,7 +199,7 @@ func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card Car
 			// An earlier read than the last may fail.
 			err = c.clock.Wait(m.Context(), transport.PollInterval)
 			if err != nil {
-				return card, how, m.Undecided(fmt.Errorf("%w; verifying did not decide it: %w", failure, err))
+				return card, how, m.Undecided(fmt.Errorf("%w; the outcome could not be verified: %w", failure, err))
 			}
 			if how == AlreadyDone { // a status that the first read does not show may come from this call
 				how = Found

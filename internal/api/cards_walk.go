@@ -232,9 +232,9 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 			return true
 		}
 	}
-	err := fmt.Errorf("list cards: the list keeps changing while it is read, and none of %d readings is complete; try again when fewer cards change", maxReadings)
+	err := fmt.Errorf("list cards: the list keeps changing while it is read, and none of %d attempts could read all of it; try again when fewer cards are issued or terminated", maxReadings)
 	if list.ended { // then the last reading showed fewer cards than smallestTotal
-		err = fmt.Errorf("list cards: the service counts %d cards, but its pages repeat cards, and %d readings show only %d different ones; report this to the service's support", *smallestTotal, maxReadings, r.shownSince(firstReading))
+		err = fmt.Errorf("list cards: the service counts %d cards, but its pages repeat cards, and %d attempts show only %d different cards; report this to the service's support", *smallestTotal, maxReadings, r.shownSince(firstReading))
 	}
 	r.yield(CardListItem{}, err)
 	return false
@@ -329,13 +329,13 @@ func (w *cardReading) checkBounds(now, deadline time.Time) error {
 		minPerPage = 2
 	)
 	if w.shown > MaxListedCards {
-		return fmt.Errorf("list cards: the service lists more than %d cards; select fewer by status or bin_id", MaxListedCards)
+		return fmt.Errorf("list cards: the service lists more than %d cards; select fewer cards by status or bin_id", MaxListedCards)
 	}
 	stuck := w.pages > freePages && w.shown < minPerPage*w.pages
 	tooLarge := w.bytes > maxBytes
 	tooLate := !now.Before(deadline)
 	if stuck || tooLarge || tooLate {
-		return fmt.Errorf("list cards: the list does not end: %d pages with %d different cards in %d MB were read; check base_url, and report this to the service's support", w.pages, w.shown, w.bytes/megabyte)
+		return fmt.Errorf("list cards: the list did not end after %d pages with %d different cards (%d MB); check base_url, and report this to the service's support", w.pages, w.shown, w.bytes/megabyte)
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	c.issues.addRequested(request.Label)
 	baseline, err := c.issues.baselineOf(ctx, c, request.BinID)
 	if err != nil {
-		return Issuance{}, fmt.Errorf("%s: nothing was issued, because the newest cards could not be read first: %w", operation, err)
+		return Issuance{}, fmt.Errorf("%s: nothing was issued, because the newest cards of the BIN could not be listed: %w", operation, err)
 	}
 	search := &issueSearch{client: c, request: request, baseline: baseline}
 	if c.KnowsServiceTime() {
@@ -137,11 +137,11 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 		}
 		err := m.WaitForCommit()
 		if err != nil {
-			return nil, m.Undecided(fmt.Errorf("%w; verifying did not decide it: %w", failure, err))
+			return nil, m.Undecided(fmt.Errorf("%w; the outcome could not be verified: %w", failure, err))
 		}
 		found, err := s.find(m.Context())
 		if err != nil {
-			return nil, m.Undecided(fmt.Errorf("%w; verifying did not decide it: %w", failure, err))
+			return nil, m.Undecided(fmt.Errorf("%w; the outcome could not be verified: %w", failure, err))
 		}
 		if found != nil {
 			return found, nil

@@ -305,7 +305,7 @@ func (s *issueSearch) unclaimed(ctx context.Context, readAll bool) ([]CardListIt
 		return cards, nil
 	}
 	if s.baseline.isPart && old == 0 {
-		return cards, errors.New("the earlier cards are no longer listed, so new cards cannot be distinguished from them")
+		return cards, errors.New("the service no longer lists the earlier cards, so new cards cannot be told apart from them")
 	}
 	return cards, nil
 }
@@ -417,7 +417,7 @@ func (q IssueCardRequest) identify(alike []CardSummary, requestedAt time.Time) e
 	createdAt, _ := card.CreatedAt.Time() // zero if it cannot be read
 	early := requestedAt.Sub(createdAt)
 	if !createdAt.IsZero() && early > sameMoment {
-		return fmt.Errorf("card %s is similar, but was issued %s before the request, by the service's clock", card.ID, early.Round(time.Second))
+		return fmt.Errorf("card %s is similar, but was issued %s before the request, according to the service's clock", card.ID, early.Round(time.Second))
 	}
 	if !q.hasLoad(card.CardListItem) {
 		return fmt.Errorf("card %s is similar, but its balance is %s instead of %s USD", card.ID, card.Balance, q.Amount)

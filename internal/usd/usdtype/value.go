@@ -110,10 +110,11 @@ func (v Value) ValidateAttribute(_ context.Context, req xattr.ValidateAttributeR
 	}
 	if errors.Is(v.err, usd.ErrFraction) {
 		resp.Diagnostics.AddAttributeError(req.Path, "Amount finer than a cent",
-			fmt.Sprintf("%s %s. Round it, for example with floor(x * 100 + 0.5) / 100.", req.Path, v.Err()))
+			fmt.Sprintf("%s %s. Round the amount, for example with floor(x * 100 + 0.5) / 100.", req.Path, v.Err()))
 		return
 	}
-	resp.Diagnostics.AddAttributeError(req.Path, "Amount out of range", fmt.Sprintf("%s %s.", req.Path, v.Err()))
+	resp.Diagnostics.AddAttributeError(req.Path, "Amount out of range",
+		fmt.Sprintf("%s %s. Correct the number, or the expression that computes it.", req.Path, v.Err()))
 }
 
 // Type is a Terraform number of US dollars. Validation refuses fractions of a cent and amounts
