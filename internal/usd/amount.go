@@ -64,7 +64,8 @@ func FromBigFloat(f *big.Float) (Amount, error) {
 	// Most amounts are whole dollars. Converting them directly is faster than formatting and parsing a text.
 	const maxDollars = int64(Max / Dollar)
 	dollars, accuracy := f.Int64()
-	if accuracy == big.Exact && -maxDollars <= dollars && dollars <= maxDollars {
+	inRange := -maxDollars <= dollars && dollars <= maxDollars
+	if accuracy == big.Exact && inRange {
 		return Amount(dollars) * Dollar, nil
 	}
 	d, err := parseDecimal(f.Text('g', 60))
@@ -146,7 +147,8 @@ func parseDecimal(text string) (decimal.Decimal, error) {
 	if exponent < -maxLength {
 		return decimal.Decimal{}, fmt.Errorf("%q: %w", text, ErrFraction)
 	}
-	tooManyDigits := !d.IsZero() && d.NumDigits()+exponent > maxDigits
+	digits := d.NumDigits() + exponent // before the decimal point
+	tooManyDigits := !d.IsZero() && digits > maxDigits
 	if exponent > maxLength || tooManyDigits {
 		return decimal.Decimal{}, fmt.Errorf("%.40q: %w", text, ErrRange)
 	}
@@ -159,7 +161,8 @@ func split(d decimal.Decimal) (Amount, decimal.Decimal, error) {
 	if cents.Abs().GreaterThan(decimal.NewFromInt(int64(Max))) {
 		return 0, decimal.Zero, ErrRange
 	}
-	return Amount(cents.IntPart()), d.Sub(cents.Shift(-2)), nil
+	difference := d.Sub(cents.Shift(-2))
+	return Amount(cents.IntPart()), difference, nil
 }
 
 // nearest returns the nearest amount. It returns ErrFraction if d differs from that amount by more than noise.
@@ -178,8 +181,10 @@ func nearest(d decimal.Decimal) (Amount, error) {
 func Sum(amounts ...Amount) (Amount, error) {
 	var total Amount
 	for _, a := range amounts {
-		sum := total + a
-		if (sum > total) != (a > 0) {
+		sum := total + a // wraps around if it is out of range
+		tooLarge := a > 0 && sum < total
+		tooSmall := a < 0 && sum > total
+		if tooLarge || tooSmall {
 			return 0, ErrRange
 		}
 		total = sum
@@ -238,10 +243,14 @@ func (x Decimal) WithoutNoise() Decimal {
 // Floor returns the number rounded down to whole cents, or ErrRange.
 func (x Decimal) Floor() (Amount, error) {
 	a, rest, err := split(x.d)
-	if err == nil && rest.LessThan(noise.Neg()) {
+	if err != nil {
+		return 0, err
+	}
+	roundedUp := rest.LessThan(noise.Neg())
+	if roundedUp {
 		a--
 	}
-	return a, err
+	return a, nil
 }
 
 // BigFloat returns the number at the precision of Terraform's numbers.

@@ -38,7 +38,8 @@ func Of(a usd.Amount) Value {
 
 // WithAmount returns a known amount. If the cents agree, it returns v itself, which keeps its notation.
 func (v Value) WithAmount(a usd.Amount) Value {
-	if v.IsKnown() && v.err == nil && v.amount == a {
+	isAmount := v.IsKnown() && v.err == nil
+	if isAmount && v.amount == a {
 		return v
 	}
 	return Of(a)
