@@ -22,7 +22,10 @@ const dayLayout = "20060102"
 // Generate returns a unique label, by which a card can be found if the response to its creation is
 // lost. The prefix and the day help to find cards of an interrupted run.
 func Generate(prefix string, now time.Time) string {
-	return prefix + now.UTC().Format(dayLayout) + "-" + strings.ToLower(rand.Text()[:20])
+	const randomLength = 20 // characters with 5 random bits each
+	day := now.UTC().Format(dayLayout)
+	random := strings.ToLower(rand.Text()[:randomLength])
+	return prefix + day + "-" + random
 }
 
 var generated = regexp.MustCompile(`^(.{0,31}-)(\d{8})-[a-z2-7]{20}$`)

@@ -55,7 +55,9 @@ func New(clock Clock, limits Limits) *Limiter {
 	hour := newWindow(time.Hour, limits.RequestsPerHour, DocumentedRequestsPerHour)
 	creates := newWindow(time.Minute, limits.CreatesPerMinute, DocumentedCreatesPerMinute)
 	details := newWindow(time.Minute, limits.DetailsPerMinute, DocumentedDetailsPerMinute)
-	shared := &pause{}
+	sharedPause := &pause{}
+	createsPause := &pause{}
+	detailsPause := &pause{}
 	return &Limiter{
 		clock: clock,
 		windows: map[Budget][]*window{
@@ -64,9 +66,9 @@ func New(clock Clock, limits Limits) *Limiter {
 			Details: {minute, hour, details},
 		},
 		pauses: map[Budget][]*pause{
-			General: {shared},
-			Creates: {shared, {}},
-			Details: {shared, {}},
+			General: {sharedPause},
+			Creates: {sharedPause, createsPause},
+			Details: {sharedPause, detailsPause},
 		},
 	}
 }
@@ -76,14 +78,19 @@ func New(clock Clock, limits Limits) *Limiter {
 // slots back. If the pause ends after deadline, Acquire returns a *PausedError without waiting.
 func (l *Limiter) Acquire(ctx context.Context, b Budget, deadline time.Time) error {
 	for {
-		if err := ctx.Err(); err != nil {
+		err := ctx.Err()
+		if err != nil {
 			return err
 		}
 		wait, err := l.tryAcquire(b, deadline)
-		if err != nil || wait == 0 {
+		if err != nil {
 			return err
 		}
-		if err := l.clock.Wait(ctx, wait); err != nil {
+		if wait == 0 {
+			return nil
+		}
+		err = l.clock.Wait(ctx, wait)
+		if err != nil {
 			return err
 		}
 	}
@@ -95,7 +102,8 @@ func (l *Limiter) tryAcquire(b Budget, deadline time.Time) (time.Duration, error
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock.Now()
-	if until := l.pausedUntil(b); until.After(now) {
+	until := l.pausedUntil(b)
+	if until.After(now) {
 		if until.After(deadline) {
 			return 0, &PausedError{Until: until}
 		}
@@ -180,7 +188,8 @@ func (SystemClock) Now() time.Time { return time.Now() }
 
 // Wait waits in real time.
 func (SystemClock) Wait(ctx context.Context, d time.Duration) error {
-	if err := ctx.Err(); err != nil {
+	err := ctx.Err()
+	if err != nil {
 		return err
 	}
 	select {

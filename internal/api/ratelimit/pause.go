@@ -41,7 +41,8 @@ func (l *Limiter) Rejected(b Budget, sent time.Time, retryAfter time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock.Now()
-	own := l.pauses[b][len(l.pauses[b])-1] // the last one is the budget's own
+	pauses := l.pauses[b]
+	own := pauses[len(pauses)-1] // the last one is the budget's own
 	if sent.After(own.rejectedAt) {
 		own.rejectedAt = now
 		own.rejections++
