@@ -130,7 +130,7 @@ type recorder struct {
 }
 
 func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 && status >= http.StatusOK {
+	if r.status == 0 && status >= http.StatusOK { // a status below 200 announces another one
 		r.status = status
 		r.header = r.Header().Clone()
 	}
@@ -174,8 +174,10 @@ func Event(t testing.TB, body []byte) {
 	if err != nil {
 		t.Fatalf("contract: %v", err)
 	}
-	schema := documents["/api/v1/"].spec.Components.Schemas["Event"]
-	value, err := decode(bytes.NewReader(body), http.Header{"Content-Type": {jsonType}}, schema, nil)
+	schemas := documents["/api/v1/"].spec.Components.Schemas
+	schema := schemas["Event"]
+	header := http.Header{"Content-Type": {jsonType}}
+	value, err := decode(bytes.NewReader(body), header, schema, nil)
 	if err == nil {
 		err = schema.Value.VisitJSON(value, openapi3.MultiErrors(), openapi3.WithStringFormatValidators(formats()))
 	}

@@ -37,7 +37,10 @@ var loadDocuments = sync.OnceValues(func() (map[string]*document, error) {
 		return nil, err
 	}
 	control, err := loadDocument(openapi.Control())
-	return map[string]*document{"/api/v1/": contract, "/_sandbox/": control}, err
+	if err != nil {
+		return nil, err
+	}
+	return map[string]*document{"/api/v1/": contract, "/_sandbox/": control}, nil
 })
 
 func loadDocument(text []byte) (*document, error) {
@@ -49,6 +52,7 @@ func loadDocument(text []byte) (*document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the contract: %w", err)
 	}
+	withFormats := openapi3.WithStringFormatValidators(formats())
 	return &document{
 		spec:         spec,
 		router:       router,
@@ -57,7 +61,7 @@ func loadDocument(text []byte) (*document, error) {
 			MultiError:                        true,
 			RejectWhenRequestBodyNotSpecified: true,
 			AuthenticationFunc:                authenticate,
-			SchemaValidationOptions:           []openapi3.SchemaValidationOption{openapi3.WithStringFormatValidators(formats())},
+			SchemaValidationOptions:           []openapi3.SchemaValidationOption{withFormats},
 		},
 	}, nil
 }
@@ -85,13 +89,17 @@ func anyDocumentedError(spec *openapi3.T) *routers.Route {
 	for _, item := range spec.Paths.Map() {
 		for _, op := range item.Operations() {
 			for status, response := range op.Responses.Map() {
-				if status >= "400" {
+				if status >= "400" { // statuses are texts of three digits
 					responses.Set(status, response)
 				}
 			}
 		}
 	}
-	return &routers.Route{Spec: spec, PathItem: &openapi3.PathItem{}, Operation: &openapi3.Operation{Responses: responses}}
+	return &routers.Route{
+		Spec:      spec,
+		PathItem:  &openapi3.PathItem{},
+		Operation: &openapi3.Operation{Responses: responses},
+	}
 }
 
 // textError is a violation of a rule that a schema cannot express. It contains no value.
@@ -156,15 +164,16 @@ func checkText(schema *openapi3.Schema, value any, pointer string) openapi3.Mult
 			return nil
 		}
 		for i, item := range value {
-			violations = append(violations, checkText(schema.Items.Value, item, pointer+"/"+strconv.Itoa(i))...)
+			itemPointer := pointer + "/" + strconv.Itoa(i)
+			violations = append(violations, checkText(schema.Items.Value, item, itemPointer)...)
 		}
 	case map[string]any:
-		names, restricted := schema.Extensions["x-additional-name"].(string)
+		pattern, restricted := schema.Extensions["x-additional-name"].(string)
 		for _, name := range slices.Sorted(maps.Keys(value)) {
 			property, found := schema.Properties[name]
 			if found {
 				violations = append(violations, checkText(property.Value, value[name], pointer+"/"+name)...)
-			} else if restricted && !regexp.MustCompile(names).MatchString(name) {
+			} else if restricted && !regexp.MustCompile(pattern).MatchString(name) {
 				violations = append(violations, textError(at(pointer, unsupported(name))))
 			}
 		}

@@ -17,7 +17,10 @@ import (
 
 // requestInput returns a request in the form that openapi3filter validates.
 func (d *document) requestInput(req request) *openapi3filter.RequestValidationInput {
-	in := &openapi3filter.RequestValidationInput{Request: req.Clone(context.Background()), Options: d.options}
+	in := &openapi3filter.RequestValidationInput{
+		Request: req.Clone(context.Background()),
+		Options: d.options,
+	}
 	in.Request.Body = io.NopCloser(bytes.NewReader(req.body))
 	in.Request.ContentLength = int64(len(req.body))
 	route, params, err := d.router.FindRoute(req.Request)
@@ -46,10 +49,9 @@ func (d *document) requestViolations(in *openapi3filter.RequestValidationInput) 
 	if in.Route == d.undocumented {
 		return []string{"this call is not documented"}
 	}
-	return append(
-		queryViolations(in.Route.Operation.Parameters, in.Request.URL),
-		rules(openapi3filter.ValidateRequest(context.Background(), in))...,
-	)
+	violations := queryViolations(in.Route.Operation.Parameters, in.Request.URL)
+	err := openapi3filter.ValidateRequest(context.Background(), in)
+	return append(violations, rules(err)...)
 }
 
 // queryViolations returns the violations in the query that openapi3filter misses: it checks only documented
@@ -75,10 +77,12 @@ func queryViolations(documented openapi3.Parameters, u *url.URL) []string {
 func responseViolations(in *openapi3filter.ResponseValidationInput) []string {
 	status := fmt.Sprintf("status %d", in.Status)
 	// openapi3filter accepts some undocumented statuses.
-	if in.RequestValidationInput.Route.Operation.Responses.Status(in.Status) == nil {
+	documented := in.RequestValidationInput.Route.Operation.Responses
+	if documented.Status(in.Status) == nil {
 		return []string{status + " is not documented"}
 	}
-	return prefixed(status, rules(openapi3filter.ValidateResponse(context.Background(), in)))
+	err := openapi3filter.ValidateResponse(context.Background(), in)
+	return prefixed(status, rules(err))
 }
 
 // rules reduces an error to the locations and the keywords of the schema that are violated, because the full messages
@@ -90,8 +94,8 @@ func rules(err error) []string {
 		return nil
 	case openapi3.MultiError:
 		var all []string
-		for _, one := range err {
-			all = append(all, rules(one)...)
+		for _, violation := range err {
+			all = append(all, rules(violation)...)
 		}
 		return all
 	case *openapi3filter.SecurityRequirementsError:
@@ -105,15 +109,19 @@ func rules(err error) []string {
 		}
 		return contentRules(err.Err)
 	case *openapi3filter.ResponseError:
-		name, ok := strings.CutPrefix(err.Reason, "response header ")
-		if ok && err.Err != nil {
-			return prefixed("header "+strings.Split(name, `"`)[1], rules(err.Err))
+		isAboutHeader := strings.HasPrefix(err.Reason, "response header ")
+		if isAboutHeader && err.Err != nil {
+			return prefixed("header "+firstQuoted(err.Reason), rules(err.Err))
 		}
 		return contentRules(err.Err)
 	case *openapi3.SchemaError:
-		pointer := strings.Join(append([]string{""}, err.JSONPointer()...), "/")
+		pointer := ""
+		for _, name := range err.JSONPointer() {
+			pointer += "/" + name
+		}
 		if err.SchemaField == "properties" {
-			return []string{at(pointer, unsupported(strings.Split(err.Reason, `"`)[1]))}
+			property := firstQuoted(err.Reason)
+			return []string{at(pointer, unsupported(property))}
 		}
 		return []string{at(pointer, err.SchemaField)}
 	case textError:
@@ -123,6 +131,11 @@ func rules(err error) []string {
 		return []string{"required"}
 	}
 	return []string{"cannot be read"}
+}
+
+// firstQuoted returns the first text in double quotes of a reason, which is the name that the reason is about.
+func firstQuoted(reason string) string {
+	return strings.Split(reason, `"`)[1]
 }
 
 // contentRules reduces the error of a body. A nil error means that the content type is not documented.

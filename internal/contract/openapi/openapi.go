@@ -26,7 +26,10 @@ func Control() []byte { return control }
 
 // JSON returns a function that returns a document as JSON.
 func JSON(document func() []byte) func() []byte {
-	return func() []byte { return encode(decode[any](document())) }
+	return func() []byte {
+		value := decode[any](document())
+		return encode(value)
+	}
 }
 
 // decode cannot fail, because the documents are embedded and tested.
@@ -50,13 +53,17 @@ type call struct {
 
 // Calls returns the list of the control calls as JSON, sorted by path.
 func Calls() []byte {
-	paths := decode[struct{ Paths map[string]map[string]any }](control).Paths
+	type document struct {
+		Paths map[string]map[string]any // operations by path and method
+	}
+	paths := decode[document](control).Paths
 	var calls []call
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		for _, method := range slices.Sorted(maps.Keys(paths[path])) {
-			operation, ok := paths[path][method].(map[string]any)
+		operations := paths[path]
+		for _, method := range slices.Sorted(maps.Keys(operations)) {
+			operation, ok := operations[method].(map[string]any)
 			if !ok {
-				continue // the list of parameters
+				continue // the list of parameters that the operations share
 			}
 			calls = append(calls, call{
 				Method:  strings.ToUpper(method),
