@@ -185,17 +185,18 @@ func checkText(schema *openapi3.Schema, value any, pointer string) openapi3.Mult
 func formats() map[string]openapi3.StringFormatValidator {
 	validator := openapi3.NewCallbackValidator[string]
 	return map[string]openapi3.StringFormatValidator{
-		"date":         validator(isTime(time.DateOnly)),
-		"date-time":    validator(isUTC),
-		"date-or-time": validator(isTime(time.DateOnly, time.RFC3339Nano, "2006-01-02T15:04:05")),
-		"https-url":    validator(isHTTPSURL),
-		"retry-after":  validator(isRetryAfter),
+		"date":         validator(checkTime(time.DateOnly)),
+		"date-time":    validator(checkUTC),
+		"date-or-time": validator(checkTime(time.DateOnly, time.RFC3339Nano, "2006-01-02T15:04:05")),
+		"https-url":    validator(checkHTTPSURL),
+		"retry-after":  validator(checkRetryAfter),
 	}
 }
 
 var errFormat = errors.New("not in the format")
 
-func isTime(layouts ...string) func(string) error {
+// checkTime returns a function that checks whether a text is a time in one of the layouts.
+func checkTime(layouts ...string) (check func(text string) error) {
 	return func(text string) error {
 		for _, layout := range layouts {
 			_, err := time.Parse(layout, text)
@@ -207,7 +208,8 @@ func isTime(layouts ...string) func(string) error {
 	}
 }
 
-func isUTC(text string) error {
+// checkUTC returns an error unless a text is an RFC 3339 time in UTC.
+func checkUTC(text string) error {
 	parsed, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		return errFormat
@@ -219,15 +221,20 @@ func isUTC(text string) error {
 	return nil
 }
 
-func isHTTPSURL(text string) error {
+// checkHTTPSURL returns an error unless a text is an https URL with a host.
+func checkHTTPSURL(text string) error {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" || u.Host == "" {
+	if err != nil {
+		return errFormat
+	}
+	if u.Scheme != "https" || u.Host == "" {
 		return errFormat
 	}
 	return nil
 }
 
-func isRetryAfter(text string) error {
+// checkRetryAfter returns an error unless a text is an HTTP date or a whole number of seconds.
+func checkRetryAfter(text string) error {
 	_, err := http.ParseTime(text)
 	if err == nil {
 		return nil

@@ -90,12 +90,12 @@ func (a Amount) Abs() Amount { return max(a, -a) }
 // String returns dollars with exactly two decimals, as in "-0.05".
 func (a Amount) String() string {
 	sign := ""
-	u := uint64(a) //nolint:gosec // two's complement: negated below
+	cents := uint64(a) //nolint:gosec // two's complement: negated below
 	if a < 0 {
 		sign = "-"
-		u = -u
+		cents = -cents
 	}
-	return fmt.Sprintf("%s%d.%02d", sign, u/100, u%100)
+	return fmt.Sprintf("%s%d.%02d", sign, cents/100, cents%100)
 }
 
 // Signed returns the amount with its sign, as in "+12.50".
@@ -119,11 +119,11 @@ func (a *Amount) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		return err
 	}
-	v, err := nearest(d)
+	amount, err := nearest(d)
 	if err != nil {
 		return fmt.Errorf("%s: %w", d, err)
 	}
-	*a = v
+	*a = amount
 	return nil
 }
 
