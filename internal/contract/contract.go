@@ -1,9 +1,9 @@
 // Package contract checks in tests that requests and responses match the OpenAPI documents of the card service.
-// [Handler] wraps a service and checks the requests of its clients and its responses.
+// [Handler] wraps a service and checks all requests to the service and its responses.
 //
-// A request must match its document in path, method, query, headers and body; a response in status, content type
-// and fields. Each violation fails the test and names the method, the path and the rule. Values are never printed,
-// because bodies contain card numbers, one-time codes and signing secrets.
+// A request must match its document in path, method, query, headers and body. A response must match it in status,
+// content type and fields. Each violation fails the test, with a message that names the method, the path and the
+// rule. Values are never printed, because bodies contain card numbers, one-time codes and signing secrets.
 package contract
 
 import (
@@ -20,13 +20,13 @@ import (
 // Option relaxes the checks.
 type Option func(*checker)
 
-// RequestsOnly leaves responses unchecked. It is for services with faults or quirks that the document does not
+// RequestsOnly leaves responses unchecked. Use it for services with faults or quirks that the document does not
 // describe.
 func RequestsOnly() Option {
 	return func(c *checker) { c.requestsOnly = true }
 }
 
-// TolerateBadRequests allows invalid requests that the service refuses with a 4xx. It is for tests that send
+// TolerateBadRequests allows invalid requests that the service refuses with a 4xx. Use it for tests that send
 // invalid requests on purpose.
 func TolerateBadRequests() Option {
 	return func(c *checker) { c.tolerateBadRequests = true }
@@ -54,7 +54,7 @@ func newChecker(t testing.TB, options []Option) *checker {
 	return c
 }
 
-// request is a request and its body.
+// request is a request with its body, which was already read.
 type request struct {
 	*http.Request
 
@@ -68,7 +68,7 @@ type response struct {
 	body   []byte
 }
 
-// check checks a request and its response.
+// check reports the violations of a request and of its response.
 func (c *checker) check(d *document, req request, res response) {
 	in := d.requestInput(req)
 	refused := res.status >= 400 && res.status < 500
@@ -91,6 +91,7 @@ func (c *checker) document(path string) *document {
 	return nil
 }
 
+// report fails the test with each violation. The side is "request" or "response".
 func (c *checker) report(req request, side string, violations []string) {
 	for _, rule := range violations {
 		c.t.Errorf("contract: %s %.120s: %s: %s", req.Method, req.URL.Path, side, rule)
@@ -148,6 +149,7 @@ func (r *recorder) Write(data []byte) (int, error) {
 // Unwrap lets a [http.ResponseController] reach the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
+// response returns the recorded response. A handler that writes nothing responds with 200.
 func (r *recorder) response() response {
 	if r.status == 0 {
 		return response{status: http.StatusOK, header: r.Header()}
@@ -155,7 +157,7 @@ func (r *recorder) response() response {
 	return response{status: r.status, header: r.header, body: r.body.Bytes()}
 }
 
-// replay returns a reader of a body that was already read, with the error that ended it, if any.
+// replay returns a body that was already read: its data, and then the error that reading it returned, if any.
 func replay(data []byte, err error, closer io.Closer) io.ReadCloser {
 	readers := []io.Reader{bytes.NewReader(data)}
 	if err != nil {

@@ -70,7 +70,7 @@ func loadDocument(text []byte) (*document, error) {
 type document struct {
 	spec         *openapi3.T
 	router       routers.Router
-	undocumented *routers.Route
+	undocumented *routers.Route // the route of calls that the document does not describe
 	options      *openapi3filter.Options
 }
 
@@ -107,7 +107,7 @@ type textError string
 
 func (e textError) Error() string { return string(e) }
 
-// decode decodes one JSON value. Numbers keep their text. It refuses objects with duplicate names, because
+// decode decodes one JSON value. Numbers keep their text. Objects with duplicate names are an error, because
 // implementations disagree about their meaning.
 func decode(body io.Reader, header http.Header, schema *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
 	contentType := header.Get("Content-Type")
@@ -181,7 +181,8 @@ func checkText(schema *openapi3.Schema, value any, pointer string) openapi3.Mult
 	return violations
 }
 
-// formats returns the string formats of the documents. Each also checks the meaning: 2026-02-30 is not a date.
+// formats returns validators of the string formats of the documents. They also check the meaning of a text:
+// 2026-02-30 is not a date.
 func formats() map[string]openapi3.StringFormatValidator {
 	validator := openapi3.NewCallbackValidator[string]
 	return map[string]openapi3.StringFormatValidator{

@@ -149,6 +149,8 @@ func contentRules(err error) []string {
 // fieldName matches names that cannot be a card number, a code or a secret.
 var fieldName = regexp.MustCompile(`^[a-z_]{1,40}$`)
 
+// unsupported returns the violation of a property that the schema does not have. It contains the property's name
+// only if the name cannot be a secret.
 func unsupported(property string) string {
 	if fieldName.MatchString(property) {
 		return "property " + property + " is unsupported"
@@ -156,6 +158,7 @@ func unsupported(property string) string {
 	return "property is unsupported"
 }
 
+// at adds the location of a value to a rule that the value violates.
 func at(pointer, rule string) string {
 	if pointer == "" {
 		return rule
@@ -163,6 +166,7 @@ func at(pointer, rule string) string {
 	return pointer + ": " + rule
 }
 
+// prefixed adds a prefix to each violation.
 func prefixed(prefix string, violations []string) []string {
 	for i, violation := range violations {
 		violations[i] = prefix + ": " + violation

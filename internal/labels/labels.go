@@ -11,8 +11,8 @@ import (
 // DefaultPrefix is the label_prefix of a provider configuration that sets none.
 const DefaultPrefix = "tf-"
 
-// Canonical returns the form in which two labels are compared. The service may trim a label, so
-// labels that differ only in spaces count as equal.
+// Canonical returns the form in which labels are compared. The service may trim a label, so labels
+// that differ only in their spaces count as equal.
 func Canonical(label string) string {
 	return strings.Join(strings.Fields(label), " ")
 }
@@ -28,6 +28,7 @@ func Generate(prefix string, now time.Time) string {
 	return prefix + day + "-" + random
 }
 
+// generated matches the labels that Generate returns for prefixes that end in a hyphen.
 var generated = regexp.MustCompile(`^(.{0,31}-)(\d{8})-[a-z2-7]{20}$`)
 
 // ParseGenerated returns the prefix and the day of a generated label. It reports false for labels

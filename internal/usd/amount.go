@@ -1,4 +1,4 @@
-// Package usd holds exact amounts of US dollars.
+// Package usd calculates with exact amounts of US dollars.
 package usd
 
 import (
@@ -14,14 +14,13 @@ import (
 // Amount is a sum of US dollars in whole cents. Add, subtract and compare it like any integer.
 type Amount int64
 
-// Cent and Dollar are the units to build constants from, as in 50*Dollar.
+// Cent and Dollar are units for constants, as in 50*Dollar.
 const (
 	Cent   Amount = 1
 	Dollar Amount = 100
 )
 
-// Max is the largest amount that Parse and FromBigFloat accept:
-// 999,999,999,999.99 USD. It leaves room to add up millions of them.
+// Max is the largest accepted amount: 999,999,999,999.99 USD. An Amount can be the sum of thousands of them.
 const Max Amount = 99_999_999_999_999
 
 var (
@@ -58,8 +57,8 @@ func Parse(text string) (Amount, error) {
 // which cannot represent most decimal fractions exactly.
 var noise = decimal.New(1, -9)
 
-// FromBigFloat reads a number that Terraform computed. It returns the nearest amount if that
-// lies within 1e-9 USD, and ErrFraction or ErrRange otherwise.
+// FromBigFloat reads a number that Terraform computed. It returns the nearest amount if the number differs
+// from that amount by at most 1e-9 USD. Otherwise, it returns ErrFraction or ErrRange.
 func FromBigFloat(f *big.Float) (Amount, error) {
 	// Most amounts are whole dollars. Converting them directly is faster than formatting and parsing a text.
 	const maxDollars = int64(Max / Dollar)
@@ -68,7 +67,8 @@ func FromBigFloat(f *big.Float) (Amount, error) {
 	if accuracy == big.Exact && inRange {
 		return Amount(dollars) * Dollar, nil
 	}
-	d, err := parseDecimal(f.Text('g', 60))
+	const digits = 60 // enough to recognize any accepted amount and its noise
+	d, err := parseDecimal(f.Text('g', digits))
 	if err != nil {
 		return 0, err
 	}
@@ -90,6 +90,7 @@ func (a Amount) Abs() Amount { return max(a, -a) }
 // String returns dollars with exactly two decimals, as in "-0.05".
 func (a Amount) String() string {
 	sign := ""
+	// An unsigned number can also represent the smallest amount without its sign.
 	cents := uint64(a) //nolint:gosec // two's complement: negated below
 	if a < 0 {
 		sign = "-"
@@ -155,7 +156,8 @@ func parseDecimal(text string) (decimal.Decimal, error) {
 	return d, nil
 }
 
-// split returns the nearest amount, and the difference between d and that amount in dollars.
+// split returns the nearest amount, and what d exceeds it by in dollars, which is negative if the amount was
+// rounded up.
 func split(d decimal.Decimal) (Amount, decimal.Decimal, error) {
 	cents := d.Shift(2).Round(0)
 	if cents.Abs().GreaterThan(decimal.NewFromInt(int64(Max))) {
@@ -230,8 +232,8 @@ func (x Decimal) String() string {
 // if the number is not an amount.
 func (x Decimal) Amount() (Amount, error) { return nearest(x.d) }
 
-// WithoutNoise returns the number rounded to whole cents if only noise is lost. Otherwise it returns the number
-// unchanged.
+// WithoutNoise returns the number rounded to whole cents if it differs from them only by noise. Otherwise, it
+// returns the number unchanged.
 func (x Decimal) WithoutNoise() Decimal {
 	a, err := x.Amount()
 	if err != nil {
@@ -240,7 +242,8 @@ func (x Decimal) WithoutNoise() Decimal {
 	return Decimal{decimal.New(int64(a), -2)}
 }
 
-// Floor returns the number rounded down to whole cents, or ErrRange.
+// Floor returns the number rounded down to whole cents, or ErrRange. A number that is less than whole cents
+// only by noise is not rounded down.
 func (x Decimal) Floor() (Amount, error) {
 	a, rest, err := split(x.d)
 	if err != nil {

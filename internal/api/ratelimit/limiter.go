@@ -73,8 +73,8 @@ func New(clock Clock, limits Limits) *Limiter {
 	}
 }
 
-// Acquire waits until b is not paused and every window of b has room. It then takes a slot in each of
-// them at once, so that a caller who waits for one window does not use up another. Release gives the
+// Acquire waits until b is not paused and every window of b has room. It then takes a slot in all of these
+// windows at once, so that a caller who waits for one window does not use up another. Release gives the
 // slots back. If the pause ends after deadline, Acquire returns a *PausedError without waiting.
 func (l *Limiter) Acquire(ctx context.Context, b Budget, deadline time.Time) error {
 	for {
@@ -129,7 +129,7 @@ func (l *Limiter) tryAcquire(b Budget, deadline time.Time) (time.Duration, error
 }
 
 // Release records that the response to a request of b has arrived or is no longer expected. Each slot of the
-// request becomes free when the length of its window has passed.
+// request becomes free after the length of its window.
 func (l *Limiter) Release(b Budget) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,8 +140,8 @@ func (l *Limiter) Release(b Budget) {
 	}
 }
 
-// window counts each request for its length, plus clockSlack, after the response. The service counted the request
-// earlier, so its own window has ended by then too.
+// window limits the requests of a period. It counts each request until length and clockSlack have passed after
+// the response. The service counted the request earlier, so its own window has ended by then, too.
 type window struct {
 	length    time.Duration
 	size      int
@@ -157,7 +157,8 @@ func newWindow(length time.Duration, configured, documented int) *window {
 	return &window{length: length, size: size}
 }
 
-// wait returns the shortest time after which there may be room. It is 0 if there is room now.
+// wait forgets the requests that no longer count, and returns the shortest time after which there may be room.
+// The time is 0 if there is room now.
 func (w *window) wait(now time.Time) time.Duration {
 	span := w.length + clockSlack
 	for len(w.responses) > 0 && now.Sub(w.responses[0]) >= span {
@@ -166,7 +167,7 @@ func (w *window) wait(now time.Time) time.Duration {
 	if w.inFlight+len(w.responses) < w.size {
 		return 0
 	}
-	if len(w.responses) == 0 { // every slot is in flight, and becomes free span after its response at the earliest
+	if len(w.responses) == 0 { // all requests are in flight, so no slot becomes free before span has passed
 		return span
 	}
 	return w.responses[0].Add(span).Sub(now)

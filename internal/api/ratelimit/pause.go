@@ -19,11 +19,11 @@ const (
 	longestRetryAfter = 24 * time.Hour
 )
 
-// pause makes the callers of a budget wait after a 429 response.
+// pause is the time until which callers wait after a 429 response.
 type pause struct {
 	rejectedAt time.Time // when the last rejection was counted
 	until      time.Time
-	rejections int // in a row
+	rejections int // since the service last accepted a request
 }
 
 // PausedError reports that the pause ends after the deadline of the call.
@@ -34,9 +34,9 @@ func (e *PausedError) Error() string {
 }
 
 // Rejected records a 429 response to a request of b that was sent at sent. retryAfter is 0 if the response
-// does not say how long to wait. A rejected create pauses only creates, and likewise for details: if a
-// limit of all requests was exceeded, the other requests will be rejected too. Rejections of requests
-// that were in flight together count as one.
+// does not say how long to wait. A rejected request of Creates or Details pauses only that budget. If a limit
+// of all requests was exceeded, a General request is soon rejected, too, which pauses all budgets. Rejections
+// of requests that were in flight together count as one.
 func (l *Limiter) Rejected(b Budget, sent time.Time, retryAfter time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,8 +85,8 @@ func (l *Limiter) pausedUntil(b Budget) time.Time {
 	return until
 }
 
-// Backoff returns the delay before retry n, counted from 1. It is a random duration between half and all of
-// first·2ⁿ⁻¹, which is limited to longest.
+// Backoff returns the delay before retry n, counted from 1. Its maximum is first for retry 1, doubles with each
+// retry, and never exceeds longest. The delay is a random duration between half of that maximum and all of it.
 func Backoff(first, longest time.Duration, n int) time.Duration {
 	d := first
 	for range n - 1 {

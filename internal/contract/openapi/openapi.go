@@ -24,7 +24,7 @@ func Contract() []byte { return contract }
 // Control returns the document of the control calls, in the same format.
 func Control() []byte { return control }
 
-// JSON returns a function that returns a document as JSON.
+// JSON turns a function that returns a document in YAML into one that returns it as JSON.
 func JSON(document func() []byte) func() []byte {
 	return func() []byte {
 		value := decode[any](document())
@@ -32,7 +32,7 @@ func JSON(document func() []byte) func() []byte {
 	}
 }
 
-// decode cannot fail, because the documents are embedded and tested.
+// decode decodes a YAML document. It cannot fail, because the documents are embedded and tested.
 func decode[T any](document []byte) T {
 	var value T
 	_ = yaml.Unmarshal(document, &value)
@@ -44,7 +44,7 @@ func encode(value any) []byte {
 	return text
 }
 
-// call is a control call in the list of Calls.
+// call is an entry of the list that Calls returns.
 type call struct {
 	Method  string `json:"method"`
 	Path    string `json:"path"`

@@ -36,7 +36,7 @@ func Of(a usd.Amount) Value {
 	return Value{NumberValue: basetypes.NewNumberValue(a.BigFloat()), amount: a}
 }
 
-// WithAmount returns a known amount. If the cents agree, it returns v itself, which keeps its notation.
+// WithAmount returns a known value for the amount a. If v already is that amount, it returns v with its noise.
 func (v Value) WithAmount(a usd.Amount) Value {
 	isAmount := v.IsKnown() && v.err == nil
 	if isAmount && v.amount == a {
@@ -68,7 +68,7 @@ func (v Value) Pointer() *usd.Amount {
 	return &v.amount
 }
 
-// Err returns the reason why a known value is not an amount, or nil. Its text completes "amount …".
+// Err returns the reason why a known value is not an amount, or nil. The text completes "<attribute> …".
 func (v Value) Err() error {
 	if v.err == nil {
 		return nil
