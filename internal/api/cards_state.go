@@ -65,6 +65,7 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 		if response.Status == StatusFrozen {
 			return true
 		}
+		// Until the last read, the card may still become active.
 		if !last || autoFreezeAt == nil {
 			return false
 		}
@@ -165,7 +166,7 @@ func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card Car
 			return CardSummary{}, Answered, failure
 		}
 		how := AlreadyDone
-		singleRefusal := m.Attempts() <= 1 && isAboutCard(failure) // such an attempt changes nothing
+		singleRefusal := m.Attempts() <= 1 && isAboutCard(failure) // then the call changed nothing
 		if m.Lost && !singleRefusal {
 			how = Found
 		} else if m.Answered() {
@@ -196,7 +197,7 @@ func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card Car
 				}
 				break
 			}
-			// An earlier read than the last may fail.
+			// The last read decides, so an earlier one may fail.
 			err = c.clock.Wait(m.Context(), transport.PollInterval)
 			if err != nil {
 				return card, how, m.Undecided(fmt.Errorf("%w; the outcome could not be verified: %w", failure, err))

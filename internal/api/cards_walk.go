@@ -22,10 +22,9 @@ func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardLis
 	}
 }
 
-// LiveCards returns the active and then the frozen cards of a BIN, or of all BINs if binID
-// is empty, as Cards does. The active ones are listed first because the service freezes
-// cards by itself: a card that is frozen meanwhile is in the second list. If a card may
-// have changed the other way, both are listed again.
+// LiveCards returns the active and then the frozen cards of a BIN, or of all BINs if binID is empty, as Cards
+// does. It reads the active cards first because the service freezes cards by itself: a card that is frozen
+// meanwhile is in the second list. If a card may have been unfrozen meanwhile, it reads both lists again.
 func (c *Client) LiveCards(ctx context.Context, binID string) iter.Seq2[CardListItem, error] {
 	const maxListings = 3
 	active := CardFilter{Status: StatusActive, BinID: binID}
@@ -232,8 +231,10 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 			return true
 		}
 	}
-	err := fmt.Errorf("list cards: the list keeps changing while it is read, and none of %d attempts could read all of it; try again when fewer cards are issued or terminated", maxReadings)
-	if list.ended { // then the last reading showed fewer cards than smallestTotal
+	var err error
+	if list.moved {
+		err = fmt.Errorf("list cards: the list keeps changing while it is read, and none of %d attempts could read all of it; try again when fewer cards are issued or terminated", maxReadings)
+	} else {
 		err = fmt.Errorf("list cards: the service counts %d cards, but its pages repeat cards, and %d attempts show only %d different cards; report this to the service's support", *smallestTotal, maxReadings, r.shownSince(firstReading))
 	}
 	r.yield(CardListItem{}, err)
