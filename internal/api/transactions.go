@@ -84,8 +84,8 @@ func newestOf(page []Transaction) string {
 // the others are enough, and the memory does not grow with the list.
 type seenIDs struct {
 	firstPage map[string]bool
-	older     map[string]bool
-	newer     map[string]bool
+	newer     map[string]bool // of the latest pages
+	older     map[string]bool // of the pages before those of newer
 }
 
 // minSeenIDs is more than the number of new transactions between the reads of two pages, even if a rate limit
