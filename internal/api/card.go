@@ -29,7 +29,11 @@ const (
 
 // IsKnown reports whether a status is documented.
 func (s CardStatus) IsKnown() bool {
-	return s == StatusActive || s == StatusFrozen || s == StatusTerminated
+	switch s {
+	case StatusActive, StatusFrozen, StatusTerminated:
+		return true
+	}
+	return false
 }
 
 // CardListItem is a card in a list. Amounts are in USD.

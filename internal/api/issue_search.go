@@ -136,8 +136,8 @@ func (s *issueSearch) accept(card CardSummary) error {
 	return nil
 }
 
-// hasAcceptableLabel reports whether the label of a response's card does not contradict the request.
-// Some services show no label.
+// hasAcceptableLabel reports whether the card of a response may have the requested label. Some services show no
+// label.
 func (s *issueSearch) hasAcceptableLabel(card CardSummary) bool {
 	if card.Label.Raw() == "" {
 		return true

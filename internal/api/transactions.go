@@ -72,6 +72,7 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 	}
 }
 
+// newestOf returns the id of the first transaction of a page, or "" for an empty page.
 func newestOf(page []Transaction) string {
 	if len(page) == 0 {
 		return ""
@@ -118,10 +119,10 @@ func (s *seenIDs) addPage(page []Transaction) []Transaction {
 // transactionPages reads single pages of a list of transactions. It requests all of them in the form in which
 // the service accepted the request for the first page.
 type transactionPages struct {
-	client *Client
-	filter TransactionFilter
-	form   int // index in transactionForms
-	full   int // number of transactions on the first page
+	client   *Client
+	filter   TransactionFilter
+	form     int // index in transactionForms
+	pageSize int // number of transactions on the first page
 }
 
 func (c *Client) transactionPages(filter TransactionFilter) *transactionPages {
@@ -149,20 +150,21 @@ func transactionForms() []transactionForm {
 // accepts.
 func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction, error) {
 	forms := transactionForms()
-	page, refusal := p.request(ctx, forms[p.form], number)
+	page, err := p.request(ctx, forms[p.form], number)
 	if number > 1 {
 		// Some services respond to a page past the end with a 404 or a 400.
-		if transport.IsNotFound(refusal) {
+		if transport.IsNotFound(err) {
 			return nil, nil
 		}
-		if isBadRequest(refusal) && p.isPastEnd(ctx, number) {
+		if isBadRequest(err) && p.isPastEnd(ctx, number) {
 			return nil, nil
 		}
-		return page, refusal
+		return page, err
 	}
-	if !isBadRequest(refusal) {
-		return page, refusal
+	if !isBadRequest(err) {
+		return page, err
 	}
+	refusal := err
 	hasPeriod := !p.filter.From.IsZero() || !p.filter.To.IsZero()
 	for i, form := range forms {
 		if i == p.form {
@@ -197,7 +199,7 @@ func (p *transactionPages) isPastEnd(ctx context.Context, number int) bool {
 	if err != nil {
 		return isBadRequest(err)
 	}
-	if len(previous) < p.full {
+	if len(previous) < p.pageSize {
 		return true
 	}
 	oldest, err := previous[len(previous)-1].CreatedAt.Time()
@@ -210,7 +212,7 @@ func (p *transactionPages) isPastEnd(ctx context.Context, number int) bool {
 	if err != nil {
 		return false
 	}
-	if len(older) >= p.full { // more of them may follow
+	if len(older) >= p.pageSize { // more of them may follow
 		return false
 	}
 	return !slices.ContainsFunc(older, earlier.filter.selects)
@@ -244,7 +246,7 @@ func (p *transactionPages) request(ctx context.Context, form transactionForm, nu
 			var err error
 			page, _, err = transport.DecodeListFunc(body, decodeTransaction)
 			if number == 1 {
-				p.full = len(page)
+				p.pageSize = len(page)
 			}
 			for i := range page {
 				page[i].Problem = p.client.WithoutKeys(page[i].Problem)
