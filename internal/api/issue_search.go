@@ -20,7 +20,7 @@ import (
 
 // ErrLabelUndecided reports that a card was not issued, because an earlier request may have issued one with
 // its label.
-var ErrLabelUndecided = errors.New("nothing was issued: an earlier request of this run may have issued a card with this label, and its outcome is unknown")
+var ErrLabelUndecided = errors.New("nothing was issued: an earlier request of this run may have issued a card with this label, and the outcome of that request is unknown")
 
 // issueTracker remembers what this process has issued and which cards existed before, to identify
 // the card of an issuance whose response was lost.
