@@ -15,6 +15,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
@@ -120,7 +121,8 @@ func (p *planner) checkIssue(ctx context.Context) {
 			"Once the card is issued, you may lower amount below that.", api.MinimumLoad, amount.Amount())
 	}
 	rule, _ := p.plan.readTopUp(ctx)
-	if rule != nil && amount.IsKnown() && amount.Amount() < rule.Below.Amount() {
+	startsBelowRange := rule != nil && amount.Amount() < rule.Below.Amount()
+	if amount.IsKnown() && startsBelowRange {
 		refuse("amount is lower than top_up.below", "amount (%s USD) must be at least top_up.below (%s USD) to issue the card. "+
 			"Otherwise the next plan tops it up. Set amount to top_up.to (%s USD), for example.", amount.Amount(), rule.Below.Amount(), rule.To.Amount())
 	}
@@ -129,7 +131,11 @@ func (p *planner) checkIssue(ctx context.Context) {
 
 func (p *planner) change(ctx context.Context) {
 	// The private state describes the card in every plan, because the provider cannot see -replace.
-	p.private.Replaced = &replacedCard{Name: p.state.name(), Protected: p.isProtected(), Balance: p.state.Balance.Amount()}
+	p.private.Replaced = &replacedCard{
+		Name:      p.state.name(),
+		Protected: p.isProtected(),
+		Balance:   p.state.Balance.Amount(),
+	}
 	p.planFixed(ctx)
 	if len(p.replacement.Paths) > 0 {
 		p.planReplacement(ctx)
@@ -253,9 +259,9 @@ func (p *planner) warnConfig(ctx context.Context) {
 
 	threshold := p.config.AutoFreezeAt
 	rule, _ := p.config.readTopUp(ctx)
-	changed := isNew || !threshold.SameCents(p.state.AutoFreezeAt) || !p.config.TopUp.Equal(p.state.TopUp)
-	freezesFirst := rule != nil && threshold.IsKnown() && threshold.Amount() >= rule.Below.Amount()
-	if changed && freezesFirst {
+	unchanged := threshold.SameCents(p.state.AutoFreezeAt) && p.config.TopUp.Equal(p.state.TopUp)
+	settingsAreNew := isNew || !unchanged
+	if settingsAreNew && freezesBeforeTopUp(threshold, rule) {
 		p.warn("auto_freeze_at", "Card freezes before it is topped up",
 			"auto_freeze_at (%s USD) is not lower than top_up.below (%s USD). The service freezes the card before a plan tops it up, and the card then stays frozen."+
 				"\n\nLower auto_freeze_at, or set frozen = false to unfreeze the card with each apply.", threshold.Amount(), rule.Below.Amount())
@@ -265,20 +271,20 @@ func (p *planner) warnConfig(ctx context.Context) {
 	}
 }
 
+// freezesBeforeTopUp reports whether the service freezes a card before its balance is low enough for a top-up.
+func freezesBeforeTopUp(threshold usdtype.Value, rule *topUp) bool {
+	if rule == nil || !threshold.IsKnown() {
+		return false
+	}
+	return threshold.Amount() >= rule.Below.Amount()
+}
+
 // warnIssue warns of settings that are fixed when a card is issued.
 func (p *planner) warnIssue() {
-	threshold := p.config.AutoFreezeAt
-	amount := p.config.Amount
-	limit := p.config.SpendingLimit
+	if p.config.Amount.IsKnown() {
+		p.warnLoad(p.config.Amount.Amount())
+	}
 	label := p.config.Label.ValueString()
-	if threshold.IsKnown() && amount.IsKnown() && threshold.Amount() >= amount.Amount() {
-		p.warn("auto_freeze_at", "Card freezes at its first purchase",
-			"auto_freeze_at (%s USD) is not lower than amount (%s USD). The first purchase takes the balance below auto_freeze_at, and the service freezes the card. Lower auto_freeze_at, or raise amount.", threshold.Amount(), amount.Amount())
-	}
-	if limit.IsKnown() && amount.IsKnown() && limit.Amount() < amount.Amount() {
-		p.warn("spending_limit", "spending_limit is lower than amount",
-			"spending_limit is %s USD a month, and amount loads %s USD. The card cannot spend the rest before the next month. Raise spending_limit, or lower amount.", limit.Amount(), amount.Amount())
-	}
 	if strings.TrimSpace(label) != label {
 		p.warn("label", "Label has leading or trailing spaces",
 			"label is %q. The service may remove the spaces. Remove them with trimspace().", label)
@@ -295,5 +301,21 @@ func (p *planner) warnIssue() {
 			p.warn("allowed_categories", "BIN category used for a card",
 				"allowed_categories has \"ads\", which is a category of BINs, not of merchants. The service may refuse the card, or decline every purchase.\n\nWrite \"advertising\" instead.")
 		}
+	}
+}
+
+// warnLoad warns of settings that do not fit the initial load, which is in USD.
+func (p *planner) warnLoad(load usd.Amount) {
+	threshold := p.config.AutoFreezeAt
+	if threshold.IsKnown() && threshold.Amount() >= load {
+		p.warn("auto_freeze_at", "Card freezes at its first purchase",
+			"auto_freeze_at (%s USD) is not lower than amount (%s USD). The first purchase takes the balance below auto_freeze_at, and the service freezes the card. Lower auto_freeze_at, or raise amount.",
+			threshold.Amount(), load)
+	}
+	limit := p.config.SpendingLimit
+	if limit.IsKnown() && limit.Amount() < load {
+		p.warn("spending_limit", "spending_limit is lower than amount",
+			"spending_limit is %s USD a month, and amount loads %s USD. The card cannot spend the rest before the next month. Raise spending_limit, or lower amount.",
+			limit.Amount(), load)
 	}
 }

@@ -22,10 +22,13 @@ import (
 func (p *planner) planFixed(ctx context.Context) {
 	var adopted []string
 	for _, s := range settings(&p.state, &p.config) {
-		if s.isLeftOut() || s.isSame() || s.isShownInstead(p.private.Shown) {
+		if s.isLeftOut() || s.isSame() {
 			continue
 		}
-		if !s.isReported() && p.state.isImported() && s.current.IsNull() {
+		if s.isAlreadyShown(p.private.Shown) {
+			continue
+		}
+		if p.adopts(s) {
 			adopted = append(adopted, s.name)
 			continue
 		}
@@ -50,6 +53,14 @@ func (p *planner) planFixed(ctx context.Context) {
 			fmt.Sprintf("%s was imported, and the service does not report its %s. The state takes the configured values, and the card does not change. "+
 				"To be certain of these values, replace the card with -replace.", capitalized(p.state.name()), names))
 	}
+}
+
+// adopts reports whether the state takes the configured value of a setting, because the card's own value is unknown.
+func (p *planner) adopts(s setting) bool {
+	if s.isReported() {
+		return false
+	}
+	return p.state.isImported() && s.current.IsNull()
 }
 
 // planReplacement plans the replacement of the card. The title of its warning is the same for all cards, so that
@@ -121,7 +132,8 @@ func (p *planner) lostSettings() []string {
 		lost = append(lost, fmt.Sprintf("spending_limit (%s USD; the new card gets the BIN's maximum)", p.state.SpendingLimit.Amount()))
 	}
 	label := p.state.Label.ValueString()
-	if p.config.Label.IsNull() && label != "" && !labels.IsGenerated(label) {
+	hasChosenLabel := label != "" && !labels.IsGenerated(label)
+	if p.config.Label.IsNull() && hasChosenLabel {
 		lost = append(lost, fmt.Sprintf("label (%q; the new card gets a generated one)", label))
 	}
 	if p.config.Frozen.IsNull() && p.state.Frozen.ValueBool() {
@@ -204,13 +216,20 @@ func (s setting) isSame() bool {
 			return true
 		}
 	case types.String:
-		current, ok := s.current.(types.String)
-		isKnownLabel := ok && s.name == "label" && isKnown(wanted)
-		if isKnownLabel && s.reported(wanted) == current.ValueString() {
+		if s.name == "label" && s.isSameLabel() {
 			return true
 		}
 	}
 	return s.wanted.Equal(s.current)
+}
+
+// isSameLabel reports whether the card has the wanted label in the form in which the service reports it.
+func (s setting) isSameLabel() bool {
+	current, ok := s.current.(types.String)
+	if !ok || !isKnown(s.wanted) {
+		return false
+	}
+	return s.reported(s.wanted) == current.ValueString()
 }
 
 func isEmpty(m types.Map) bool { return !m.IsUnknown() && len(m.Elements()) == 0 }
@@ -231,10 +250,14 @@ func (s setting) reported(value attr.Value) string {
 	return ""
 }
 
-// isShownInstead reports whether the wanted value is the one that the service already shows.
-func (s setting) isShownInstead(shown map[string]string) bool {
+// isAlreadyShown reports whether the wanted value is the one that the service shows, although the state has another.
+// shown maps settings to the service's values that differ from the state.
+func (s setting) isAlreadyShown(shown map[string]string) bool {
 	value, differs := shown[s.name]
-	return differs && isKnown(s.wanted) && s.reported(s.wanted) == value
+	if !differs || !isKnown(s.wanted) {
+		return false
+	}
+	return s.reported(s.wanted) == value
 }
 
 // keepConfigured sets the settings of a card to those in the state after the card was read. It returns the service's

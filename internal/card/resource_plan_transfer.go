@@ -30,11 +30,11 @@ func (p *planner) planTransfer(ctx context.Context) {
 		return
 	}
 	change := moneyChange(ctx, p.state, p.plan)
-	moves := t.unknown || len(change.Movements()) > 0 // money may move
-	abandons := !moves && record.Pending != nil && p.plan.TopUp.IsNull()
+	mayMoveMoney := t.unknown || len(change.Movements()) > 0
+	mayAbandonTransfer := record.Pending != nil && p.plan.TopUp.IsNull()
 	p.plan.Balance = p.state.Balance
 	p.plan.MoneyRecord = p.state.MoneyRecord
-	if moves || abandons {
+	if mayMoveMoney || mayAbandonTransfer {
 		p.plan.Balance = usdtype.Unknown()
 		p.plan.MoneyRecord = types.StringUnknown()
 	}
@@ -44,21 +44,30 @@ func (p *planner) planTransfer(ctx context.Context) {
 	p.planFrozen(t)
 	p.warnExpiry(t.amount + t.topUp)
 	net := p.preview(ctx, t, change, record)
+	p.warnUnspendable(t, net)
+	planned := session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net)}
 	p.private.Replaced.Planned = net
-	if net > 0 && p.plan.Frozen.ValueBool() && p.resource.session.IsPlanning() {
+	p.private.Replaced.Taken = planned.Taken
+	p.spend(ctx, planned)
+}
+
+// warnUnspendable warns if the plan funds a card whose money may not be spendable. net is what the plan funds the card
+// with, in USD.
+func (p *planner) warnUnspendable(t plannedTransfer, net usd.Amount) {
+	if !p.resource.session.IsPlanning() {
+		return
+	}
+	if net > 0 && p.plan.Frozen.ValueBool() {
 		p.warn("frozen", "Plan funds a frozen card",
 			"%s gets %s USD and is frozen after this plan. The money cannot be spent until you set frozen = false.",
 			capitalized(p.state.name()), net)
 	}
 	status := api.CardStatus(p.state.Status.ValueString())
-	if t.amount > 0 && !transfer.IsUsable(status) && p.resource.session.IsPlanning() {
+	if t.amount > 0 && !transfer.IsUsable(status) {
 		p.warn("amount", "Plan funds a card that may not be usable",
 			"%s gets %s USD, and the service shows the card as %s. Check in the dashboard that the money can be spent.",
 			capitalized(p.state.name()), t.amount, status)
 	}
-	planned := session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net)}
-	p.private.Replaced.Taken = planned.Taken
-	p.spend(ctx, planned)
 }
 
 // warnPending warns of what the plan does about a transfer whose outcome is unknown.
@@ -133,17 +142,21 @@ func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
 		return
 	}
 
-	isActive := !p.config.Frozen.ValueBool() && !p.config.Frozen.IsUnknown()
+	topUpMayPause := p.config.Frozen.ValueBool() || p.config.Frozen.IsUnknown()
 	rule, _ := p.config.readTopUp(ctx)
-	if rule != nil && isActive && after < rule.Below.Amount() {
+	isBelowRange := rule != nil && after < rule.Below.Amount()
+	if isBelowRange && !topUpMayPause {
 		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal would trigger a top-up",
 			withdrawsIntoTopUp(p.state, after, rule.Below.Amount())+replaceAdvice(p.plan.Amount.Amount()))
 		return
 	}
 
+	if t.unknown || p.state.Frozen.ValueBool() {
+		return
+	}
 	threshold := p.state.AutoFreezeAt
-	freezes := threshold.IsKnown() && after < threshold.Amount() && !t.unknown
-	if freezes && p.config.Frozen.IsNull() && !p.state.Frozen.ValueBool() {
+	freezes := threshold.IsKnown() && after < threshold.Amount()
+	if freezes && p.config.Frozen.IsNull() {
 		p.warn("amount", "Withdrawal will freeze the card",
 			"%s is left with %s USD, less than auto_freeze_at (%s USD), so the service freezes it. Withdraw less, or fund and unfreeze the card to use it again.",
 			capitalized(p.state.name()), after, threshold.Amount())
@@ -275,7 +288,8 @@ func (p *planner) planFrozen(t plannedTransfer) {
 	wanted := p.config.Frozen
 	isFrozen := p.state.Frozen.ValueBool()
 	after := p.state.Balance.Amount() + t.amount + t.topUp
-	mayFreeze := wanted.IsNull() && !isFrozen && p.mayAutoFreeze(t, after)
+	isLeftActive := wanted.IsNull() && !isFrozen
+	mayFreeze := isLeftActive && p.mayAutoFreeze(t, after)
 	if wanted.IsUnknown() || mayFreeze {
 		p.plan.Frozen = types.BoolUnknown()
 		p.plan.Status = types.StringUnknown()
@@ -298,7 +312,8 @@ func (p *planner) planFrozen(t plannedTransfer) {
 		p.diags.Append(unfreezes(p.state))
 	}
 	threshold := p.plan.AutoFreezeAt
-	if threshold.IsKnown() && after < threshold.Amount() && !t.unknown {
+	staysBelow := threshold.IsKnown() && after < threshold.Amount()
+	if staysBelow && !t.unknown {
 		p.warn("frozen", "Card may freeze again",
 			"%s is unfrozen with %s USD, less than auto_freeze_at (%s USD). The service freezes it again at the next purchase. Raise amount to keep it in use.",
 			capitalized(p.state.name()), after, threshold.Amount())

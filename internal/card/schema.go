@@ -167,7 +167,7 @@ func (r *cardResource) ValidateConfig(ctx context.Context, req resource.Validate
 			api.MinimumLoad, config.Amount.Amount())
 	}
 	categories := config.AllowedCategories
-	if !categories.IsNull() && !categories.IsUnknown() && len(categories.Elements()) == 0 {
+	if isKnown(categories) && len(categories.Elements()) == 0 {
 		refuse("allowed_categories is empty", path.Root("allowed_categories"),
 			`Name at least one category, such as "advertising". For a card without a restriction, leave allowed_categories out or set it to null.`)
 	}
@@ -177,7 +177,8 @@ func (r *cardResource) ValidateConfig(ctx context.Context, req resource.Validate
 				"or remove max_top_up_per_month.")
 	}
 	rule, _ := config.readTopUp(ctx)
-	if rule != nil && rule.To.Amount() >= 0 && rule.To.Amount() < rule.Below.Amount() {
+	isReversed := rule != nil && rule.To.Amount() < rule.Below.Amount()
+	if isReversed && rule.To.Amount() >= 0 { // the attribute's validator refuses an amount below 0
 		refuse("top_up.to is lower than top_up.below", path.Root("top_up").AtName("to"),
 			"top_up.to must be at least top_up.below (%s USD), got %s USD.", rule.Below.Amount(), rule.To.Amount())
 	}
