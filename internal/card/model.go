@@ -71,7 +71,10 @@ func (m model) readTopUp(ctx context.Context) (*topUp, bool) {
 	}
 	rule := &topUp{}
 	diags := m.TopUp.As(ctx, rule, basetypes.ObjectAsOptions{})
-	if diags.HasError() || !rule.Below.IsKnown() || !rule.To.IsKnown() {
+	if diags.HasError() {
+		return nil, false
+	}
+	if !rule.Below.IsKnown() || !rule.To.IsKnown() {
 		return nil, false
 	}
 	return rule, true
@@ -128,6 +131,12 @@ func (m *model) fromAPI(c api.CardListItem) {
 	}
 	m.SpendingLimit = m.SpendingLimit.WithAmount(c.SpendingLimit)
 	m.setState(c.Status, c.Balance)
+}
+
+// fromSummary sets the attributes that a response about a single card contains.
+func (m *model) fromSummary(summary api.CardSummary, diags *diag.Diagnostics) {
+	m.fromAPI(summary.CardListItem)
+	m.CreatedAt = tfkit.CreatedAt(summary.CreatedAt, m.name(), diags)
 }
 
 func (m *model) setState(status api.CardStatus, balance usd.Amount) {

@@ -61,7 +61,8 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		resp.State.RemoveResource(ctx)
 		return
 	}
-	if !r.session.FirstTime(session.TopicRead, state.ID.ValueString()) && r.session.IsPlanning() {
+	isFirstRead := r.session.FirstTime(session.TopicRead, state.ID.ValueString())
+	if !isFirstRead && r.session.IsPlanning() {
 		resp.Diagnostics.AddWarning("Two resources manage the same card",
 			"This plan read "+state.name()+" twice, so it is in the state at two addresses. Both move its money, and destroying either terminates it."+
 				"\n\nterraform state list -id="+state.ID.ValueString()+" shows the addresses. Remove one with terraform state rm.")
@@ -103,28 +104,30 @@ func (r *cardResource) keepSettings(state *model, before model, private *private
 
 // refresh reads the card and updates the model. It returns the card's status and the time of the reading.
 func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagnostics) (api.CardStatus, time.Time, error) {
+	id := m.ID.ValueString()
 	if m.CreatedAt.IsNull() { // a list of cards does not contain it
-		summary, err := r.session.Client.GetCard(ctx, m.ID.ValueString())
-		return r.refreshFromSummary(m, summary, err, diags)
+		summary, err := r.session.Client.GetCard(ctx, id)
+		if err != nil {
+			return "", time.Time{}, err
+		}
+		m.fromSummary(summary, diags)
+		return summary.Status, r.session.Client.ServiceTime(), nil
 	}
-	card, err := r.session.Cards.Read(ctx, m.ID.ValueString(), api.CardStatus(m.Status.ValueString()))
+
+	card, err := r.session.Cards.Read(ctx, id, api.CardStatus(m.Status.ValueString()))
 	if err == nil {
 		m.fromAPI(card.CardListItem)
 		return card.Status, card.AsOf, nil
 	}
-	if !transport.IsNotFound(err) || !r.mayBeHidden(m) {
+	mayAppear := transport.IsNotFound(err) && r.mayBeHidden(m)
+	if !mayAppear {
 		return "", time.Time{}, err
 	}
-	summary, err := r.session.Mover.Await(ctx, m.ID.ValueString(), m.record().Anchor)
-	return r.refreshFromSummary(m, summary, err, diags)
-}
-
-func (r *cardResource) refreshFromSummary(m *model, summary api.CardSummary, err error, diags *diag.Diagnostics) (api.CardStatus, time.Time, error) {
+	summary, err := r.session.Mover.Await(ctx, id, m.record().Anchor)
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	m.fromAPI(summary.CardListItem)
-	m.CreatedAt = tfkit.CreatedAt(summary.CreatedAt, m.name(), diags)
+	m.fromSummary(summary, diags)
 	return summary.Status, r.session.Client.ServiceTime(), nil
 }
 
@@ -144,7 +147,8 @@ func (r *cardResource) mayBeHidden(m *model) bool {
 func (r *cardResource) awaitTransfer(ctx context.Context, m *model, asOf time.Time) {
 	anchor := m.record().Anchor
 	snapshot := reconcile.Snapshot{Balance: m.Balance.Amount(), At: asOf}
-	if !reconcile.Explain(anchor, snapshot, 0).Stale {
+	explanation := reconcile.Explain(anchor, snapshot, 0)
+	if !explanation.Stale {
 		return
 	}
 	card, err := r.session.Mover.Await(ctx, m.ID.ValueString(), anchor)

@@ -38,20 +38,20 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 		mover:            r.session.Mover,
 		before:           before,
 		plan:             plan,
-		now:              initialState(before, plan),
+		state:            initialState(before, plan),
 		configuredActive: !config.Frozen.IsNull() && !config.Frozen.ValueBool(),
 	}
 	resp.Diagnostics.Append(u.unfreeze(ctx)...)
-	save(ctx, u.now, &resp.State, resp.Identity, &resp.Diagnostics)
+	save(ctx, u.state, &resp.State, resp.Identity, &resp.Diagnostics)
 	resp.Diagnostics.Append(u.move(ctx)...)
-	save(ctx, u.now, &resp.State, resp.Identity, &resp.Diagnostics)
+	save(ctx, u.state, &resp.State, resp.Identity, &resp.Diagnostics)
 	resp.Diagnostics.Append(u.undoAutoFreeze(ctx)...)
-	save(ctx, u.now, &resp.State, resp.Identity, &resp.Diagnostics)
+	save(ctx, u.state, &resp.State, resp.Identity, &resp.Diagnostics)
 	resp.Diagnostics.Append(u.freeze(ctx)...)
-	save(ctx, u.now, &resp.State, resp.Identity, &resp.Diagnostics)
+	save(ctx, u.state, &resp.State, resp.Identity, &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() {
-		u.now.keepPlanned(plan)
-		save(ctx, u.now, &resp.State, resp.Identity, &resp.Diagnostics)
+		u.state.keepPlanned(plan)
+		save(ctx, u.state, &resp.State, resp.Identity, &resp.Diagnostics)
 	}
 	private.write(ctx, resp.Private, &resp.Diagnostics)
 	r.session.NoteUpdate(id, !resp.Diagnostics.HasError())
@@ -62,7 +62,7 @@ type update struct {
 	mover            *transfer.Mover
 	before           model // the state before the update
 	plan             model
-	now              model // the state after the steps so far
+	state            model // the state after the steps so far
 	configuredActive bool  // the configuration has frozen = false; with ignore_changes, the plan may differ
 	withdrew         bool
 	unfreezeFailed   bool
@@ -70,30 +70,30 @@ type update struct {
 
 // initialState returns the state before the first step: the plan, except for the values that need a request.
 func initialState(before, plan model) model {
-	now := plan
-	now.Amount = before.Amount
-	now.ToppedUp = before.ToppedUp
-	now.Frozen = before.Frozen
-	now.Status = before.Status
-	now.Balance = before.Balance
-	now.MoneyRecord = before.MoneyRecord
-	return now
+	state := plan
+	state.Amount = before.Amount
+	state.ToppedUp = before.ToppedUp
+	state.Frozen = before.Frozen
+	state.Status = before.Status
+	state.Balance = before.Balance
+	state.MoneyRecord = before.MoneyRecord
+	return state
 }
 
 func (u *update) id() string { return u.before.ID.ValueString() }
 
 func (u *update) unfreeze(ctx context.Context) diag.Diagnostics {
-	plansActive := !u.plan.Frozen.IsUnknown() && !u.plan.Frozen.ValueBool()
-	if !plansActive || !u.now.Frozen.ValueBool() {
+	planIsActive := !u.plan.Frozen.IsUnknown() && !u.plan.Frozen.ValueBool()
+	if !planIsActive || !u.state.Frozen.ValueBool() {
 		return nil
 	}
-	state, err := u.client.UnfreezeCard(ctx, u.id(), u.before.AutoFreezeAt.Pointer())
+	unfrozen, err := u.client.UnfreezeCard(ctx, u.id(), u.before.AutoFreezeAt.Pointer())
 	if err != nil {
 		u.unfreezeFailed = true
 		return diag.Diagnostics{rejection(api.StatusFrozen, "unfreeze "+u.before.name(), err)}
 	}
-	u.now.setState(state.Status, state.Balance)
-	return session.LostResponseWarning("unfreeze "+u.before.name(), state.How.LostResponse())
+	u.state.setState(unfrozen.Status, unfrozen.Balance)
+	return session.LostResponseWarning("unfreeze "+u.before.name(), unfrozen.How.LostResponse())
 }
 
 // undoAutoFreeze unfreezes the card if the withdrawal made the service freeze it.
@@ -105,16 +105,17 @@ func (u *update) undoAutoFreeze(ctx context.Context) diag.Diagnostics {
 }
 
 func (u *update) freeze(ctx context.Context) diag.Diagnostics {
-	isFrozen := u.before.Frozen.ValueBool() || u.now.Frozen.ValueBool()
+	isFrozen := u.before.Frozen.ValueBool() || u.state.Frozen.ValueBool()
 	if !u.plan.Frozen.ValueBool() || isFrozen {
 		return nil
 	}
-	state, err := u.client.FreezeCard(ctx, u.id())
+	frozen, err := u.client.FreezeCard(ctx, u.id())
 	if err != nil {
-		return diag.Diagnostics{rejection(api.CardStatus(u.now.Status.ValueString()), "freeze "+u.before.name(), err)}
+		status := api.CardStatus(u.state.Status.ValueString())
+		return diag.Diagnostics{rejection(status, "freeze "+u.before.name(), err)}
 	}
-	u.now.setState(state.Status, state.Balance)
-	return session.LostResponseWarning("freeze "+u.before.name(), state.How.LostResponse())
+	u.state.setState(frozen.Status, frozen.Balance)
+	return session.LostResponseWarning("freeze "+u.before.name(), frozen.How.LostResponse())
 }
 
 // move makes the planned transfers: first the change of amount, then the top-up. If the first one fails, it does
@@ -126,10 +127,11 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 	change := moneyChange(ctx, u.before, u.plan)
 	record := u.before.record()
 	if change.AmountBefore == change.AmountAfter {
-		u.now.Amount = u.plan.Amount
+		u.state.Amount = u.plan.Amount
 	}
 	movements := change.Movements()
-	if len(movements) == 0 && record.Pending != nil && u.plan.TopUp.IsNull() {
+	mayAbandonTransfer := record.Pending != nil && u.plan.TopUp.IsNull()
+	if len(movements) == 0 && mayAbandonTransfer {
 		return u.abandonPending(ctx, record)
 	}
 
@@ -138,7 +140,7 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 		operation := operationOf(u.before.name(), m.Delta)
 		result, err := u.mover.Move(ctx, u.id(), m, &record)
 		record = result.Record
-		u.now.setRecord(record)
+		u.state.setRecord(record)
 		if err != nil {
 			diags.Append(u.notMoved(operation, result.CardStatus, err))
 			return diags
@@ -146,8 +148,8 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 		if m.Delta < 0 {
 			u.withdrew = true
 		}
-		u.now.setState(result.CardStatus, result.CardBalance)
-		u.now.setTotalAfter(m)
+		u.state.setState(result.CardStatus, result.CardBalance)
+		u.state.setTotalAfter(m)
 		diags.Append(moved(u.before, operation, m, result)...)
 	}
 	return diags
@@ -190,8 +192,8 @@ func (u *update) abandonPending(ctx context.Context, record reconcile.Record) di
 	if err != nil {
 		return diag.Diagnostics{session.ErrorDiagnostic("read "+u.before.name(), err)}
 	}
-	u.now.setState(api.CardStatus(snapshot.Status), snapshot.Balance)
-	u.now.setRecord(record.GivenUp(snapshot))
+	u.state.setState(api.CardStatus(snapshot.Status), snapshot.Balance)
+	u.state.setRecord(record.GivenUp(snapshot))
 	return nil
 }
 
@@ -199,21 +201,25 @@ func (u *update) abandonPending(ctx context.Context, record reconcile.Record) di
 // the card.
 func (u *update) notMoved(operation string, status api.CardStatus, err error) diag.Diagnostic {
 	pending := u.before.record().Pending
-	if _, blocked := errors.AsType[*transfer.PendingError](err); blocked {
+	_, isBlocked := errors.AsType[*transfer.PendingError](err)
+	if isBlocked {
 		return stoppedForPending(u.before, operation, *pending)
 	}
 	// A transfer that the service has confirmed is not sent again, so this error is about the earlier request.
-	confirmed := pending != nil && pending.Answered
-	if _, undecided := errors.AsType[*transport.UndecidedError](err); undecided && confirmed {
+	isConfirmed := pending != nil && pending.Answered
+	_, isUndecided := errors.AsType[*transport.UndecidedError](err)
+	if isConfirmed && isUndecided {
 		return stoppedForPending(u.before, operation, *pending)
 	}
-	if unusable, ok := errors.AsType[*transfer.StatusError](err); ok {
-		u.now.setState(unusable.Status, unusable.Balance)
+	unusable, ok := errors.AsType[*transfer.StatusError](err)
+	if ok {
+		u.state.setState(unusable.Status, unusable.Balance)
 		return notToppedUp(u.before, operation, unusable)
 	}
-	if stop, ok := errors.AsType[*transfer.StoppedError](err); ok {
-		u.now.Balance = usdtype.Of(stop.Balance)
-		return stopped(u.before, operation, stop, u.now.record())
+	stop, ok := errors.AsType[*transfer.StoppedError](err)
+	if ok {
+		u.state.Balance = usdtype.Of(stop.Balance)
+		return stopped(u.before, operation, stop, u.state.record())
 	}
 	return rejection(status, operation, err)
 }
