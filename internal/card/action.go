@@ -24,7 +24,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-// cardAction has what all actions on a card share.
+// cardAction has the session and the methods that all actions on a card share.
 type cardAction struct {
 	session     *session.Session
 	typeName    string // without the provider's prefix
@@ -53,15 +53,17 @@ func (a *cardAction) Schema(_ context.Context, _ action.SchemaRequest, resp *act
 
 // ModifyPlan validates the card id again, because validation may run before the id is known.
 func (a *cardAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
+	at := path.Root("card_id")
 	var id types.String
-	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("card_id"), &id)...)
-	validation := validator.StringResponse{}
-	tfkit.CardID().ValidateString(ctx, validator.StringRequest{Path: path.Root("card_id"), ConfigValue: id}, &validation)
-	resp.Diagnostics.Append(validation.Diagnostics...)
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, at, &id)...)
+	check := validator.StringRequest{Path: at, ConfigValue: id}
+	result := validator.StringResponse{}
+	tfkit.CardID().ValidateString(ctx, check, &result)
+	resp.Diagnostics.Append(result.Diagnostics...)
 }
 
 // readCard reads the card of an action. If the card is terminated or cannot be read, it adds an error and reports
-// false. operation completes "Could not …" with the name of a card.
+// false. operation returns what the action does to a card with this name. Its text completes "Could not …".
 func (a *cardAction) readCard(ctx context.Context, id string, operation func(card string) string, diags *diag.Diagnostics) (api.CardSummary, bool) {
 	card, err := a.session.Client.GetCard(ctx, id)
 	if err != nil {
@@ -76,10 +78,12 @@ func (a *cardAction) readCard(ctx context.Context, id string, operation func(car
 	return card, true
 }
 
-func progress(resp *action.InvokeResponse, text string, args ...any) {
-	resp.SendProgress(action.InvokeProgressEvent{Message: fmt.Sprintf(text, args...)})
+// progress shows a message while the action runs.
+func progress(resp *action.InvokeResponse, format string, args ...any) {
+	resp.SendProgress(action.InvokeProgressEvent{Message: fmt.Sprintf(format, args...)})
 }
 
+// stateAction freezes or unfreezes a card.
 type stateAction struct {
 	cardAction
 	verb   string // "freeze" or "unfreeze"
@@ -122,7 +126,7 @@ func NewUnfreezeAction() action.Action {
 		verb:   "unfreeze",
 		gerund: "Unfreezing",
 		change: func(client *api.Client, ctx context.Context, id string) (api.CardState, error) {
-			return client.UnfreezeCard(ctx, id, nil)
+			return client.UnfreezeCard(ctx, id, nil) // the action does not know the card's auto_freeze_at
 		},
 	}
 }
@@ -150,9 +154,10 @@ func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 	progress(resp, "%s is now %s and holds %s USD.", capitalized(name), state.Status, state.Balance)
 }
 
+// transferAction funds a card, or withdraws from it.
 type transferAction struct {
 	cardAction
-	withdraws bool // otherwise it funds the card
+	withdraws bool // false: the action funds the card
 }
 
 var (
@@ -160,7 +165,8 @@ var (
 	_ action.ActionWithModifyPlan = (*transferAction)(nil)
 )
 
-const outsideThePlan = " Plans do not include the money that actions move: the plan's check of the wallet does not count it, " +
+// transferNotes ends the descriptions of both actions that move money.
+const transferNotes = " Plans do not include the money that actions move: the plan's check of the wallet does not count it, " +
 	"and `amount` of the card's `vcard_card` resource does not change. The action moves the money each time it runs.\n\n" +
 	"Do not trigger it by an update of the same card's `amount`. If that update is interrupted, the next apply cannot distinguish " +
 	"the two transfers, and stops.\n\nTerraform runs `after_update` actions even if the update failed. " +
@@ -172,7 +178,7 @@ const outsideThePlan = " Plans do not include the money that actions move: the p
 func NewFundAction() action.Action {
 	return &transferAction{cardAction: cardAction{
 		typeName:    "card_fund",
-		description: "Moves money from the wallet to a card at once." + outsideThePlan,
+		description: "Moves money from the wallet to a card at once." + transferNotes,
 	}}
 }
 
@@ -181,7 +187,7 @@ func NewWithdrawAction() action.Action {
 	return &transferAction{withdraws: true, cardAction: cardAction{
 		typeName: "card_withdraw",
 		description: "Moves an amount, or the whole balance, from a card back to the wallet at once. " +
-			"If the balance drops below the card's `auto_freeze_at`, the service freezes the card, and the action warns." + outsideThePlan,
+			"If the balance drops below the card's `auto_freeze_at`, the service freezes the card, and the action warns." + transferNotes,
 	}}
 }
 
@@ -207,20 +213,20 @@ type transferConfig struct {
 
 func (a *transferAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
 	a.cardAction.ModifyPlan(ctx, req, resp)
-	a.read(ctx, req.Config, &resp.Diagnostics)
+	a.readConfig(ctx, req.Config, &resp.Diagnostics)
 }
 
-// read returns the configuration. If the amount is invalid, it adds an error.
-func (a *transferAction) read(ctx context.Context, from tfsdk.Config, diags *diag.Diagnostics) transferConfig {
+// readConfig returns the configuration of the action. If the amount is invalid, it adds an error.
+func (a *transferAction) readConfig(ctx context.Context, raw tfsdk.Config, diags *diag.Diagnostics) transferConfig {
 	var config transferConfig
-	diags.Append(from.Get(ctx, &config)...)
+	diags.Append(raw.Get(ctx, &config)...)
 	if !diags.HasError() {
 		diags.Append(a.checkAmount(ctx, config.Amount)...)
 	}
 	return config
 }
 
-// delta returns the change of the card's balance.
+// delta returns how moving an amount changes the card's balance, in USD.
 func (a *transferAction) delta(amount usd.Amount) usd.Amount {
 	if a.withdraws {
 		return -amount
@@ -230,7 +236,8 @@ func (a *transferAction) delta(amount usd.Amount) usd.Amount {
 
 func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	defer session.CatchPanic(&resp.Diagnostics)
-	config := a.read(ctx, req.Config, &resp.Diagnostics)
+	config := a.readConfig(ctx, req.Config, &resp.Diagnostics)
+	// operationOn describes what the action does to a card with this name.
 	operationOn := func(card string) string {
 		if config.Amount.IsNull() {
 			return "withdraw everything from " + card
@@ -292,14 +299,16 @@ func refusedAfterUpdate(operation string) diag.Diagnostic {
 		"the action with -invoke.")
 }
 
-func describeTransfer(card string, result transfer.Transfer) string {
+// describeTransfer returns the progress message after a transfer. name is the card's name.
+func describeTransfer(name string, result transfer.Transfer) string {
 	if result.How == api.Found {
-		return fmt.Sprintf("The response was lost, but %s shows that the money moved: it now holds %s USD.", card, result.CardBalance)
+		return fmt.Sprintf("The response was lost, but %s shows that the money moved: it now holds %s USD.", name, result.CardBalance)
 	}
-	if result.WalletBalance == nil {
-		return fmt.Sprintf("%s now holds %s USD.", capitalized(card), result.CardBalance)
+	if result.WalletBalance == nil { // it could not be read
+		return fmt.Sprintf("%s now holds %s USD.", capitalized(name), result.CardBalance)
 	}
-	return fmt.Sprintf("%s now holds %s USD, and the wallet %s USD.", capitalized(card), result.CardBalance, result.WalletBalance.WithoutNoise())
+	return fmt.Sprintf("%s now holds %s USD, and the wallet %s USD.",
+		capitalized(name), result.CardBalance, result.WalletBalance.WithoutNoise())
 }
 
 // checkAmount validates the amount again, because validation may run before the amount is known.
@@ -309,12 +318,13 @@ func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) 
 		return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "amount is null", "amount is null, so the action has nothing to move. "+
 			"Set it to the amount to move in USD.")}
 	}
-	typeCheck := xattr.ValidateAttributeResponse{}
-	amount.ValidateAttribute(ctx, xattr.ValidateAttributeRequest{Path: at}, &typeCheck)
-	minimumCheck := validator.NumberResponse{}
-	tfkit.AtLeast(usd.Cent).ValidateNumber(ctx, validator.NumberRequest{Path: at, ConfigValue: amount.NumberValue}, &minimumCheck)
-	diags := typeCheck.Diagnostics
-	diags.Append(minimumCheck.Diagnostics...)
+	typeResult := xattr.ValidateAttributeResponse{}
+	amount.ValidateAttribute(ctx, xattr.ValidateAttributeRequest{Path: at}, &typeResult)
+	minimumCheck := validator.NumberRequest{Path: at, ConfigValue: amount.NumberValue}
+	minimumResult := validator.NumberResponse{}
+	tfkit.AtLeast(usd.Cent).ValidateNumber(ctx, minimumCheck, &minimumResult)
+	diags := typeResult.Diagnostics
+	diags.Append(minimumResult.Diagnostics...)
 	if !a.withdraws {
 		diags.Append(a.session.LoadDiagnostic(at, amount.Amount())...)
 	}
@@ -323,21 +333,27 @@ func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) 
 
 // actionFailed returns the error for money that did not move, or may have moved.
 func actionFailed(card api.CardSummary, operation string, err error) diag.Diagnostic {
-	var facts string
-	if undecided, ok := errors.AsType[*transport.UndecidedError](err); ok {
-		facts = fmt.Sprintf("The card held %s USD before. %s.", card.Balance, capitalized(undecided.Err.Error()))
-	} else if stop, ok := errors.AsType[*transfer.StoppedError](err); ok {
-		facts = fmt.Sprintf("The service confirmed the transfer, but %s holds %s USD, which does not show it.", nameOf(card.CardListItem), stop.Balance)
-	} else {
-		return rejection(card.Status, operation, err)
+	undecided, ok := errors.AsType[*transport.UndecidedError](err)
+	if ok {
+		return unknownOutcome(operation, fmt.Sprintf("The card held %s USD before. %s.",
+			card.Balance, capitalized(undecided.Err.Error())))
 	}
+	stop, ok := errors.AsType[*transfer.StoppedError](err)
+	if ok {
+		return unknownOutcome(operation, fmt.Sprintf("The service confirmed the transfer, but %s holds %s USD, which does not show it.",
+			nameOf(card.CardListItem), stop.Balance))
+	}
+	return rejection(card.Status, operation, err)
+}
+
+func unknownOutcome(operation, facts string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Unknown outcome: "+operation, facts+
 		"\n\nCheck the card before you run the action again: if the money has moved, it would move a second time. "+
 		"The dashboard and the data sources vcard_card and vcard_transactions show the balance and the transactions.")
 }
 
-// frozenByWithdrawal warns if the service froze the card for the withdrawal. It ignores an error, because the money
-// has already moved.
+// frozenByWithdrawal warns if the withdrawal made the service freeze the card. If the card cannot be read, it returns
+// nothing, because the money has already moved.
 func (a *transferAction) frozenByWithdrawal(ctx context.Context, before api.CardSummary) diag.Diagnostics {
 	after, err := a.session.Client.GetCard(ctx, before.ID)
 	if err != nil || after.Status != api.StatusFrozen {

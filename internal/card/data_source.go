@@ -85,7 +85,9 @@ func checkSelector(m summaryModel, diags *diag.Diagnostics) {
 	if m.ID.IsUnknown() || m.Label.IsUnknown() {
 		return
 	}
-	if m.ID.IsNull() == m.Label.IsNull() {
+	hasNeither := m.ID.IsNull() && m.Label.IsNull()
+	hasBoth := !m.ID.IsNull() && !m.Label.IsNull()
+	if hasNeither || hasBoth {
 		diags.AddError("Set either id or label", "id reads a card in any status. label reads the one active or frozen card that has it.")
 	}
 }
@@ -191,14 +193,15 @@ type cardsModel struct {
 }
 
 func fillCards(ctx context.Context, s *session.Session, m *cardsModel, diags *diag.Diagnostics) error {
-	// The API's items are collected first, because they take less memory than attribute values if the list never ends.
+	// The API's items are collected first, because a very long list of them takes less memory than attribute values.
 	var cards []api.CardListItem
 	var invalid tfkit.InvalidIDs
 	for card, err := range m.find(ctx, s.Client) {
 		if err != nil {
 			return err
 		}
-		if !invalid.Collect(card.ID, card.BinID) {
+		isInvalid := invalid.Collect(card.ID, card.BinID)
+		if !isInvalid {
 			cards = append(cards, card)
 		}
 	}

@@ -66,30 +66,30 @@ type detailsModel struct {
 }
 
 func (e *cardDetails) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ephemeral.OpenResponse) {
-	var opened detailsModel
-	resp.Diagnostics.Append(req.Config.Get(ctx, &opened)...)
+	var result detailsModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &result)...)
 	if resp.Diagnostics.HasError() || !e.session.Require(&resp.Diagnostics, "read the details of a card") {
 		return
 	}
-	if !tfkit.RequireCardID(path.Root("card_id"), opened.CardID, &resp.Diagnostics) {
+	if !tfkit.RequireCardID(path.Root("card_id"), result.CardID, &resp.Diagnostics) {
 		return
 	}
-	id := opened.CardID.ValueString()
+	id := result.CardID.ValueString()
 	details, err := e.session.Client.CardDetails(ctx, id)
 	if err != nil {
-		resp.Diagnostics.Append(e.notRead(ctx, id, err))
+		resp.Diagnostics.Append(e.readFailed(ctx, id, err))
 		return
 	}
-	opened.PAN = types.StringValue(details.PAN.Reveal())
-	opened.CVV = types.StringValue(details.CVV.Reveal())
-	opened.ExpMonth = types.Int64Value(int64(details.ExpMonth))
-	opened.ExpYear = types.Int64Value(int64(details.ExpYear))
-	resp.Diagnostics.Append(resp.Result.Set(ctx, opened)...)
+	result.PAN = types.StringValue(details.PAN.Reveal())
+	result.CVV = types.StringValue(details.CVV.Reveal())
+	result.ExpMonth = types.Int64Value(int64(details.ExpMonth))
+	result.ExpYear = types.Int64Value(int64(details.ExpYear))
+	resp.Diagnostics.Append(resp.Result.Set(ctx, result)...)
 }
 
-// notRead returns the error for details that cannot be read. If the card's status may be the reason, it reads
+// readFailed returns the error for details that could not be read. If the card's status may be the reason, it reads
 // the status to give advice. If that fails too, it reports the first error alone.
-func (e *cardDetails) notRead(ctx context.Context, id string, err error) diag.Diagnostic {
+func (e *cardDetails) readFailed(ctx context.Context, id string, err error) diag.Diagnostic {
 	operation := "read the details of card " + id
 	rejected, ok := errors.AsType[*transport.Error](err)
 	terminated := ok && rejected.Code == "card_terminated"

@@ -21,7 +21,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
-// cardListResource has the name and the configuration of the resource.
+// cardListResource lists cards. It shares the type name and the session of the resource.
 type cardListResource struct{ cardResource }
 
 var _ list.ListResourceWithConfigure = (*cardListResource)(nil)
@@ -62,11 +62,13 @@ type cardQuery struct {
 	LabelPrefix types.String `tfsdk:"label_prefix"`
 }
 
+// selects reports whether a card matches the filters label and label_prefix.
 func (q cardQuery) selects(card api.CardListItem) bool {
 	label := labels.Canonical(card.Label.Raw())
 	if !q.Label.IsNull() && labels.Canonical(q.Label.ValueString()) != label {
 		return false
 	}
+	// A canonical label has no leading spaces.
 	prefix := strings.TrimLeft(q.LabelPrefix.ValueString(), " ")
 	return strings.HasPrefix(label, prefix)
 }
@@ -96,7 +98,8 @@ func (l *cardListResource) pushCards(ctx context.Context, req list.ListRequest, 
 			}
 			return
 		}
-		if invalid.Collect(card.ID, card.BinID) {
+		isInvalid := invalid.Collect(card.ID, card.BinID)
+		if isInvalid {
 			continue
 		}
 		batch = append(batch, card)
@@ -155,7 +158,7 @@ func (q cardQuery) find(ctx context.Context, client *api.Client) iter.Seq2[api.C
 	}
 }
 
-// readAhead is how many cards are read at once.
+// readAhead is the number of cards that are read concurrently.
 const readAhead = 8
 
 // readAll returns the results in the order of the cards. The result of a card that was terminated in the meantime is
@@ -164,18 +167,19 @@ func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, ca
 	results := make([]*list.ListResult, len(cards))
 	var wg sync.WaitGroup
 	for i, card := range cards {
-		results[i] = &list.ListResult{}
+		results[i] = &list.ListResult{} // reports a panic
 		wg.Go(func() {
 			defer session.CatchPanic(&results[i].Diagnostics)
-			results[i] = l.read(ctx, req, card)
+			results[i] = l.readCard(ctx, req, card)
 		})
 	}
 	wg.Wait()
 	return results
 }
 
-// read returns the result of a card. With IncludeResource, the result includes the state that an import would create.
-func (l *cardListResource) read(ctx context.Context, req list.ListRequest, card api.CardListItem) *list.ListResult {
+// readCard returns the result for a card. With IncludeResource, the result includes the state that an import would
+// create.
+func (l *cardListResource) readCard(ctx context.Context, req list.ListRequest, card api.CardListItem) *list.ListResult {
 	result := req.NewListResult(ctx)
 	result.DisplayName = fmt.Sprintf("%s (%s ending in %s)", cmp.Or(card.Label.String(), card.ID), card.Network, card.Last4)
 	result.Diagnostics.Append(result.Identity.SetAttribute(ctx, path.Root("id"), card.ID)...)
