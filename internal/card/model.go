@@ -80,6 +80,7 @@ func (m model) readTopUp(ctx context.Context) (*topUp, bool) {
 	return rule, true
 }
 
+// toAPI returns the request that issues the card.
 func (m model) toAPI(ctx context.Context, diags *diag.Diagnostics) api.IssueCardRequest {
 	req := api.IssueCardRequest{
 		BinID:         m.BinID.ValueString(),
@@ -125,7 +126,7 @@ func (m *model) fromAPI(c api.CardListItem) {
 	m.BinID = types.StringValue(c.BinID)
 	m.Network = types.StringValue(c.Network.String())
 	m.Last4 = types.StringValue(c.Last4.String())
-	// String replaces control characters, so a label that has not changed stays as it is.
+	// An unchanged label keeps its characters, because String replaces control characters.
 	if m.Label.ValueString() != c.Label.Raw() {
 		m.Label = tfkit.StringOrNull(c.Label.String())
 	}
@@ -153,6 +154,7 @@ func (m *model) keepPlanned(plan model) {
 	m.Balance = knownOr(plan.Balance, m.Balance)
 }
 
+// knownOr returns the planned value, or the current one if the planned value is unknown.
 func knownOr[V attr.Value](planned, current V) V {
 	if planned.IsUnknown() {
 		return current
@@ -160,10 +162,12 @@ func knownOr[V attr.Value](planned, current V) V {
 	return planned
 }
 
+// name returns the card's name in messages.
 func (m model) name() string {
-	return describe(m.ID.ValueString(), m.Label.ValueString(), m.Last4.ValueString())
+	return cardName(m.ID.ValueString(), m.Label.ValueString(), m.Last4.ValueString())
 }
 
+// newCardName returns the name of a card that has no id yet.
 func newCardName(label types.String) string {
 	if label.ValueString() == "" {
 		return "a new card"
@@ -171,9 +175,10 @@ func newCardName(label types.String) string {
 	return fmt.Sprintf("the new card %q", label.ValueString())
 }
 
-func nameOf(c api.CardListItem) string { return describe(c.ID, c.Label.String(), c.Last4.String()) }
+func nameOf(c api.CardListItem) string { return cardName(c.ID, c.Label.String(), c.Last4.String()) }
 
-func describe(id, label, last4 string) string {
+// cardName names a card in messages, as in `card card_1 ("ads", ending in 7428)`.
+func cardName(id, label, last4 string) string {
 	var details []string
 	if label != "" {
 		details = append(details, fmt.Sprintf("%q", label))
@@ -187,6 +192,7 @@ func describe(id, label, last4 string) string {
 	return fmt.Sprintf("card %s (%s)", id, strings.Join(details, ", "))
 }
 
+// capitalized returns a text with its first letter in upper case. The text must not be empty.
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // importedModel returns the state of a card that Terraform did not issue. Attributes that the service does not
@@ -275,7 +281,7 @@ var modelAttributes = sync.OnceValue(func() []modelAttribute {
 })
 
 // privateState is the provider's data about a card in Terraform's private state. It contains no secrets. If the
-// provider crashes, Terraform drops it, so the zero value of each field must be safe.
+// provider crashes, Terraform drops this data, so the zero value of each field must be safe.
 type privateState struct {
 	// Shown maps an attribute to the service's value if that differs from the configured one.
 	Shown map[string]string `json:"shown,omitempty"`
@@ -285,7 +291,7 @@ type privateState struct {
 	Month reconcile.Month `json:"month,omitempty"`
 	// FrozenOutside reports that a refresh saw the card become frozen outside Terraform.
 	FrozenOutside bool `json:"frozen_outside,omitempty"`
-	// JustImported skips the read that Terraform makes right after an import.
+	// JustImported makes the next refresh skip its request, because the import has just read the card.
 	JustImported bool `json:"just_imported,omitempty"`
 	// Replaced is the card that the plan may replace. Terraform then plans the creation of the new card, and
 	// that second plan learns about the old card only from here.
@@ -294,8 +300,8 @@ type privateState struct {
 	NextCost usd.Amount `json:"next_cost,omitzero"`
 }
 
-// noteFrozen sets FrozenOutside if the card became frozen between two states. The field only causes a warning:
-// even without the warning, the plan shows that it unfreezes the card.
+// noteFrozen sets FrozenOutside if the card became frozen between two states, and clears the field if the card is not
+// frozen. The field only causes a warning: even without the warning, the plan shows that it unfreezes the card.
 func (s *privateState) noteFrozen(before, after model) {
 	if !after.Frozen.ValueBool() {
 		s.FrozenOutside = false
@@ -317,6 +323,7 @@ type replacedCard struct {
 
 const privateStateKey = "card"
 
+// privateData is the framework's type for private state, which the framework does not export.
 type privateData interface {
 	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
 	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics

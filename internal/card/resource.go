@@ -1,4 +1,5 @@
-// Package card has the Terraform types for cards.
+// Package card contains the Terraform types for cards: the resource, data sources, the ephemeral resource, the list
+// resource and actions.
 package card
 
 import (
@@ -76,8 +77,8 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	resp.Diagnostics.Append(issued(state, request, issuance, private.Shown)...)
 
 	if plan.Frozen.ValueBool() {
-		// If this fails, Terraform taints the card, and the next apply replaces it. So an interruption does not
-		// cancel this call.
+		// If freezing fails, Terraform taints the card, and the next apply replaces it. Therefore an interruption
+		// does not cancel this call.
 		frozen, err := r.session.Client.FreezeCard(context.WithoutCancel(ctx), state.ID.ValueString())
 		if err != nil {
 			resp.Diagnostics.Append(issuedButNotFrozen(state, err))
@@ -97,16 +98,16 @@ func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	// If terminating fails, the card is no longer about to be replaced.
-	next := private.NextCost
+	// The plan of a replacement is forgotten first, because it no longer applies if terminating fails.
+	nextCost := private.NextCost
 	private.NextCost = 0
 	private.Replaced = nil
 	private.write(ctx, resp.Private, &resp.Diagnostics)
-	resp.Diagnostics.Append(r.terminate(ctx, state, next)...)
+	resp.Diagnostics.Append(r.terminate(ctx, state, nextCost)...)
 }
 
-// terminate terminates a card. next is the cost of the card that replaces it afterwards in USD, or 0.
-func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amount) diag.Diagnostics {
+// terminate terminates a card. nextCost is the cost in USD of the card that replaces it afterwards, or 0.
+func (r *cardResource) terminate(ctx context.Context, card model, nextCost usd.Amount) diag.Diagnostics {
 	var diags diag.Diagnostics
 	if !r.session.Require(&diags, "terminate "+card.name()) {
 		return diags
@@ -121,8 +122,8 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 				"Terminate it in the dashboard: the next plan removes it from the state.")
 		return diags
 	}
-	if next > 0 && r.session.WalletCheck != session.WalletCheckOff {
-		short, err := r.shortfall(ctx, card.ID.ValueString(), next)
+	if nextCost > 0 && r.session.WalletCheck != session.WalletCheckOff {
+		missing, err := r.shortfall(ctx, card.ID.ValueString(), nextCost)
 		if transport.IsNotFound(err) {
 			return diag.Diagnostics{notFound(card, err, r.session)}
 		}
@@ -130,12 +131,12 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 			return diag.Diagnostics{failed("check whether the wallet can cover the replacement of "+card.name(), err,
 				` This card was not terminated. To replace it without this check, set wallet_check = "off" in the provider configuration.`)}
 		}
-		if short > 0 {
+		if missing > 0 {
 			diags.AddError("Wallet cannot cover the replacement of "+card.name(),
 				fmt.Sprintf("The new card takes %s USD including its fee. The wallet and this card's balance are %s USD short of that. "+
 					"This card was not terminated and keeps its balance."+
 					"\n\nDeposit at least that amount (the data source vcard_deposit_addresses lists the addresses) or lower amount, then apply again. "+
-					"To terminate the card without a replacement, run terraform destroy with -target on this resource.", next, short))
+					"To terminate the card without a replacement, run terraform destroy with -target on this resource.", nextCost, missing))
 			return diags
 		}
 	}
@@ -154,9 +155,10 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 	return session.LostResponseWarning("terminate "+card.name(), terminated.How.LostResponse())
 }
 
-// shortfall returns how much the wallet and the replaced card's balance lack for the new card, in USD. A negative
-// result is what remains. If the replaced card is already terminated, the check is pointless and the result is 0.
-func (r *cardResource) shortfall(ctx context.Context, id string, next usd.Amount) (usd.Amount, error) {
+// shortfall returns how much the wallet and the balance of the replaced card lack to pay for the new card, in USD. id
+// is the replaced card. If the money is enough, the result is zero or negative. If the replaced card is already
+// terminated, there is nothing left to prevent, and the result is 0.
+func (r *cardResource) shortfall(ctx context.Context, id string, nextCost usd.Amount) (usd.Amount, error) {
 	replaced, err := r.session.Client.GetCard(ctx, id)
 	if err != nil {
 		return 0, err
@@ -172,9 +174,10 @@ func (r *cardResource) shortfall(ctx context.Context, id string, next usd.Amount
 	if err != nil {
 		return 0, err
 	}
-	return next - available - replaced.Balance, nil
+	return nextCost - available - replaced.Balance, nil
 }
 
+// save writes the state and the identity of a card.
 func save(ctx context.Context, m model, state *tfsdk.State, identity *tfsdk.ResourceIdentity, diags *diag.Diagnostics) {
 	diags.Append(state.Set(ctx, m)...)
 	diags.Append(identity.SetAttribute(ctx, path.Root("id"), m.ID)...)

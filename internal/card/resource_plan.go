@@ -62,6 +62,7 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	}
 }
 
+// checkLoad adds an error if amount or top_up.to exceeds max_card_load of the provider configuration.
 func (p *planner) checkLoad(ctx context.Context) {
 	p.diags.Append(p.resource.session.LoadDiagnostic(path.Root("amount"), p.config.Amount.Amount())...)
 	rule, _ := p.config.readTopUp(ctx)
@@ -70,6 +71,7 @@ func (p *planner) checkLoad(ctx context.Context) {
 	}
 }
 
+// destroy plans the termination of the card.
 func (p *planner) destroy(ctx context.Context) {
 	if p.isProtected() {
 		p.refuseTermination(p.state.name(), "destroyed", moveInstead)
@@ -108,6 +110,7 @@ func (p *planner) issue(ctx context.Context) {
 	p.spend(ctx, planned)
 }
 
+// checkIssue adds an error if the service would refuse the new card, or if the next plan would top the card up.
 func (p *planner) checkIssue(ctx context.Context) {
 	amount := p.plan.Amount
 	refuse := func(title, text string, args ...any) {
@@ -129,6 +132,7 @@ func (p *planner) checkIssue(ctx context.Context) {
 	p.checkBIN(ctx)
 }
 
+// change plans an update or a replacement of the card.
 func (p *planner) change(ctx context.Context) {
 	// The private state describes the card in every plan, because the provider cannot see -replace.
 	p.private.Replaced = &replacedCard{
@@ -144,6 +148,7 @@ func (p *planner) change(ctx context.Context) {
 	p.planTransfer(ctx)
 }
 
+// checkBIN adds an error if the BIN of a new card does not exist.
 func (p *planner) checkBIN(ctx context.Context) {
 	bin := p.plan.BinID
 	if bin.IsUnknown() || !p.resource.session.Known() {
@@ -236,10 +241,12 @@ func (p *planner) checkLabel(ctx context.Context) {
 // warnSharedLabel warns once if another new card of this plan has the same label.
 func (p *planner) warnSharedLabel(label string) {
 	s := p.resource.session
-	if s.FirstTime(session.TopicNewLabel, label) {
+	isFirstCard := s.FirstTime(session.TopicNewLabel, label)
+	if isFirstCard {
 		return
 	}
-	if s.FirstTime(session.TopicSharedLabel, label) {
+	isFirstWarning := s.FirstTime(session.TopicSharedLabel, label)
+	if isFirstWarning {
 		p.warn("label", "Several new cards share a label",
 			"More than one new card of this plan has the label %q. If the response to one of them is lost, the label does not identify the card. "+
 				"Give each card a different label, or leave label out.", label)

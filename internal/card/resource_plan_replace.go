@@ -81,11 +81,11 @@ func (p *planner) planReplacement(ctx context.Context) {
 				card.name(), changes, api.MinimumLoad))
 		return
 	}
-	planned := session.PlannedSpend{Taken: p.plan.issueCost(), Returned: p.state.Balance.Amount()}
+	planned := session.PlannedSpend{Taken: p.plan.issueCost(), Returned: card.Balance.Amount()}
 	p.private.Replaced.Planned = planned.Taken - planned.Returned
 	p.private.Replaced.Taken = planned.Taken
 	p.checkLabel(ctx)
-	p.spend(ctx, planned)
+	p.spend(ctx, planned) // before PaidUpfront, which includes this card
 	load := "its amount, known after apply"
 	if p.plan.Amount.IsKnown() {
 		load = p.plan.Amount.Amount().String() + " USD"
@@ -158,15 +158,16 @@ const (
 const maxProtected = 10
 
 // refuseTermination adds the error for a protected card. The advice is given once for each reason.
-func (p *planner) refuseTermination(name, reason, keep string) {
+func (p *planner) refuseTermination(name, reason, advice string) {
 	s := p.resource.session
 	count := s.CountProtected()
+	// During apply, an error about one card does not stop the others, so every protected card needs its own error.
 	if count > maxProtected && s.IsPlanning() {
 		return
 	}
 	text := "deletion_protection is true, and this plan would terminate " + name + "."
 	if s.FirstTime(session.TopicProtected, reason) {
-		text += "\n\n" + keep + "\n\nTo terminate it, set deletion_protection = false, apply only that, then try again."
+		text += "\n\n" + advice + "\n\nTo terminate it, set deletion_protection = false, apply only that, then try again."
 	}
 	if count == maxProtected {
 		text += "\n\nOther protected cards are not listed."
@@ -182,6 +183,7 @@ type setting struct {
 	wanted  attr.Value
 }
 
+// settings returns the settings of a card, each with its wanted value.
 func settings(card, wanted *model) []setting {
 	return []setting{
 		{"bin_id", card.BinID, wanted.BinID},

@@ -16,12 +16,14 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
+// plannedTransfer is the money that a plan moves on a card, in USD.
 type plannedTransfer struct {
 	amount  usd.Amount // change of amount: positive funds the card, negative withdraws
-	topUp   usd.Amount // funded in addition
-	unknown bool       // one of them is known only during apply
+	topUp   usd.Amount // the top-up, which is funded in addition
+	unknown bool       // one of the two is known only during apply
 }
 
+// planTransfer plans the attributes that show money, and checks the transfers that lead to them.
 func (p *planner) planTransfer(ctx context.Context) {
 	record := p.state.record()
 	t := p.planAmount()
@@ -79,7 +81,8 @@ func (p *planner) warnPending(t plannedTransfer, movements []reconcile.Movement,
 		}
 		return
 	}
-	// Apply abandons the transfer if no money moves and there is no top_up.
+	// Apply abandons the transfer if no money moves and there is no top_up. While amount or top_up is unknown, the plan
+	// cannot tell.
 	if p.plan.TopUp.IsNull() && !t.unknown {
 		p.diags.Append(abandonsPending(p.state, pending))
 	} else if p.plan.TopUp.IsNull() || p.plan.TopUp.IsUnknown() {
@@ -104,7 +107,7 @@ func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconci
 		return net // apply stops, and warnPending has warned
 	}
 	if !p.resource.session.IsPlanning() {
-		if !p.resource.session.Known() {
+		if !p.resource.session.Known() { // then only the state shows what the card has
 			p.checkWithdrawal(ctx, t)
 		}
 		return net
@@ -170,7 +173,8 @@ func (p *planner) warnExpiry(delta usd.Amount) {
 	if err != nil || !p.resource.session.IsPlanning() {
 		return
 	}
-	remaining := lastDay.AddDate(0, 0, 1).Sub(p.resource.session.Client.ServiceTime())
+	end := lastDay.AddDate(0, 0, 1) // the card is valid until the end of its last day
+	remaining := end.Sub(p.resource.session.Client.ServiceTime())
 	if remaining > soon {
 		return
 	}

@@ -57,6 +57,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	r.session.NoteUpdate(id, !resp.Diagnostics.HasError())
 }
 
+// update is one call of Update.
 type update struct {
 	client           *api.Client
 	mover            *transfer.Mover
@@ -64,7 +65,7 @@ type update struct {
 	plan             model
 	state            model // the state after the steps so far
 	configuredActive bool  // the configuration has frozen = false; with ignore_changes, the plan may differ
-	withdrew         bool
+	withdrew         bool  // money was withdrawn, so the service may have frozen the card
 	unfreezeFailed   bool
 }
 
