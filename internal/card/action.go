@@ -168,11 +168,11 @@ var (
 // transferNotes ends the descriptions of both actions that move money.
 const transferNotes = " Plans do not include the money that actions move: the plan's check of the wallet does not count it, " +
 	"and `amount` of the card's `vcard_card` resource does not change. The action moves the money each time it runs.\n\n" +
-	"Do not trigger it by an update of the same card's `amount`. If that update is interrupted, the next apply cannot distinguish " +
+	"Do not trigger the action by an update of the same card's `amount`. If that update is interrupted, the next apply cannot distinguish " +
 	"the two transfers, and stops.\n\nTerraform runs `after_update` actions even if the update failed. " +
 	"The action then refuses to move money until an update of the card succeeds. " +
 	"It only knows about updates in the same run with the same provider configuration. " +
-	"It does not know about those of an `-invoke` run or of a provider alias."
+	"It does not know about updates in an earlier run, as with `-invoke`, or through another provider alias."
 
 // NewFundAction makes the action vcard_card_fund.
 func NewFundAction() action.Action {
@@ -315,8 +315,8 @@ func describeTransfer(name string, result transfer.Transfer) string {
 func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) diag.Diagnostics {
 	at := path.Root("amount")
 	if amount.IsNull() && !a.withdraws {
-		return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "amount is null", "amount is null, so the action has nothing to move. "+
-			"Set it to the amount to move in USD.")}
+		return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "amount is null", "The action needs an amount to move. "+
+			"Set amount in USD, at least 0.01.")}
 	}
 	typeResult := xattr.ValidateAttributeResponse{}
 	amount.ValidateAttribute(ctx, xattr.ValidateAttributeRequest{Path: at}, &typeResult)
@@ -360,7 +360,7 @@ func (a *transferAction) frozenByWithdrawal(ctx context.Context, before api.Card
 		return nil
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Withdrawal froze the card",
-		fmt.Sprintf("%s was active before the withdrawal, and now holds %s USD and is frozen. "+
+		fmt.Sprintf("%s was active before the withdrawal. It now holds %s USD and is frozen. "+
 			"The service freezes a card whose balance drops below auto_freeze_at. "+
 			"Fund and unfreeze the card to use it again.", capitalized(nameOf(before.CardListItem)), after.Balance))}
 }

@@ -88,7 +88,7 @@ func checkSelector(m summaryModel, diags *diag.Diagnostics) {
 	hasNeither := m.ID.IsNull() && m.Label.IsNull()
 	hasBoth := !m.ID.IsNull() && !m.Label.IsNull()
 	if hasNeither || hasBoth {
-		diags.AddError("Set either id or label", "id reads a card in any status. label reads the one active or frozen card that has it.")
+		diags.AddError("Set either id or label", "Set id to read a card in any status, or label to read the active or frozen card that has it. Set only one of them.")
 	}
 }
 
@@ -108,7 +108,7 @@ func findByLabel(ctx context.Context, client *api.Client, label string) (api.Car
 	if len(found) == 0 {
 		return api.CardListItem{}, diag.NewAttributeErrorDiagnostic(path.Root("label"), "No live card has this label",
 			fmt.Sprintf("No active or frozen card of the account has exactly the label %q. Labels are case-sensitive. "+
-				"The data source vcard_cards lists the live cards, and the terminated ones if its status is \"terminated\".", label))
+				"Compare label with the data source vcard_cards, which lists the live cards. For terminated cards, set its status to \"terminated\".", label))
 	}
 	lines := make([]string, len(found))
 	for i, card := range found {

@@ -116,7 +116,7 @@ func (r *cardResource) terminate(ctx context.Context, card model, nextCost usd.A
 	if card.DeletionProtection.ValueBool() {
 		diags.AddError("Deletion protection prevents terminating "+card.name(),
 			"deletion_protection is true in the state of this card, but Terraform tried to terminate it, for example to replace it. Nothing was terminated."+
-				"\n\nIf this card is tainted, run terraform untaint on it, and compare its balance with amount. "+
+				"\n\nIf this card is tainted, check in the dashboard that its balance is right, then run terraform untaint on this resource. "+
 				"To terminate the card after that, set deletion_protection = false and apply that alone. Then destroy or replace it."+
 				"\n\nWith create_before_destroy, the new card already exists, and the old one is a deposed object, which the configuration cannot change. "+
 				"Terminate it in the dashboard: the next plan removes it from the state.")
@@ -133,9 +133,9 @@ func (r *cardResource) terminate(ctx context.Context, card model, nextCost usd.A
 		}
 		if missing > 0 {
 			diags.AddError("Wallet cannot cover the replacement of "+card.name(),
-				fmt.Sprintf("The new card takes %s USD including its fee. The wallet and this card's balance are %s USD short of that. "+
+				fmt.Sprintf("The new card costs %s USD, including its fee. The wallet and this card's balance together are %s USD short. "+
 					"This card was not terminated and keeps its balance."+
-					"\n\nDeposit at least that amount (the data source vcard_deposit_addresses lists the addresses) or lower amount, then apply again. "+
+					"\n\nDeposit at least the missing sum (the data source vcard_deposit_addresses lists the addresses), or lower amount. Then apply again. "+
 					"To terminate the card without a replacement, run terraform destroy with -target on this resource.", nextCost, missing))
 			return diags
 		}

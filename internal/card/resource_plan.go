@@ -117,8 +117,8 @@ func (p *planner) checkIssue(ctx context.Context) {
 		p.diags.AddAttributeError(path.Root("amount"), title, fmt.Sprintf(text, args...))
 	}
 	if amount.IsNull() {
-		refuse("amount is required for a new card", "amount is the initial load of a new card in USD, at least %s. "+
-			"Only an imported card can omit it; Terraform then does not manage its load.", api.MinimumLoad)
+		refuse("amount is required for a new card", "Set amount to the initial load of the new card in USD, at least %s. "+
+			"Only an imported card can omit amount; Terraform then does not manage its load.", api.MinimumLoad)
 	} else if amount.IsKnown() && amount.Amount() < api.MinimumLoad {
 		refuse("Initial load too small", "amount must be at least %s USD to issue a card, got %s. "+
 			"Once the card is issued, you may lower amount below that.", api.MinimumLoad, amount.Amount())
@@ -219,7 +219,7 @@ func (p *planner) checkLabel(ctx context.Context) {
 	if newest.Truncated && s.FirstTime(session.TopicLabelsPartial, "") {
 		p.diags.AddWarning("Labels were checked against the newest 1,000 cards only",
 			"This account has more live cards. An older card may already have the label of a new one."+
-				"\n\n`vcard statement --no-unmanaged` compares with all of them.")
+				"\n\nTo compare with all of them, run `vcard statement --no-unmanaged` on a saved plan.")
 	}
 	if label.IsNull() {
 		if newest.Generated > 0 && s.FirstTime(session.TopicGenerated, "") {
@@ -248,7 +248,7 @@ func (p *planner) warnSharedLabel(label string) {
 	isFirstWarning := s.FirstTime(session.TopicSharedLabel, label)
 	if isFirstWarning {
 		p.warn("label", "Several new cards share a label",
-			"More than one new card of this plan has the label %q. If the response to one of them is lost, the label does not identify the card. "+
+			"More than one new card of this plan has the label %q. If a response is lost, the provider cannot identify the card by its label. "+
 				"Give each card a different label, or leave label out.", label)
 	}
 }
@@ -302,7 +302,7 @@ func (p *planner) warnIssue() {
 		if strings.ToLower(text) != text || strings.ContainsAny(text, " \t\n") {
 			p.warn("allowed_categories", "Unlikely merchant category",
 				"allowed_categories has %q. The service's categories are single words in lower case, such as \"advertising\" and \"software\". "+
-					"It may refuse the card, or decline every purchase. Check the spelling.", text)
+					"The service may refuse the card, or decline every purchase. Check the spelling.", text)
 		}
 		if text == "ads" {
 			p.warn("allowed_categories", "BIN category used for a card",

@@ -122,7 +122,7 @@ func (p *planner) mayBeRefused() string {
 	if len(doubtful) == 0 {
 		return ""
 	}
-	return " It may refuse the new " + strings.Join(doubtful, " and ") + "."
+	return " The service may refuse the new " + strings.Join(doubtful, " and ") + "."
 }
 
 // lostSettings names the settings that the card has and its configuration does not, so that a new card lacks them.

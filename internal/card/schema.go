@@ -112,11 +112,11 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 			"top_up": schema.SingleNestedAttribute{
 				Optional: true,
 				MarkdownDescription: "Keeps the card loaded: if the balance is below `below`, the plan funds the card up to " +
-					"`to`. The plan shows this as a change of `topped_up`. It pauses while `frozen = true`.",
+					"`to`. The plan shows this as a change of `topped_up`. Top-ups pause while `frozen = true`.",
 				Attributes: map[string]schema.Attribute{"below": below, "to": to},
 			},
 			"max_top_up_per_month": amount("Maximum that `top_up` may add per calendar month (UTC), in USD with at most "+
-				"two decimals. A plan that reaches it adds less and warns. "+
+				"two decimals. A plan that reaches the maximum adds less and warns. "+
 				"Unexplained money on the card counts too. Default: no limit. "+
 				"A replaced or imported card starts at 0.", tfkit.AtLeast(usd.Cent)),
 			"deletion_protection": schema.BoolAttribute{
@@ -180,6 +180,6 @@ func (r *cardResource) ValidateConfig(ctx context.Context, req resource.Validate
 	isReversed := rule != nil && rule.To.Amount() < rule.Below.Amount()
 	if isReversed && rule.To.Amount() >= 0 { // the attribute's validator refuses an amount below 0
 		refuse("top_up.to is lower than top_up.below", path.Root("top_up").AtName("to"),
-			"top_up.to must be at least top_up.below (%s USD), got %s USD.", rule.Below.Amount(), rule.To.Amount())
+			"top_up.to must be at least top_up.below (%s USD), got %s USD. Raise top_up.to, or lower top_up.below.", rule.Below.Amount(), rule.To.Amount())
 	}
 }
