@@ -28,6 +28,8 @@ func replaceAdvice(amount usd.Amount) string {
 	return " If you passed -replace: run terraform taint on this resource instead, then apply."
 }
 
+// withdrawsIntoTopUp explains why a withdrawal is refused. The card would have the balance after, and top_up.below is
+// higher. Both amounts are in USD.
 func withdrawsIntoTopUp(card model, after, below usd.Amount) string {
 	return fmt.Sprintf("Lowering amount leaves %s with %s USD, less than top_up.below (%s USD). "+
 		"The same plan would fund again what it withdraws. Lower top_up as well, or remove it.",
@@ -38,7 +40,8 @@ func withdrawsIntoTopUp(card model, after, below usd.Amount) string {
 // cards, only the first error has a detail.
 func notFound(card model, err error, s *session.Session) diag.Diagnostic {
 	title := "Card not found: " + card.name()
-	if !s.FirstTime(session.TopicUnknownCard, "") && !s.Cards.HasFound() {
+	isFirst := s.FirstTime(session.TopicUnknownCard, "")
+	if !isFirst && !s.Cards.HasFound() {
 		return diag.NewErrorDiagnostic(title, "")
 	}
 	return diag.NewErrorDiagnostic(title, session.Cause(err)+
@@ -47,6 +50,7 @@ func notFound(card model, err error, s *session.Session) diag.Diagnostic {
 		"If the service knows none of the cards in this state, this error stands for all of them.")
 }
 
+// whyNotFound names the possible reasons, and says what to check.
 func whyNotFound(s *session.Session) string {
 	if s.Sandbox == nil {
 		return "The API key may belong to another account, a sandbox may have opened another file, or the service may have a problem. " +
@@ -60,6 +64,7 @@ func whyNotFound(s *session.Session) string {
 		" Put the earlier file back; a pipeline must keep it together with the state. If it has moved, set sandbox.path or VCARD_SANDBOX to its new location."
 }
 
+// notIssued returns the error for a card that was not issued, or may have been issued.
 func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
 	var candidates string
 	undecided, ok := errors.AsType[*transport.UndecidedError](err)
@@ -69,22 +74,25 @@ func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
 			candidates += fmt.Sprintf("\n  %q, %s USD:\n    terraform import <address> %s", candidate.Label, candidate.Balance, candidate.ID)
 		}
 	}
-	return failed(fmt.Sprintf("issue the card %q on BIN %s", request.Label, request.BinID), err, candidates)
+	operation := fmt.Sprintf("issue the card %q on BIN %s", request.Label, request.BinID)
+	return errorWithAdvice(operation, err, candidates)
 }
 
-// failed returns session.ErrorDiagnostic with more text in its detail.
-func failed(operation string, err error, more string) diag.Diagnostic {
+// errorWithAdvice returns session.ErrorDiagnostic with more advice at the end.
+func errorWithAdvice(operation string, err error, advice string) diag.Diagnostic {
 	failure := session.ErrorDiagnostic(operation, err)
-	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+more)
+	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+advice)
 }
 
 func issuedButNotFrozen(card model, err error) diag.Diagnostic {
-	return failed("freeze the new "+card.name(), err, "\n\nThe card exists, is active, and holds "+card.Balance.Amount().String()+" USD. "+
-		"Terraform marks it as tainted, so the next apply would terminate it and issue another. "+
+	balance := card.Balance.Amount().String()
+	return errorWithAdvice("freeze the new "+card.name(), err, "\n\nThe card exists, is active, and holds "+balance+" USD. "+
+		"Terraform marks the card as tainted, so the next apply would terminate it and issue another. "+
 		"To keep it, run terraform untaint on this resource and apply again: that freezes the card.")
 }
 
-// issued returns the warnings about a new card.
+// issued returns the warnings about a new card. shown maps settings to the service's values that differ from the
+// configured ones.
 func issued(card model, request api.IssueCardRequest, issuance api.Issuance, shown map[string]string) diag.Diagnostics {
 	var diags diag.Diagnostics
 	different := differences(shown, &card)
@@ -118,9 +126,10 @@ func issued(card model, request api.IssueCardRequest, issuance api.Issuance, sho
 
 // labelExists warns of live cards that have the label of a new card.
 func labelExists(cards []api.CardListItem) diag.Diagnostic {
-	text := capitalized(nameOf(cards[0])) + " already has this label."
-	if more := len(cards) - 1; more > 0 {
-		text = fmt.Sprintf("%s and %d more already have this label.", capitalized(nameOf(cards[0])), more)
+	first := capitalized(nameOf(cards[0]))
+	text := first + " already has this label."
+	if len(cards) > 1 {
+		text = fmt.Sprintf("%s and %d more already have this label.", first, len(cards)-1)
 	}
 	text += " Applying this plan issues another card." +
 		"\n\nTerraform shows one of these warnings and counts the rest; `vcard statement --no-unmanaged` lists all of them with import blocks." +
@@ -138,14 +147,14 @@ func unfreezes(card model) diag.Diagnostic {
 
 // generatedLabelsExist warns of live cards that an interrupted run may have left.
 func generatedLabelsExist(count int, prefix string) diag.Diagnostic {
-	cards := fmt.Sprintf("%d live cards have labels that were", count)
+	subject := fmt.Sprintf("%d live cards have labels that were", count)
 	if count == 1 {
-		cards = "1 live card has a label that was"
+		subject = "1 live card has a label that was"
 	}
 	return diag.NewWarningDiagnostic("Cards with generated labels already exist", fmt.Sprintf(
-		"%s generated with the prefix %q within the last week. They may be in this state, in another workspace, or left by an interrupted run."+
+		"%s generated with the prefix %q within the last week. Such cards may be in this state, in another workspace, or left by an interrupted run."+
 			"\n\nIf a run was interrupted or the state was lost, do not apply. `vcard statement --no-unmanaged` lists the cards that no state contains, and writes import blocks for them. "+
-			"If you set label, the plan checks that label instead.", cards, prefix))
+			"If you set label, the plan checks that label instead.", subject, prefix))
 }
 
 func labelsNotRead(err error) diag.Diagnostic {
@@ -155,7 +164,7 @@ func labelsNotRead(err error) diag.Diagnostic {
 			"\n\nIf an earlier run was interrupted, plan again before you apply.")
 }
 
-// adoptAdvice says how to adopt the service's values. It leaves out values that a configuration cannot have.
+// adoptAdvice says how to adopt the service's values. It leaves out values that a configuration must not have.
 func adoptAdvice(shown map[string]string) string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(shown)) {
@@ -167,12 +176,14 @@ func adoptAdvice(shown map[string]string) string {
 	if len(names) > 0 {
 		advice = fmt.Sprintf(" To adopt the service's values, write them into the configuration (%s). That does not replace the card.", strings.Join(names, " and "))
 	}
-	if label, differs := shown["label"]; differs && label == "" {
+	label, differs := shown["label"]
+	if differs && label == "" {
 		advice += " An empty label cannot be configured. To adopt it, remove label from the configuration; that does not replace the card."
 	}
 	return advice
 }
 
+// isConfigurable reports whether a configuration may have this value of a setting.
 func isConfigurable(attribute, value string) bool {
 	switch attribute {
 	case "label":
@@ -194,9 +205,10 @@ func rejection(status api.CardStatus, operation string, err error) diag.Diagnost
 	if advice == "" {
 		return session.ErrorDiagnostic(operation, err)
 	}
-	return failed(operation, err, "\n\n"+advice)
+	return errorWithAdvice(operation, err, "\n\n"+advice)
 }
 
+// adviceForStatus returns what to do if the card's last known status may be the reason for a rejection, or "".
 func adviceForStatus(status api.CardStatus, rejected *transport.Error) string {
 	if status == api.StatusTerminated {
 		return "The card " + terminatedForGood
@@ -305,6 +317,8 @@ func describeDelta(delta usd.Amount) string {
 	return "an increase of " + delta.String() + " USD"
 }
 
+const outcomeNotShown = "The balance does not show whether this transfer was made."
+
 // explainBalance says why a card's balance may include a transfer of delta. unexplained is the change of the balance
 // that no transaction explains. withTopUp reports that a top-up may be part of it.
 func explainBalance(delta, unexplained usd.Amount, withTopUp bool) string {
@@ -320,7 +334,7 @@ func explainBalance(delta, unexplained usd.Amount, withTopUp bool) string {
 	if unexplained != 0 {
 		return "The balance is what it would be after this transfer."
 	}
-	return "The balance does not show whether this transfer was made."
+	return outcomeNotShown
 }
 
 // moved returns the warnings about a transfer that was made.
@@ -347,14 +361,14 @@ func moved(card model, operation string, m reconcile.Movement, result transfer.T
 
 // alreadyApplied warns of a transfer that was not sent, because the card's balance shows that it was made before.
 func alreadyApplied(card model, operation string, m reconcile.Movement, result transfer.Transfer) diag.Diagnostic {
-	repeat := fmt.Sprintf("If you want to move the same amount again, change amount by another %s USD and apply.", m.Delta.Abs())
+	advice := fmt.Sprintf("If you want to move the same amount again, change amount by another %s USD and apply.", m.Delta.Abs())
 	if m.Purpose == reconcile.ForTopUp {
-		repeat = "If someone else moved it, the card is topped up again when that is due."
+		advice = "If someone else moved this money, a later plan tops the card up again when that is due."
 	}
 	return diag.NewWarningDiagnostic("Already applied: "+operation,
 		fmt.Sprintf("%s already holds %s USD, the balance that this transfer leads to. An interrupted apply, an action, or someone in the dashboard may have made it. "+
 			"The transfer counts as made, and nothing was sent. %s",
-			capitalized(card.name()), result.CardBalance, repeat))
+			capitalized(card.name()), result.CardBalance, advice))
 }
 
 // previewed warns of what apply will do about a transfer that may have been made.
@@ -366,13 +380,12 @@ func previewed(card model, d reconcile.Decision) diag.Diagnostics {
 	return diag.Diagnostics{diag.NewWarningDiagnostic(previewTitle(d)+": "+card.name(), text)}
 }
 
+// previewTitle returns the title of a warning about a transfer, without the card's name.
 func previewTitle(d reconcile.Decision) string {
 	if d.Verdict == reconcile.Send && d.Reason == reconcile.OtherMoney {
 		return "Unexplained balance change"
 	}
-	pending := d.Verdict == reconcile.Undecided || d.Verdict == reconcile.SendKey
-	fitsBalance := d.Verdict == reconcile.Made || d.Reason == reconcile.LooksEither || d.Reason == reconcile.LeftOver
-	if pending || fitsBalance {
+	if mayBeDone(d) {
 		return capitalized(movementNoun(d.Movement.Delta)) + " may already be done"
 	}
 	if d.Movement.Delta < 0 {
@@ -381,12 +394,20 @@ func previewTitle(d reconcile.Decision) string {
 	return "Apply will stop before funding " + d.Movement.Delta.String() + " USD"
 }
 
-// previewText returns "" for a decision that needs no warning.
+// mayBeDone reports whether the transfer may have been made before.
+func mayBeDone(d reconcile.Decision) bool {
+	switch d.Verdict {
+	case reconcile.Made, reconcile.Undecided, reconcile.SendKey:
+		return true
+	}
+	return d.Reason == reconcile.LooksEither || d.Reason == reconcile.LeftOver
+}
+
+// previewText returns the text of a warning about a transfer. It returns "" for a decision that needs no warning.
 func previewText(card model, d reconcile.Decision) string {
-	since := d.Since
+	evidence := d.Since // what the balance and the transactions show about the transfer
 	m := d.Movement
-	balance := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), since.Balance)
-	explanation := explainBalance(m.Delta, m.Found(since, d.Reason), m.MayHaveTopUp(since))
+	balance := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), evidence.Balance)
 
 	switch d.Verdict {
 	case reconcile.Undecided:
@@ -400,26 +421,28 @@ func previewText(card model, d reconcile.Decision) string {
 	case reconcile.Send:
 		if d.Reason == reconcile.LooksEither {
 			return fmt.Sprintf("%s. %s Apply checks again, and sends the request with an idempotency key. "+
-				"As long as the service remembers the key, it makes the transfer only once.", balance, explainBalance(m.Delta, 0, false))
+				"As long as the service remembers the key, it makes the transfer only once.", balance, outcomeNotShown)
 		}
-		if d.Reason == reconcile.OtherMoney && since.Left != 0 {
+		if d.Reason == reconcile.OtherMoney && evidence.Left != 0 {
 			return fmt.Sprintf("%s. Since Terraform's last transfer, its balance shows %s that no transaction explains. The %s is made in addition.",
-				balance, describeDelta(since.Left), movementNoun(m.Delta))
+				balance, describeDelta(evidence.Left), movementNoun(m.Delta))
 		}
 	}
 
+	// In these cases, apply stops.
 	switch d.Reason {
 	case reconcile.LooksEither, reconcile.LeftOver:
+		explanation := explainBalance(m.Delta, m.Found(evidence, d.Reason), m.MayHaveTopUp(evidence))
 		return fmt.Sprintf("%s. %s Apply checks again. If the outcome is still unclear, it stops once and says how to continue.", balance, explanation)
 	case reconcile.BehindLast:
 		return balance + ", as before Terraform's last transfer. The service may show it late, or someone reversed that transfer. " +
 			"Apply checks again. If the balance is still the same, it stops once."
 	case reconcile.Unreadable:
-		if since.Hidden == reconcile.DamagedRecord {
+		if evidence.Hidden == reconcile.DamagedRecord {
 			return fmt.Sprintf("%s, and %s. The provider cannot tell what an earlier run moved. "+
-				"Apply accepts the card's balance and stops; the apply after it moves the money.", balance, since.Hidden)
+				"Apply accepts the card's balance and stops; the next apply moves the money.", balance, evidence.Hidden)
 		}
-		return fmt.Sprintf("%s. That may already include this transfer: %s. Apply stops once and says what to do.", balance, since.Hidden)
+		return fmt.Sprintf("%s. That may already include this transfer: %s. Apply stops once and says what to do.", balance, evidence.Hidden)
 	case reconcile.OverCap:
 		return balance + ". Money that no transaction explains counts as a top-up. With it, this top-up may exceed max_top_up_per_month. " +
 			"The plan after that apply shows what is left."
@@ -458,7 +481,7 @@ func excess(name, operation string, result transfer.Transfer) diag.Diagnostic {
 func stopped(card model, operation string, stop *transfer.StoppedError, record reconcile.Record) diag.Diagnostic {
 	m := stop.Movement
 	balance := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), stop.Balance)
-	repeat := adviceToRepeat(m)
+	advice := adviceToRepeat(m)
 
 	var reason, text string
 	switch stop.Reason {
@@ -468,20 +491,21 @@ func stopped(card model, operation string, stop *transfer.StoppedError, record r
 			"Check the card in the dashboard. If it shows the same balance, apply again: the balance is accepted, and the money moves."
 	case reconcile.NotDue:
 		reason = "it is no longer due"
-		text = fmt.Sprintf("Nothing was sent. %s, which is not below top_up.below (%s USD). %s", balance, m.Range.Below, repeat)
+		text = fmt.Sprintf("Nothing was sent. %s, which is not below top_up.below (%s USD). %s", balance, m.Range.Below, advice)
 	case reconcile.IntoRange:
 		reason = "it would trigger a top-up"
 		text = "Nothing was sent. " + withdrawsIntoTopUp(card, stop.Balance+m.Delta, m.Range.Below)
 	case reconcile.OverCap:
 		reason = "it would exceed max_top_up_per_month"
-		text = fmt.Sprintf("Nothing was sent. %s. %s %s", balance, capUsage(record.TopUps, 0, *m.Range.Limit), repeat)
+		usage := capUsage(record.TopUps, 0, *m.Range.Limit) // 0: in the month of the record
+		text = fmt.Sprintf("Nothing was sent. %s. %s %s", balance, usage, advice)
 	case reconcile.Unreadable:
 		reason = "it may already be done"
-		text = fmt.Sprintf("Nothing was sent. %s, and %s. An interrupted run may already have made this transfer. %s", balance, stop.Unread, repeat)
+		text = fmt.Sprintf("Nothing was sent. %s, and %s. An interrupted run may already have made this transfer. %s", balance, stop.Unread, advice)
 		if stop.Unread == reconcile.DamagedRecord {
 			reason = "its money_record is lost"
 			text = fmt.Sprintf("Nothing was sent. %s, and %s. An interrupted run may already have made this transfer.%s %s",
-				balance, stop.Unread, amountsInState(card), repeat)
+				balance, stop.Unread, amountsInState(card), advice)
 		}
 	case reconcile.NotShown:
 		reason = "the card does not show it"
@@ -490,12 +514,12 @@ func stopped(card model, operation string, stop *transfer.StoppedError, record r
 		if stop.Refusal != nil {
 			reason = "the idempotency key was already used"
 			text = fmt.Sprintf("The service has already seen the idempotency key of this request. %s %s, which does not show this transfer. "+
-				"First check the card's transactions in the dashboard. %s", session.Cause(stop.Refusal), balance, repeat)
+				"First check the card's transactions in the dashboard. %s", session.Cause(stop.Refusal), balance, advice)
 		}
 	default:
 		reason = "it may already be done"
 		text = fmt.Sprintf("Nothing was sent. %s. %s An interrupted run or an action may have made it. %s",
-			balance, explainBalance(m.Delta, stop.Found, stop.TopUp), repeat)
+			balance, explainBalance(m.Delta, stop.Found, stop.TopUp), advice)
 	}
 	return diag.NewErrorDiagnostic("Could not "+operation+": "+reason, text)
 }
@@ -523,7 +547,8 @@ func amountsInState(card model) string {
 	if card.Amount.IsKnown() {
 		text += fmt.Sprintf(" The state has amount = %s.", card.Amount.Amount())
 	}
-	if toppedUp := card.ToppedUp.Amount(); toppedUp != 0 {
+	toppedUp := card.ToppedUp.Amount()
+	if toppedUp != 0 {
 		text += fmt.Sprintf(" The state has topped_up = %s.", toppedUp)
 	}
 	return text
