@@ -45,9 +45,9 @@ func notFound(card model, err error, s *session.Session) diag.Diagnostic {
 		return diag.NewErrorDiagnostic(title, "")
 	}
 	return diag.NewErrorDiagnostic(title, session.Cause(err)+
-		" This does not prove that the card is gone, because the service keeps showing terminated cards. "+whyNotFound(s)+
+		" This response does not prove that the card is gone, because the service keeps showing terminated cards. "+whyNotFound(s)+
 		"\n\nThe card stays in the state. If you are sure that it is gone, remove it with terraform state rm. "+
-		"If the service knows none of the cards in this state, this error stands for all of them.")
+		"If the service finds none of the cards in this state, only this error has the details.")
 }
 
 // whyNotFound names the possible reasons, and says what to check.
@@ -56,7 +56,7 @@ func whyNotFound(s *session.Session) string {
 		return "The API key may belong to another account, a sandbox may have opened another file, or the service may have a problem. " +
 			"Check that the key (VCARD_API_KEY) and base_url belong to the account that owns the card."
 	}
-	reason := "may not be the one that issued the card."
+	reason := "may not be the one that contains the card."
 	if s.Sandbox.Created {
 		reason = "was missing and has just been created empty."
 	}
@@ -105,21 +105,21 @@ func issued(card model, request api.IssueCardRequest, issuance api.Issuance, sho
 		diags.AddWarning("Unexpected initial balance: "+card.name(),
 			fmt.Sprintf("Terraform requested a load of %s USD, but the card has a balance of %s USD. "+
 				"Terraform does not correct the difference, and the state keeps amount = %s. "+
-				"If no purchase explains it, check in the dashboard what the wallet was charged, and contact the service's support.",
+				"If no purchase explains the difference, check in the dashboard what the wallet was charged, and contact the service's support.",
 				request.Amount, issuance.Card.Balance, request.Amount))
 	}
 	for _, other := range issuance.PossibleDuplicates {
 		diags.AddWarning("Possible duplicate card: "+nameOf(other),
 			fmt.Sprintf("While %s was issued, %s with a balance of %s USD appeared on the same BIN with the same label. "+
-				"If it is not yours, terminate it in the dashboard. To keep it, import it: terraform import <address> %s",
+				"It may be a second card from the same request, or someone else's. If nobody needs it, terminate it in the dashboard. To keep it, import it: terraform import <address> %s",
 				card.name(), nameOf(other), other.Balance, other.ID))
 	}
 	diags.Append(session.LostResponseWarning("issue "+card.name(), issuance.How.LostResponse())...)
 	if issuance.How == api.Found && !request.GeneratedLabel {
 		diags.AddWarning("Card was identified by its label",
-			fmt.Sprintf("The response that issued %s was lost. The provider found a new card with the same label, BIN and load, and assumed that it is this one. "+
-				"Another pipeline, or another alias of this provider, may have issued it with the same label. "+
-				"If so, remove it here with terraform state rm and apply again. To rule this out, use unique labels, or leave label out.", card.name()))
+			fmt.Sprintf("The response to the request to issue %s was lost. The provider found a new card with the same label, BIN and load, and took it into the state. "+
+				"Another pipeline, or another alias of this provider, may have issued that card. "+
+				"If so, remove it here with terraform state rm and apply again. To avoid such mix-ups, use unique labels, or leave label out.", card.name()))
 	}
 	return diags
 }
@@ -225,7 +225,7 @@ func adviceForStatus(status api.CardStatus, rejected *transport.Error) string {
 	if status != "" && !status.IsKnown() {
 		return fmt.Sprintf("The service shows the card as %s, an undocumented status, which may be the reason. "+
 			"Check the card in the dashboard. If it is gone for good, remove its vcard_card with terraform state rm ADDRESS. "+
-			"The next apply issues a new card if it is still in the configuration.", status)
+			"If that vcard_card is still in the configuration, the next apply issues a new card.", status)
 	}
 	if rejected.Status == 400 && strings.HasSuffix(rejected.Path, "/withdraw") {
 		return "The service may not accept an amount for withdrawals. If so, withdraw in the dashboard. " +
@@ -305,8 +305,8 @@ func abandonsPending(card model, pending reconcile.Pending) diag.Diagnostic {
 // mayAbandonPending warns of a plan that cannot tell yet whether it abandons a transfer.
 func mayAbandonPending(card model, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Plan may abandon a pending transfer: "+card.name(),
-		describePending(card, pending)+" amount or top_up is known only during apply. If it moves no money then, apply forgets that transfer and accepts the card's balance. "+
-			"To keep the transfer, configure a literal value until the outcome is known, or apply its source first with -target. Each plan checks again.")
+		describePending(card, pending)+" The value of amount or top_up is known only during apply. If that value moves no money, apply forgets that transfer and accepts the card's balance. "+
+			"To keep the transfer, write a literal value until the outcome is known, or first apply what the value depends on, with -target. Each plan checks again.")
 }
 
 // describeDelta describes a change of a balance, as in "an increase of 5.00 USD".
@@ -350,7 +350,8 @@ func moved(card model, operation string, m reconcile.Movement, result transfer.T
 				"If that is too much or too little, correct it with the actions vcard_card_withdraw and vcard_card_fund.", card.name(), describeDelta(result.LeftOver), result.CardBalance))
 	} else if result.Ignored != "" {
 		diags.AddWarning("Transaction could not be counted",
-			fmt.Sprintf("For %s, %s. It is ignored when the provider checks whether a transfer was made. The planned transfer was made, and the card now holds %s USD.",
+			fmt.Sprintf("For %s, %s. The provider left that out when it checked whether an earlier run made this transfer. The planned transfer was made, and the card now holds %s USD. "+
+				"Check in the dashboard whether that balance is right.",
 				card.name(), strings.TrimSuffix(result.Ignored, "."), result.CardBalance))
 	}
 	if result.Excess != 0 {
@@ -433,10 +434,10 @@ func previewText(card model, d reconcile.Decision) string {
 	switch d.Reason {
 	case reconcile.LooksEither, reconcile.LeftOver:
 		explanation := explainBalance(m.Delta, m.Found(evidence, d.Reason), m.MayHaveTopUp(evidence))
-		return fmt.Sprintf("%s. %s Apply checks again. If the outcome is still unclear, it stops once and says how to continue.", balance, explanation)
+		return fmt.Sprintf("%s. %s Apply checks again. If the outcome is still unclear, apply stops once and says how to continue.", balance, explanation)
 	case reconcile.BehindLast:
-		return balance + ", as before Terraform's last transfer. The service may show it late, or someone reversed that transfer. " +
-			"Apply checks again. If the balance is still the same, it stops once."
+		return balance + ", as before Terraform's last transfer. The service may show that transfer late, or someone reversed it. " +
+			"Apply checks again. If the balance is still the same, apply stops once and says how to continue."
 	case reconcile.Unreadable:
 		if evidence.Hidden == reconcile.DamagedRecord {
 			return fmt.Sprintf("%s, and %s. The provider cannot tell what an earlier run moved. "+
@@ -444,8 +445,8 @@ func previewText(card model, d reconcile.Decision) string {
 		}
 		return fmt.Sprintf("%s. That may already include this transfer: %s. Apply stops once and says what to do.", balance, evidence.Hidden)
 	case reconcile.OverCap:
-		return balance + ". Money that no transaction explains counts as a top-up. With it, this top-up may exceed max_top_up_per_month. " +
-			"The plan after that apply shows what is left."
+		return balance + ". Money that no transaction explains counts toward max_top_up_per_month. With that money, this top-up may exceed the limit. " +
+			"Apply stops once. The plan after that shows how much the limit still allows."
 	}
 	return ""
 }
@@ -471,9 +472,9 @@ func excess(name, operation string, result transfer.Transfer) diag.Diagnostic {
 		difference = "less"
 	}
 	return diag.NewWarningDiagnostic("Unexpected amount moved: "+operation,
-		fmt.Sprintf("After this request, %s holds %s USD. That is %s USD %s than its earlier balance, this transfer and its transactions add up to. "+
+		fmt.Sprintf("After this request, %s holds %s USD. That is %s USD %s than expected from its earlier balance, this transfer and its transactions. "+
 			"The service may have ignored the amount. If Terraform manages the card, the state has the planned amount. "+
-			"Check the card in the dashboard, and correct it with the actions vcard_card_fund and vcard_card_withdraw.",
+			"Check the card in the dashboard, and correct its balance with the actions vcard_card_fund and vcard_card_withdraw.",
 			name, result.CardBalance, result.Excess.Abs(), difference))
 }
 
@@ -487,8 +488,8 @@ func stopped(card model, operation string, stop *transfer.StoppedError, record r
 	switch stop.Reason {
 	case reconcile.BehindLast:
 		reason = "the card does not show the last transfer"
-		text = "Nothing was sent. " + balance + ", as before Terraform's last transfer. The service may show it late, or someone reversed that transfer. " +
-			"Check the card in the dashboard. If it shows the same balance, apply again: the balance is accepted, and the money moves."
+		text = "Nothing was sent. " + balance + ", as before Terraform's last transfer. The service may show that transfer late, or someone reversed it. " +
+			"Check the card in the dashboard. If the dashboard shows the same balance, apply again: Terraform accepts the balance and moves the money."
 	case reconcile.NotDue:
 		reason = "it is no longer due"
 		text = fmt.Sprintf("Nothing was sent. %s, which is not below top_up.below (%s USD). %s", balance, m.Range.Below, advice)
@@ -518,7 +519,7 @@ func stopped(card model, operation string, stop *transfer.StoppedError, record r
 		}
 	default:
 		reason = "it may already be done"
-		text = fmt.Sprintf("Nothing was sent. %s. %s An interrupted run or an action may have made it. %s",
+		text = fmt.Sprintf("Nothing was sent. %s. %s An interrupted run or an action may have made this transfer. %s",
 			balance, explainBalance(m.Delta, stop.Found, stop.TopUp), advice)
 	}
 	return diag.NewErrorDiagnostic("Could not "+operation+": "+reason, text)
@@ -527,10 +528,10 @@ func stopped(card model, operation string, stop *transfer.StoppedError, record r
 // adviceToRepeat says how to continue after a stop.
 func adviceToRepeat(m reconcile.Movement) string {
 	if m.Purpose == reconcile.ForTopUp {
-		return "Plan again: the card's balance is accepted, and the card is topped up if that is still due."
+		return "Plan again: Terraform accepts the card's balance, and tops the card up if that is still due."
 	}
-	return fmt.Sprintf("If the transfer was already made, remove amount from the configuration and apply, then set it to %s and apply. Neither apply moves money. "+
-		"If it was not made, apply again: the card's balance is accepted, and the money moves.", m.Before+m.Delta)
+	return fmt.Sprintf("If the transfer was already made, remove amount from the configuration and apply, then set amount to %s and apply. Neither apply moves money. "+
+		"If the transfer was not made, apply again: Terraform accepts the card's balance and moves the money.", m.Before+m.Delta)
 }
 
 // notToppedUp returns the error for a card whose status changed after its top-up was planned.
