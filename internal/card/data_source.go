@@ -200,8 +200,8 @@ func fillCards(ctx context.Context, s *session.Session, m *cardsModel, diags *di
 		if err != nil {
 			return err
 		}
-		isInvalid := invalid.Collect(card.ID, card.BinID)
-		if !isInvalid {
+		malformed := invalid.Collect(card.ID, card.BinID)
+		if !malformed {
 			cards = append(cards, card)
 		}
 	}

@@ -98,8 +98,8 @@ func (l *cardListResource) pushCards(ctx context.Context, req list.ListRequest, 
 			}
 			return
 		}
-		isInvalid := invalid.Collect(card.ID, card.BinID)
-		if isInvalid {
+		malformed := invalid.Collect(card.ID, card.BinID)
+		if malformed {
 			continue
 		}
 		batch = append(batch, card)

@@ -40,8 +40,8 @@ func withdrawsIntoTopUp(card model, after, below usd.Amount) string {
 // cards, only the first error has a detail.
 func notFound(card model, err error, s *session.Session) diag.Diagnostic {
 	title := "Card not found: " + card.name()
-	isFirst := s.FirstTime(session.TopicUnknownCard, "")
-	if !isFirst && !s.Cards.HasFound() {
+	alreadyReported := !s.FirstTime(session.TopicUnknownCard, "")
+	if alreadyReported && !s.Cards.HasFound() {
 		return diag.NewErrorDiagnostic(title, "")
 	}
 	return diag.NewErrorDiagnostic(title, session.Cause(err)+

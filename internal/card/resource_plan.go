@@ -241,12 +241,11 @@ func (p *planner) checkLabel(ctx context.Context) {
 // warnSharedLabel warns once if another new card of this plan has the same label.
 func (p *planner) warnSharedLabel(label string) {
 	s := p.resource.session
-	isFirstCard := s.FirstTime(session.TopicNewLabel, label)
-	if isFirstCard {
+	shared := !s.FirstTime(session.TopicNewLabel, label)
+	if !shared {
 		return
 	}
-	isFirstWarning := s.FirstTime(session.TopicSharedLabel, label)
-	if isFirstWarning {
+	if s.FirstTime(session.TopicSharedLabel, label) {
 		p.warn("label", "Several new cards share a label",
 			"More than one new card of this plan has the label %q. If a response is lost, the provider cannot identify the card by its label. "+
 				"Give each card a different label, or leave label out.", label)

@@ -86,6 +86,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 	p.private.Replaced.Taken = planned.Taken
 	p.checkLabel(ctx)
 	p.spend(ctx, planned) // before PaidUpfront, which includes this card
+
 	load := "its amount, known after apply"
 	if p.plan.Amount.IsKnown() {
 		load = p.plan.Amount.Amount().String() + " USD"
@@ -97,6 +98,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 	if tooMuch {
 		effect += fmt.Sprintf(" With create_before_destroy, the new card is paid before the old balance returns. So far, this plan takes %s USD before any balance returns; the wallet holds %s USD.", upfront, wallet)
 	}
+
 	paragraphs := []string{effect, keepAsItIs + p.replacement.UnknownAdvice("card")}
 	lost := p.lostSettings()
 	if len(lost) > 0 {

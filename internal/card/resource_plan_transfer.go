@@ -147,8 +147,8 @@ func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
 
 	topUpMayPause := p.config.Frozen.ValueBool() || p.config.Frozen.IsUnknown()
 	rule, _ := p.config.readTopUp(ctx)
-	isBelowRange := rule != nil && after < rule.Below.Amount()
-	if isBelowRange && !topUpMayPause {
+	belowRange := rule != nil && after < rule.Below.Amount()
+	if belowRange && !topUpMayPause {
 		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal would trigger a top-up",
 			withdrawsIntoTopUp(p.state, after, rule.Below.Amount())+replaceAdvice(p.plan.Amount.Amount()))
 		return
@@ -292,8 +292,8 @@ func (p *planner) planFrozen(t plannedTransfer) {
 	wanted := p.config.Frozen
 	isFrozen := p.state.Frozen.ValueBool()
 	after := p.state.Balance.Amount() + t.amount + t.topUp
-	isLeftActive := wanted.IsNull() && !isFrozen
-	mayFreeze := isLeftActive && p.mayAutoFreeze(t, after)
+	keptActive := wanted.IsNull() && !isFrozen
+	mayFreeze := keptActive && p.mayAutoFreeze(t, after)
 	if wanted.IsUnknown() || mayFreeze {
 		p.plan.Frozen = types.BoolUnknown()
 		p.plan.Status = types.StringUnknown()

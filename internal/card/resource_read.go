@@ -61,8 +61,8 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		resp.State.RemoveResource(ctx)
 		return
 	}
-	isFirstRead := r.session.FirstTime(session.TopicRead, state.ID.ValueString())
-	if !isFirstRead && r.session.IsPlanning() {
+	alreadyRead := !r.session.FirstTime(session.TopicRead, state.ID.ValueString())
+	if alreadyRead && r.session.IsPlanning() {
 		resp.Diagnostics.AddWarning("Two resources manage the same card",
 			"This plan read "+state.name()+" twice, so it is in the state at two addresses. Both move its money, and destroying either terminates it."+
 				"\n\nterraform state list -id="+state.ID.ValueString()+" shows the addresses. Remove one with terraform state rm.")

@@ -202,14 +202,14 @@ func (u *update) abandonPending(ctx context.Context, record reconcile.Record) di
 // the card.
 func (u *update) notMoved(operation string, status api.CardStatus, err error) diag.Diagnostic {
 	pending := u.before.record().Pending
-	_, isBlocked := errors.AsType[*transfer.PendingError](err)
-	if isBlocked {
+	_, blocked := errors.AsType[*transfer.PendingError](err)
+	if blocked {
 		return stoppedForPending(u.before, operation, *pending)
 	}
 	// A transfer that the service has confirmed is not sent again, so this error is about the earlier request.
-	isConfirmed := pending != nil && pending.Answered
-	_, isUndecided := errors.AsType[*transport.UndecidedError](err)
-	if isConfirmed && isUndecided {
+	confirmed := pending != nil && pending.Answered
+	_, undecided := errors.AsType[*transport.UndecidedError](err)
+	if confirmed && undecided {
 		return stoppedForPending(u.before, operation, *pending)
 	}
 	unusable, ok := errors.AsType[*transfer.StatusError](err)

@@ -177,8 +177,8 @@ func (r *cardResource) ValidateConfig(ctx context.Context, req resource.Validate
 				"or remove max_top_up_per_month.")
 	}
 	rule, _ := config.readTopUp(ctx)
-	isReversed := rule != nil && rule.To.Amount() < rule.Below.Amount()
-	if isReversed && rule.To.Amount() >= 0 { // the attribute's validator refuses an amount below 0
+	reversed := rule != nil && rule.To.Amount() < rule.Below.Amount()
+	if reversed && rule.To.Amount() >= 0 { // the attribute's validator refuses an amount below 0
 		refuse("top_up.to is lower than top_up.below", path.Root("top_up").AtName("to"),
 			"top_up.to must be at least top_up.below (%s USD), got %s USD. Raise top_up.to, or lower top_up.below.", rule.Below.Amount(), rule.To.Amount())
 	}
