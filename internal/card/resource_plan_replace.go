@@ -200,12 +200,21 @@ func settings(card, wanted *model) []setting {
 // isReported reports whether the service shows this setting of a card. An imported card adopts the other settings
 // from the configuration.
 func (s setting) isReported() bool {
-	return s.name == "bin_id" || s.name == "label" || s.name == "spending_limit"
+	switch s.name {
+	case "bin_id", "label", "spending_limit":
+		return true
+	}
+	return false
 }
 
-// isLeftOut reports whether the setting is not configured, and the card therefore keeps it.
+// isLeftOut reports whether the setting is not configured, and the card therefore keeps its value. Only label and
+// spending_limit have a default, which the card keeps.
 func (s setting) isLeftOut() bool {
-	return (s.name == "label" || s.name == "spending_limit") && s.wanted.IsNull()
+	switch s.name {
+	case "label", "spending_limit":
+		return s.wanted.IsNull()
+	}
+	return false
 }
 
 // isSame reports whether the card has the wanted value.
@@ -216,8 +225,8 @@ func (s setting) isSame() bool {
 		return ok && wanted.SameCents(current)
 	case types.Map:
 		current, ok := s.current.(types.Map)
-		if ok && isEmpty(wanted) && isEmpty(current) {
-			return true
+		if ok && isEmpty(wanted) {
+			return isEmpty(current)
 		}
 	case types.String:
 		if s.name == "label" && s.isSameLabel() {
@@ -236,8 +245,10 @@ func (s setting) isSameLabel() bool {
 	return s.reported(s.wanted) == current.ValueString()
 }
 
+// isEmpty reports whether a map has no elements. A null map has none.
 func isEmpty(m types.Map) bool { return !m.IsUnknown() && len(m.Elements()) == 0 }
 
+// isKnown reports whether a value is neither null nor unknown.
 func isKnown(value attr.Value) bool { return !value.IsNull() && !value.IsUnknown() }
 
 // reported returns a value in the form in which the service reports it.
@@ -285,7 +296,7 @@ func keepConfigured(card, state *model, defaultLimit bool) map[string]string {
 	return shown
 }
 
-// differences lists the service's values, each with the configured value.
+// differences lists the service's values that are in shown, each with the configured value.
 func differences(shown map[string]string, card *model) []string {
 	var texts []string
 	for _, s := range settings(card, card) {

@@ -279,7 +279,7 @@ func (p *planner) topUpDuringApply(t plannedTransfer) plannedTransfer {
 	p.plan.ToppedUp = usdtype.Unknown()
 	p.warn("top_up", "Top-up is decided during apply",
 		"The top-up of %s depends on values that are known only after apply. The card held %s USD at the last refresh. "+
-			"If that is less than top_up.below, apply funds it up to top_up.to, or as far as max_top_up_per_month allows.",
+			"If that is less than top_up.below, apply funds the card up to top_up.to, or as far as max_top_up_per_month allows.",
 		p.state.name(), p.state.Balance.Amount())
 	t.unknown = true
 	return t
