@@ -84,6 +84,7 @@ func errorWithAdvice(operation string, err error, advice string) diag.Diagnostic
 	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+advice)
 }
 
+// issuedButNotFrozen returns the error for a new card that exists but could not be frozen.
 func issuedButNotFrozen(card model, err error) diag.Diagnostic {
 	balance := card.Balance.Amount().String()
 	return errorWithAdvice("freeze the new "+card.name(), err, "\n\nThe card exists, is active, and holds "+balance+" USD. "+
@@ -157,6 +158,7 @@ func generatedLabelsExist(count int, prefix string) diag.Diagnostic {
 			"If you set label, the plan checks that label instead.", subject, prefix))
 }
 
+// labelsNotRead warns that the labels of live cards could not be read.
 func labelsNotRead(err error) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Labels of new cards were not checked",
 		"This plan issues cards, but the live cards could not be listed. A card with the same label may already exist. "+
@@ -280,22 +282,25 @@ func abandonAdvice(card model) string {
 		"Then set amount to " + value + ", remove top_up if it is set, and apply: that moves no money. You can restore top_up afterwards."
 }
 
+// stillPending warns after a refresh that the outcome of a transfer is not known yet.
 func stillPending(card model, pending reconcile.Pending, reason string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Earlier transfer is still pending",
 		describePending(card, pending)+fmt.Sprintf(" The outcome is not known yet: %s. Each plan checks again. ", strings.TrimSuffix(reason, "."))+abandonAdvice(card))
 }
 
-// stopsForPending warns that apply moves nothing on this card.
+// stopsForPending warns that apply will move nothing on this card.
 func stopsForPending(card model, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Apply will stop until an earlier transfer is resolved: "+card.name(),
 		describePending(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card))
 }
 
+// stoppedForPending returns the error of an apply that moved nothing, because an earlier transfer is pending.
 func stoppedForPending(card model, operation string, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Could not "+operation+": an earlier transfer is pending",
 		"Nothing was sent. "+describePending(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card))
 }
 
+// abandonsPending warns of a plan that abandons a transfer.
 func abandonsPending(card model, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Plan abandons a pending transfer: "+card.name(),
 		describePending(card, pending)+" This plan moves no money on the card: applying it forgets that transfer and accepts the card's balance.\n\n"+
@@ -320,10 +325,10 @@ func describeDelta(delta usd.Amount) string {
 const outcomeNotShown = "The balance does not show whether this transfer was made."
 
 // explainBalance says why a card's balance may include a transfer of delta. unexplained is the change of the balance
-// that no transaction explains. withTopUp reports that a top-up may be part of it.
+// that no transaction explains. Both are in USD. If withTopUp is true, a top-up may be part of that change.
 func explainBalance(delta, unexplained usd.Amount, withTopUp bool) string {
 	if unexplained > 0 && delta > 0 {
-		return fmt.Sprintf("Since Terraform's last transfer, it may have gained up to %s USD that no transaction explains. That may include this transfer.", unexplained)
+		return fmt.Sprintf("Since Terraform's last transfer, the card may have gained up to %s USD that no transaction explains. That may include this transfer.", unexplained)
 	}
 	if unexplained < 0 && delta < 0 {
 		return fmt.Sprintf("Since Terraform's last transfer, its balance shows %s that no transaction explains. That may include this transfer.", describeDelta(unexplained))
@@ -345,9 +350,9 @@ func moved(card model, operation string, m reconcile.Movement, result transfer.T
 	} else if result.LeftOver != 0 {
 		diags.AddWarning("Money moved outside Terraform",
 			fmt.Sprintf("Since Terraform's last transfer, the balance of %s shows %s that no transaction explains. "+
-				"Someone else, an action or an interrupted run may have moved it, or a transaction is not listed yet. "+
+				"Someone else, an action or an interrupted run may have moved this money, or a transaction is not listed yet. "+
 				"The planned transfer was made in addition, and the card now holds %s USD. "+
-				"If that is too much or too little, correct it with the actions vcard_card_withdraw and vcard_card_fund.", card.name(), describeDelta(result.LeftOver), result.CardBalance))
+				"If that is too much or too little, correct the balance with the actions vcard_card_withdraw and vcard_card_fund.", card.name(), describeDelta(result.LeftOver), result.CardBalance))
 	} else if result.Ignored != "" {
 		diags.AddWarning("Transaction could not be counted",
 			fmt.Sprintf("For %s, %s. The provider left that out when it checked whether an earlier run made this transfer. The planned transfer was made, and the card now holds %s USD. "+
@@ -367,7 +372,7 @@ func alreadyApplied(card model, operation string, m reconcile.Movement, result t
 		advice = "If someone else moved this money, a later plan tops the card up again when that is due."
 	}
 	return diag.NewWarningDiagnostic("Already applied: "+operation,
-		fmt.Sprintf("%s already holds %s USD, the balance that this transfer leads to. An interrupted apply, an action, or someone in the dashboard may have made it. "+
+		fmt.Sprintf("%s already holds %s USD, the balance that this transfer leads to. An interrupted apply, an action, or someone in the dashboard may have made this transfer. "+
 			"The transfer counts as made, and nothing was sent. %s",
 			capitalized(card.name()), result.CardBalance, advice))
 }
@@ -443,7 +448,7 @@ func previewText(card model, d reconcile.Decision) string {
 			return fmt.Sprintf("%s, and %s. The provider cannot tell what an earlier run moved. "+
 				"Apply accepts the card's balance and stops; the next apply moves the money.", balance, evidence.Hidden)
 		}
-		return fmt.Sprintf("%s. That may already include this transfer: %s. Apply stops once and says what to do.", balance, evidence.Hidden)
+		return fmt.Sprintf("%s. The provider cannot tell whether this balance includes the transfer, because %s. Apply stops once and says what to do.", balance, evidence.Hidden)
 	case reconcile.OverCap:
 		return balance + ". Money that no transaction explains counts toward max_top_up_per_month. With that money, this top-up may exceed the limit. " +
 			"Apply stops once. The plan after that shows how much the limit still allows."
