@@ -46,7 +46,7 @@ type failure struct {
 	err        error
 }
 
-func (f *failure) isRedirect() bool { return f.status/100 == 3 }
+func (f *failure) isRedirect() bool { return f.status >= 300 && f.status < 400 }
 
 // isRateLimited reports whether the service did nothing because a rate limit was exceeded.
 func (f *failure) isRateLimited() bool {
@@ -63,30 +63,52 @@ func (call *Call) noResponse(err error) *failure {
 	if !ok {
 		return &failure{fate: Unknown, lost: true, err: call.requestError(true, err)}
 	}
-	return &failure{fate: NotDone, lost: true, permanent: !isTransient(unsent.error), err: call.requestError(false, unsent.error)}
+	return &failure{
+		fate:      NotDone,
+		lost:      true,
+		permanent: !isTransient(unsent.error),
+		err:       call.requestError(false, unsent.error),
+	}
 }
 
 // isTransient reports whether a connection that failed may succeed later, for example because the service
 // restarts. A wrong host name or certificate stays wrong.
 func isTransient(err error) bool {
-	if name, ok := errors.AsType[*net.DNSError](err); ok {
-		return name.IsTimeout || name.IsTemporary
+	dnsError, isDNSError := errors.AsType[*net.DNSError](err)
+	if isDNSError {
+		return dnsError.IsTimeout || dnsError.IsTemporary
 	}
-	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
-	return !untrusted && !noTLS && !errors.Is(err, context.Canceled)
+	_, isUntrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	_, isNotTLS := errors.AsType[tls.RecordHeaderError](err)
+	if isUntrusted || isNotTLS {
+		return false
+	}
+	return !errors.Is(err, context.Canceled)
 }
 
 func (call *Call) requestError(sent bool, err error) error {
-	return &RequestError{Operation: call.Operation, Method: call.Method, Path: call.Path, Sent: sent, Attempts: call.attempts, Err: err}
+	return &RequestError{
+		Operation: call.Operation,
+		Method:    call.Method,
+		Path:      call.Path,
+		Sent:      sent,
+		Attempts:  call.attempts,
+		Err:       err,
+	}
 }
 
-// isFinalForReads reports whether repeating a read is useless. This includes a 4xx response of a gateway, unless
-// it says that something is missing, which the service itself may find.
+// isFinalForReads reports whether repeating a read is useless. A gateway's 4xx response is final too, with four
+// exceptions: 404 and 410, because the service itself may find the object, and 408 and 429, which are temporary.
 func (f *failure) isFinalForReads() bool {
 	if f.final {
 		return true
 	}
-	isUnknownRefusal := f.fate == Unknown && f.status/100 == 4
-	return isUnknownRefusal && !isMissing(f.status) && f.status != http.StatusRequestTimeout && f.status != http.StatusTooManyRequests
+	if f.fate != Unknown || !isClientError(f.status) {
+		return false
+	}
+	switch f.status {
+	case http.StatusNotFound, http.StatusGone, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false
+	}
+	return true
 }

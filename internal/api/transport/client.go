@@ -96,9 +96,10 @@ func (c *Client) String() string { return "client of " + c.base }
 // now, or the context's deadline if that is earlier.
 func (c *Client) Deadline(ctx context.Context) time.Time {
 	timeout := OperationTimeout
-	end, ok := ctx.Deadline()
+	deadline, ok := ctx.Deadline()
 	if ok {
-		timeout = min(timeout, time.Until(end))
+		remaining := time.Until(deadline) // a context has its deadline by the system's clock
+		timeout = min(timeout, remaining)
 	}
 	return c.clock.Now().Add(timeout)
 }
@@ -140,7 +141,11 @@ const (
 func newTransport(base string, environment *httpproxy.Config) (singleAttempt, error) {
 	name := invalidProxyVariable(base, *environment)
 	if name != "" {
-		return singleAttempt{}, &ConfigError{Field: name, Rule: "be the address of a proxy, as in http://proxy.example.com:3128", Secret: true}
+		return singleAttempt{}, &ConfigError{
+			Field:  name,
+			Rule:   "be the address of a proxy, as in http://proxy.example.com:3128",
+			Secret: true,
+		}
 	}
 	proxy := environment.ProxyFunc()
 	var protocols http.Protocols
@@ -169,14 +174,16 @@ func invalidProxyVariable(base string, environment httpproxy.Config) string {
 	if address == "" || isProxyAddress(address) {
 		return ""
 	}
-	// With a valid address, does base need the proxy at all? Loopback addresses and those of NO_PROXY do not.
+	// Requests to loopback addresses and to those of NO_PROXY use no proxy, so the variable does not matter for
+	// them. A valid address in its place shows whether base is one of them.
 	environment.HTTPSProxy = "http://proxy.example.com"
 	environment.HTTPProxy = "http://proxy.example.com"
 	target, err := url.Parse(base)
 	if err != nil {
 		return ""
 	}
-	proxy, _ := environment.ProxyFunc()(target)
+	proxyFor := environment.ProxyFunc()
+	proxy, _ := proxyFor(target) // an error comes without a proxy
 	if proxy == nil {
 		return ""
 	}
@@ -185,7 +192,7 @@ func invalidProxyVariable(base string, environment httpproxy.Config) string {
 
 func isProxyAddress(address string) bool {
 	if !strings.Contains(address, "://") {
-		address = "http://" + address
+		address = "http://" + address // as httpproxy does
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
@@ -194,21 +201,27 @@ func isProxyAddress(address string) bool {
 	return slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme)
 }
 
-// proxySecrets returns the credentials for the proxy that requests to base go through, in all their forms. No
-// error may repeat them.
+// proxySecrets returns the password for the proxy that requests to base use, in all its forms. No error may
+// repeat them.
 func (t singleAttempt) proxySecrets(base string) []string {
 	request, err := http.NewRequest(http.MethodGet, base, http.NoBody) //nolint:noctx // it is not sent
 	if err != nil || t.Proxy == nil {
 		return nil
 	}
 	proxy, err := t.Proxy(request)
-	if err != nil || proxy == nil || proxy.User == nil {
+	if err != nil || proxy == nil {
 		return nil
 	}
-	password, _ := proxy.User.Password()
-	pair := proxy.User.Username() + ":" + password
-	_, escaped, _ := strings.Cut(proxy.User.String(), ":")
-	return []string{password, escaped, base64.RawStdEncoding.EncodeToString([]byte(pair))}
+	user := proxy.User
+	if user == nil {
+		return nil
+	}
+	password, _ := user.Password()
+	_, escapedPassword, _ := strings.Cut(user.String(), ":") // as in the proxy's URL
+	credentials := user.Username() + ":" + password
+	// The header Proxy-Authorization contains the credentials in base64, possibly followed by padding.
+	encoded := base64.RawStdEncoding.EncodeToString([]byte(credentials))
+	return []string{password, escapedPassword, encoded}
 }
 
 // singleAttempt keeps net/http from retrying requests with an idempotency key. net/http recognizes the header
@@ -217,10 +230,11 @@ func (t singleAttempt) proxySecrets(base string) []string {
 type singleAttempt struct{ *http.Transport }
 
 func (t singleAttempt) RoundTrip(r *http.Request) (*http.Response, error) {
-	if key, ok := r.Header[keyHeader]; ok {
+	keys, ok := r.Header[keyHeader]
+	if ok {
 		r = r.Clone(r.Context())
 		delete(r.Header, keyHeader)
-		r.Header["x-idempotency-key"] = key
+		r.Header["x-idempotency-key"] = keys
 	}
 	response, err := t.Transport.RoundTrip(r)
 	if err == nil || t.Proxy == nil {

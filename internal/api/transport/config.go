@@ -100,7 +100,8 @@ func checkBaseURL(text, key string) (string, error) {
 		return "", &ConfigError{Field: FieldBaseURL, Rule: "not contain an API key; set the key separately", Secret: true}
 	}
 	u, err := url.Parse(strings.TrimSpace(text))
-	if err != nil || u.Hostname() == "" || u.Opaque != "" {
+	isAddress := err == nil && u.Hostname() != ""
+	if !isAddress || u.Opaque != "" {
 		return violation("be an address such as https://cards.example.com%s, without quotes. A sandbox's address starts with http://", versionPrefix)
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -114,8 +115,10 @@ func checkBaseURL(text, key string) (string, error) {
 	if u.Scheme != "https" && u.Scheme != "http" {
 		return violation("start with https://, not with %s://", u.Scheme)
 	}
-	port, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16)
-	if err != nil || port == 0 {
+	const portBits = 16
+	port := cmp.Or(u.Port(), "443") // without a port, the URL is valid too
+	number, err := strconv.ParseUint(port, 10, portBits)
+	if err != nil || number == 0 {
 		return violation("have a port between 1 and 65535")
 	}
 	u.Host = strings.ToLower(u.Host)
@@ -134,8 +137,11 @@ func checkBaseURL(text, key string) (string, error) {
 
 // IsLoopback reports whether a host name or address is this machine's own.
 func IsLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
 	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+	return ip != nil && ip.IsLoopback()
 }
 
 func checkKey(key string) error {
@@ -144,14 +150,15 @@ func checkKey(key string) error {
 	if strings.EqualFold(scheme, "Bearer") {
 		return violation("begin with " + keyPrefix + ", without the word Bearer, which the provider adds itself")
 	}
-	if strings.Trim(key, `"'`+"`") != key {
+	const quotes = "\"'`"
+	if strings.Trim(key, quotes) != key {
 		return violation("begin with " + keyPrefix + ", without quotes around it")
 	}
-	if !strings.HasPrefix(key, keyPrefix) || len(key) == len(keyPrefix) {
+	if !strings.HasPrefix(key, keyPrefix) || key == keyPrefix {
 		return violation("begin with " + keyPrefix)
 	}
 	for _, r := range key {
-		if r <= ' ' || r > '~' {
+		if r < '!' || r > '~' { // the first and the last printable ASCII character without the space
 			return violation("not contain spaces, line breaks or characters other than printable ASCII")
 		}
 	}

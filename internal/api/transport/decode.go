@@ -22,7 +22,11 @@ type ShapeError struct {
 }
 
 func (e *ShapeError) Error() string {
-	return strings.TrimSuffix("the response does not have the documented shape: "+e.Field+" "+e.Problem, " ")
+	text := "the response does not have the documented shape: " + e.Field
+	if e.Problem == "" {
+		return text
+	}
+	return text + " " + e.Problem
 }
 
 func (e *ShapeError) within(path string) *ShapeError {
@@ -45,14 +49,14 @@ func DecodeObject(body []byte, into any, required ...string) error {
 	if len(fields) > maxFields {
 		return &ShapeError{Field: "the object", Problem: fmt.Sprintf("has more than %d fields", maxFields)}
 	}
-	count := len(fields)
+	countBefore := len(fields)
 	maps.DeleteFunc(fields, func(name string, value json.RawMessage) bool {
-		folded := strings.ToLower(strings.ToUpper(name))
+		folded := strings.ToLower(strings.ToUpper(name)) // json ignores case in this way
 		isVariant := name != folded && fields[folded] != nil
 		return isVariant || string(value) == "null"
 	})
+	deleted := len(fields) < countBefore
 	marked := markInvalidIDs(fields)
-	changed := marked || len(fields) != count
 	var missing []string
 	for _, name := range required {
 		_, found := fields[name]
@@ -60,13 +64,13 @@ func DecodeObject(body []byte, into any, required ...string) error {
 			missing = append(missing, name)
 		}
 	}
-	if len(missing) > 0 && len(missing) == len(required) {
+	if len(missing) > 0 && len(missing) == len(required) { // the body may be another server's
 		return fmt.Errorf("the response lacks %s", strings.Join(missing, ", "))
 	}
 	if len(missing) > 0 {
 		return &ShapeError{Field: strings.Join(missing, ", "), Problem: "missing"}
 	}
-	if changed {
+	if deleted || marked {
 		var err error
 		body, err = json.Marshal(fields)
 		if err != nil {
@@ -84,12 +88,13 @@ func DecodeObject(body []byte, into any, required ...string) error {
 // findWrongField returns the error for the first field that cannot be decoded. It decodes each field by
 // itself into a new value of the type of into.
 func findWrongField(fields map[string]json.RawMessage, into any) error {
+	objectType := reflect.TypeOf(into).Elem() // into is a pointer
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		object, err := json.Marshal(map[string]json.RawMessage{name: fields[name]})
 		if err != nil {
 			return err
 		}
-		value := reflect.New(reflect.TypeOf(into).Elem())
+		value := reflect.New(objectType)
 		err = json.Unmarshal(object, value.Interface())
 		if err != nil {
 			return shapeError(name, err)
@@ -100,13 +105,14 @@ func findWrongField(fields map[string]json.RawMessage, into any) error {
 
 func shapeError(name string, err error) *ShapeError {
 	if wrongType, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		kind, _, _ := strings.Cut(wrongType.Value, " ")
+		kind, _, _ := strings.Cut(wrongType.Value, " ") // "number" if the value is "number 12.5"
 		if strings.HasPrefix(wrongType.Field, name) {
-			name = wrongType.Field
+			name = wrongType.Field // the path of a nested field
 		}
 		return &ShapeError{Field: name, Problem: "is a JSON " + kind}
 	}
-	return &ShapeError{Field: name, Problem: "is " + NewName(err.Error()).String()}
+	problem := NewName(err.Error()) // which redacts long numbers
+	return &ShapeError{Field: name, Problem: "is " + problem.String()}
 }
 
 // List is the envelope of every list.
@@ -132,7 +138,9 @@ func (c *Count) UnmarshalJSON(data []byte) error {
 		return errors.New("not a whole number")
 	}
 	const limit = 1 << 53 // larger JSON numbers may not be exact
-	*c = Count(max(-limit, min(value, limit)))
+	value = max(value, -limit)
+	value = min(value, limit)
+	*c = Count(value)
 	return nil
 }
 
@@ -152,9 +160,12 @@ func DecodeListFunc[T any](body []byte, read func(i int, data json.RawMessage) (
 	if len(envelope.Data) > maxEntries {
 		return nil, List{}, &ShapeError{Field: "data", Problem: fmt.Sprintf("has more than %d entries", maxEntries)}
 	}
-	if envelope.Data == nil && (envelope.Total == nil || *envelope.Total != 0) {
+	countsNone := envelope.Total != nil && *envelope.Total == 0
+	if envelope.Data == nil && !countsNone {
+		// Either the body has no data, or data is null, which counts as an empty list.
 		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(body, &fields); err != nil || fields["data"] == nil {
+		err := json.Unmarshal(body, &fields)
+		if err != nil || fields["data"] == nil {
 			return nil, List{}, errors.New("the response lacks data")
 		}
 	}
@@ -190,6 +201,7 @@ func DecodeEntry(i int, data json.RawMessage, into any, required ...string) erro
 	if ok {
 		return shape.within(path)
 	}
+	// The entry is no object, or an object with none of the required fields.
 	return &ShapeError{Field: path, Problem: "lacks " + strings.Join(required, ", ")}
 }
 
@@ -204,23 +216,29 @@ func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	if err == nil {
 		return nil
 	}
-	text := strings.Replace(strings.ToUpper(string(*t)), " ", "T", 1)
+	text := strings.ToUpper(string(*t))
+	text = strings.Replace(text, " ", "T", 1)
 	_, err = time.Parse("2006-01-02T15:04:05", text)
 	if err == nil {
 		*t = Timestamp(text + "Z")
 		return nil
 	}
-	for _, layout := range []string{"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07", "20060102T150405Z0700"} {
+	layouts := []string{
+		"2006-01-02T15:04:05Z07:00",
+		"2006-01-02T15:04:05Z0700",
+		"2006-01-02T15:04:05Z07",
+		"20060102T150405Z0700",
+	}
+	for _, layout := range layouts {
 		at, err := time.Parse(layout, text)
 		if err == nil {
 			*t = Timestamp(at.Format(time.RFC3339Nano))
 			return nil
 		}
 	}
-	var other Word
-	err = other.UnmarshalJSON(data)
+	other := NewWord(stringOrJSON(data))
 	*t = Timestamp(other.String())
-	return err
+	return nil
 }
 
 // Time parses the timestamp.

@@ -31,7 +31,8 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	text := fmt.Sprintf("%s: %s %s answered %d %s", e.Operation, e.Method, e.Path, e.Status, cmp.Or(e.Code, http.StatusText(e.Status)))
+	reason := cmp.Or(e.Code, http.StatusText(e.Status))
+	text := fmt.Sprintf("%s: %s %s answered %d %s", e.Operation, e.Method, e.Path, e.Status, reason)
 	if e.Message != "" {
 		text += ": " + e.Message
 	}
@@ -48,19 +49,26 @@ func attemptsSuffix(attempts int) string {
 // IsFinal reports whether the service itself refused a change because of the request, and no attempt had an
 // unknown outcome.
 func (e *Error) IsFinal() bool {
-	return e.Method != http.MethodGet && e.Status != http.StatusTooManyRequests && e.Code != "" && !e.AfterLostResponse
+	if e.Method == http.MethodGet || e.AfterLostResponse {
+		return false
+	}
+	return e.Code != "" && e.Status != http.StatusTooManyRequests
 }
 
 // IsAboutKey reports whether the service's code is about the idempotency key or an earlier request, and not
 // about the state of the card.
 func (e *Error) IsAboutKey() bool {
 	fate, final := fateOf(e.Status, e.Code)
-	return fate == Unknown && final
+	return final && fate == Unknown // only such a code is final without a known fate
 }
 
 // LacksFunds reports whether the service refused a call because the balance of the wallet or the card is too low.
 func (e *Error) LacksFunds() bool {
-	return e.Status == http.StatusPaymentRequired || e.Status < 500 && strings.Contains(strings.ToLower(e.Code), "insufficient")
+	if e.Status == http.StatusPaymentRequired {
+		return true
+	}
+	code := strings.ToLower(e.Code)
+	return e.Status < 500 && strings.Contains(code, "insufficient")
 }
 
 // RequestError is a request without a usable response. If a change fails with it, no request was sent: a lost
@@ -80,7 +88,8 @@ func (e *RequestError) Error() string {
 	if e.Sent {
 		problem = "got no usable response"
 	}
-	return fmt.Sprintf("%s: %s %s to %s %s: %v", e.Operation, e.Method, e.Path, e.Host, problem, e.Err) + attemptsSuffix(e.Attempts)
+	text := fmt.Sprintf("%s: %s %s to %s %s: %v", e.Operation, e.Method, e.Path, e.Host, problem, e.Err)
+	return text + attemptsSuffix(e.Attempts)
 }
 
 func (e *RequestError) Unwrap() error { return e.Err }
@@ -97,7 +106,8 @@ func decodeErrorBody(body []byte) errorBody {
 	if err == nil {
 		decoded.Code = stringOrEmpty(nested["code"])
 	}
-	for _, message := range []json.RawMessage{fields["message"], nested["message"]} {
+	messages := []json.RawMessage{fields["message"], nested["message"]}
+	for _, message := range messages { // the last one replaces the first
 		if message == nil {
 			continue
 		}
@@ -145,7 +155,10 @@ func IsNotFound(err error) bool {
 		return false
 	}
 	e, ok := errors.AsType[*Error](err)
-	return ok && isMissing(e.Status) && e.Code != ""
+	if !ok || e.Code == "" {
+		return false
+	}
+	return isMissing(e.Status)
 }
 
 func isMissing(status int) bool { return status == http.StatusNotFound || status == http.StatusGone }

@@ -21,21 +21,21 @@ const (
 // nothing was done: a gateway may fail after the service has made the change.
 func fateOf(status int, code string) (fate Fate, final bool) {
 	code = strings.ToLower(code)
-	has := func(words ...string) bool {
+	codeHas := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(code, word) })
 	}
 	switch {
 	case isSuccess(status):
 		return Done, true
-	case status/100 != 4, status == http.StatusRequestTimeout, code == "":
+	case !isClientError(status), status == http.StatusRequestTimeout, code == "":
 		return Unknown, false
 	case status == http.StatusTooManyRequests:
 		return NotDone, false
-	case has("frozen", "terminated", "insufficient", "invalid", "blocked", "denied", "exceeded", "not_", "label"):
+	case codeHas("frozen", "terminated", "insufficient", "invalid", "blocked", "denied", "exceeded", "not_", "label"):
 		return NotDone, true
-	case has("in_flight", "in_progress", "in_use", "processing", "concurrent"):
+	case codeHas("in_flight", "in_progress", "in_use", "processing", "concurrent"):
 		return Unknown, false
-	case has("idempot", "duplicate", "already", "reused", "processed"):
+	case codeHas("idempot", "duplicate", "already", "reused", "processed"):
 		// The service knows the key, but does not say whether the change was made. A retry gets the same
 		// response.
 		return Unknown, true
@@ -45,4 +45,6 @@ func fateOf(status int, code string) (fate Fate, final bool) {
 	return NotDone, true
 }
 
-func isSuccess(status int) bool { return status/100 == 2 }
+func isSuccess(status int) bool { return status >= 200 && status < 300 }
+
+func isClientError(status int) bool { return status >= 400 && status < 500 }

@@ -76,30 +76,33 @@ func (m *Mutation) Try() (Fate, error) {
 	}
 	for {
 		m.SentAt = m.client.ServiceTime()
-		failure := m.client.do(m.caller, m.grace, m.call)
-		if failure == nil {
+		f := m.client.do(m.caller, m.grace, m.call)
+		if f == nil {
 			m.answered = true
 			return Done, nil
 		}
-		m.last = failure
-		if failure.answered {
+		m.last = f
+		if f.answered {
 			m.answered = true
-		}
-		if failure.fate == Unknown && !failure.final && !failure.answered {
+		} else if f.fate == Unknown && !f.final {
 			m.Lost = true
 		}
-		if failure.status == http.StatusConflict {
+		if f.status == http.StatusConflict {
 			m.conflicts++
 		}
 		if !m.waitToRepeat() {
 			break
 		}
 	}
-	if m.Lost || m.SentBefore || m.last.fate == Unknown {
+	if m.mayBeDone() || m.last.fate == Unknown {
 		return Unknown, m.last.err
 	}
-	return NotDone, m.client.breaker.end(m.caller, m.call, m.answers, m.last, m.last.err)
+	err := m.client.breaker.end(m.caller, m.call, m.answers, m.last, m.last.err)
+	return NotDone, err
 }
+
+// mayBeDone reports whether a lost attempt, or an earlier run with the same key, may have made the change.
+func (m *Mutation) mayBeDone() bool { return m.Lost || m.SentBefore }
 
 // waitToRepeat reports whether Try makes another attempt without verifying first what the failed one did. If
 // so, it waits until the attempt may be made.
@@ -108,7 +111,7 @@ func (m *Mutation) waitToRepeat() bool {
 	if f.final || m.answered {
 		return false
 	}
-	if m.Lost || m.SentBefore {
+	if m.mayBeDone() {
 		return m.client.config.KeysHonoured && m.waitToRepeatUnknown()
 	}
 	if f.isRateLimited() { // the next attempt itself waits for the end of the pause
@@ -128,13 +131,17 @@ func (m *Mutation) waitToRepeat() bool {
 // idempotency key. It goes on after MaxRetries until MaxRetryTime, because only a response reports the outcome.
 func (m *Mutation) waitToRepeatUnknown() bool {
 	f := m.last
+	if f.permanent {
+		return false
+	}
 	now := m.client.clock.Now()
-	if f.permanent || now.After(m.call.deadline) || m.pausedTooLong() {
+	if now.After(m.call.deadline) || m.pausedTooLong() {
 		return false
 	}
 	maxRetries := m.client.config.MaxRetries
 	if m.retries >= maxRetries {
-		if maxRetries <= 0 || f.isRedirect() || now.Sub(m.began) >= MaxRetryTime {
+		mayExceed := maxRetries > 0 && !f.isRedirect()
+		if !mayExceed || now.Sub(m.began) >= MaxRetryTime {
 			return false
 		}
 	}
@@ -170,10 +177,13 @@ func (m *Mutation) Again() bool {
 	if m.client.config.KeysHonoured || m.answered {
 		return false
 	}
-	if m.last.final || m.last.permanent || m.caller.Err() != nil {
+	if m.last.final || m.last.permanent {
 		return false
 	}
-	return m.retries < m.client.config.MaxRetries && !m.metConflictsOnly() && !m.pausedTooLong()
+	if m.caller.Err() != nil || m.retries >= m.client.config.MaxRetries {
+		return false
+	}
+	return !m.metConflictsOnly() && !m.pausedTooLong()
 }
 
 // metConflictsOnly reports whether every one of several attempts got a 409 response. Then no other request of
@@ -185,8 +195,12 @@ func (m *Mutation) metConflictsOnly() bool {
 // GaveUp returns the error for a change that was not visible in a read after the last attempt. It is the
 // service's refusal if that was final, and otherwise an *UndecidedError.
 func (m *Mutation) GaveUp() error {
+	isFinal := m.last.final
+	if m.metConflictsOnly() && !m.client.config.KeysHonoured {
+		isFinal = true
+	}
 	refusal, ok := errors.AsType[*Error](m.last.err)
-	if ok && (m.last.final || m.metConflictsOnly() && !m.client.config.KeysHonoured) {
+	if ok && isFinal {
 		refusal.AfterLostResponse = true
 		return refusal
 	}
@@ -211,12 +225,14 @@ func (m *Mutation) Undecided(reason error) error {
 func (c *Client) withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	grace := 2*c.config.RequestTimeout + CommitWait
 	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
+	startTimer := func() {
 		timer := time.AfterFunc(grace, cancel)
 		context.AfterFunc(detached, func() { timer.Stop() })
-	})
-	return detached, func() {
-		stop()
+	}
+	forget := context.AfterFunc(ctx, startTimer)
+	end := func() {
+		forget() // so that a later end of ctx starts no timer
 		cancel()
 	}
+	return detached, end
 }

@@ -117,7 +117,8 @@ func (b *breaker) end(ctx context.Context, call *Call, answers int, f *failure, 
 		endpoint = call.endpoint()
 	}
 	o := b.outages[endpoint]
-	if !b.isActive(o) || o.kind.isRefusal() != kind.isRefusal() {
+	isKnown := b.isActive(o) && o.kind.isRefusal() == kind.isRefusal()
+	if !isKnown {
 		o = &outage{kind: kind, cause: err, until: b.clock.Now().Add(longestDelay)}
 		b.outages[endpoint] = o
 	}
@@ -145,17 +146,29 @@ func (f *failure) outageKind(neverAnswered bool) OutageKind {
 		return OutageUnavailable
 	case f.lost, f.status >= 500:
 		return OutageEndpoint
-	case neverAnswered && f.status != 0 && !f.isFromService() && (f.status < 400 || isMissing(f.status)):
+	case neverAnswered && f.isFromOtherServer():
 		return OutageOtherServer
 	}
 	return noOutage
 }
 
+// isFromOtherServer reports whether a response looks like another server's, such as a login page. A gateway of the
+// service may send one too, so the result counts only if the service has never answered.
+func (f *failure) isFromOtherServer() bool {
+	if f.status == 0 || f.isFromService() {
+		return false
+	}
+	return f.status < 400 || isMissing(f.status)
+}
+
 // isFromService reports whether a response comes from the service itself, possibly with an undocumented shape.
 func (f *failure) isFromService() bool {
 	_, isShape := errors.AsType[*ShapeError](f.err)
+	if isShape {
+		return true
+	}
 	response, ok := errors.AsType[*Error](f.err)
-	return isShape || ok && response.Code != ""
+	return ok && response.Code != ""
 }
 
 // isAnswer reports whether the response shows that the service works for this account.
@@ -163,5 +176,11 @@ func (f *failure) isAnswer() bool {
 	if f.notShown {
 		return true
 	}
-	return (f.final || f.isRateLimited()) && f.isFromService() && !f.outageKind(false).isRefusal()
+	isDecision := f.final || f.isRateLimited()
+	if !isDecision || !f.isFromService() {
+		return false
+	}
+	const neverAnswered = false // it makes no difference for a refusal
+	kind := f.outageKind(neverAnswered)
+	return !kind.isRefusal()
 }

@@ -80,7 +80,10 @@ func (c *Client) readWithRetries(ctx context.Context, call *Call) *failure {
 			}
 			continue
 		}
-		if f.isRedirect() || f.status == http.StatusConflict || retries >= c.maxRetriesAfter(ctx, f) {
+		if f.isRedirect() || f.status == http.StatusConflict {
+			return f
+		}
+		if retries >= c.maxRetriesAfter(ctx, f) {
 			return f
 		}
 		retries++
@@ -95,7 +98,8 @@ func (c *Client) readWithRetries(ctx context.Context, call *Call) *failure {
 // longestRetryAfter.
 func (c *Client) backOff(ctx context.Context, n int, retryAfter time.Duration) error {
 	delay := ratelimit.Backoff(firstDelay, longestDelay, n)
-	return c.clock.Wait(ctx, max(delay, min(retryAfter, longestRetryAfter)))
+	requested := min(retryAfter, longestRetryAfter)
+	return c.clock.Wait(ctx, max(delay, requested))
 }
 
 // maxRefusedRetries limits the retries after a refused connection, for a read of a run that has changed nothing.
@@ -103,7 +107,8 @@ func (c *Client) backOff(ctx context.Context, n int, retryAfter time.Duration) e
 const maxRefusedRetries = 2
 
 func (c *Client) maxRetriesAfter(ctx context.Context, f *failure) int {
-	if errors.Is(f.err, syscall.ECONNREFUSED) && !c.HasWritten() && !isVerifying(ctx) {
+	followsChange := c.HasWritten() || isVerifying(ctx)
+	if errors.Is(f.err, syscall.ECONNREFUSED) && !followsChange {
 		return min(c.config.MaxRetries, maxRefusedRetries)
 	}
 	return c.config.MaxRetries

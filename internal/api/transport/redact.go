@@ -30,13 +30,15 @@ func newScrubber(key, base string, secrets ...string) scrubber {
 			known = append(known, regexp.QuoteMeta(secret))
 		}
 	}
-	token := strings.TrimPrefix(strings.TrimPrefix(key, SandboxKeyPrefix), keyPrefix)
+	token := strings.TrimPrefix(key, SandboxKeyPrefix)
+	token = strings.TrimPrefix(token, keyPrefix)
 	if len(token) >= minToken {
 		known = append(known, regexp.QuoteMeta(token))
 	}
 	// A key may be broken by spaces. The parts after the first one are recognized by a digit.
 	known = append(known, `(?:sk_live_|whsec_)`+keyCharacters+`\w(?:\s`+keyCharacters+`\d`+keyCharacters+`)*`)
-	return scrubber{regexp.MustCompile(`(?i)` + strings.Join(known, "|")), base}
+	keys := regexp.MustCompile(`(?i)` + strings.Join(known, "|"))
+	return scrubber{keys: keys, base: base}
 }
 
 // escape matches an escape sequence that %q writes for a non-printing character.
@@ -50,14 +52,17 @@ var ownNumber = regexp.MustCompile(`(?:[a-z]+_|\d{8}-)?[[:xdigit:]]{8}(?:-[[:xdi
 
 // own redacts a text of this program, and replaces its control characters except line breaks.
 func (s scrubber) own(text string) string {
+	text = s.keys.ReplaceAllString(text, Redacted)
 	text = strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsGraphic(r) {
 			return unicode.ReplacementChar
 		}
 		return r
-	}, s.keys.ReplaceAllString(text, Redacted))
+	}, text)
 	return ownNumber.ReplaceAllStringFunc(text, func(found string) string {
-		if ownNumber.FindStringSubmatch(found)[1] != "" {
+		groups := ownNumber.FindStringSubmatch(found)
+		number := groups[1]
+		if number != "" {
 			return Redacted
 		}
 		return found
@@ -88,8 +93,13 @@ var (
 // code returns the service's stable code, as an error of the call may show it.
 func (s scrubber) code(call *Call, code string) string {
 	const maxLength = 64
-	isCode := wordCode.MatchString(code) || !call.Secret && numberCode.MatchString(code)
-	if isCode && len(code) <= maxLength && s.known(call, code) == code {
+	isCode := wordCode.MatchString(code)
+	if !isCode && !call.Secret {
+		isCode = numberCode.MatchString(code)
+	}
+	containsSecret := s.known(call, code) != code
+	isTooLong := len(code) > maxLength
+	if isCode && !isTooLong && !containsSecret {
 		return code
 	}
 	if call.Secret {
@@ -114,7 +124,7 @@ func (s scrubber) connectionError(call *Call, connected bool, err error) error {
 	if ok && !call.Secret {
 		return &ProxyError{Address: proxyError.Address, Err: s.connectionError(call, connected, proxyError.Err)}
 	}
-	return &quotedError{s.connectionProblem(call, connected, err), err}
+	return &quotedError{text: s.connectionProblem(call, connected, err), cause: err}
 }
 
 // connectionProblem describes an error of a connection. It keeps an error of this machine, which contains no
@@ -128,13 +138,15 @@ func (s scrubber) connectionProblem(call *Call, connected bool, err error) strin
 	_, isDNSError := errors.AsType[*net.DNSError](err)
 	_, isSystemError := errors.AsType[syscall.Errno](err)
 	operation, isOperation := errors.AsType[*net.OpError](err)
-	if isOperation && (isTimeout || isDNSError || isSystemError) {
+	isLocal := isTimeout || isDNSError || isSystemError
+	if isOperation && isLocal {
 		return operation.Error()
 	}
 	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	if isCertificate { // the check comes before the request is sent, so the error contains no secret of it
 		const maxLength = 500
-		return shortened(s.own(cleaned(certificate.Error())), maxLength) +
+		problem := s.own(cleaned(certificate.Error()))
+		return shortened(problem, maxLength) +
 			"; to trust the certificate, add its authority to this system's certificates or, on Linux, set SSL_CERT_FILE to its PEM file"
 	}
 	if isTimeout {

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	maxBody = 8 << 20 // a page of 100 cards is much smaller
+	mebibyte = 1 << 20
+	maxBody  = 8 * mebibyte // a page of 100 cards is much smaller
 	// maxValues limits, roughly, the number of JSON values in a response. Decoding them takes far more memory
 	// and time than their bytes suggest.
 	maxValues = 600_000
@@ -28,21 +29,34 @@ const (
 var ErrNotShown = errors.New("the service does not show the latest change yet")
 
 // do makes one attempt, and returns nil after a success. If ctx ends, it stops waiting for the limits. Once the request
-// is being sent, only the end of sending and RequestTimeout stop it.
-func (c *Client) do(ctx, sending context.Context, call *Call) (f *failure) {
+// is being sent, only the end of sendCtx and RequestTimeout stop it.
+func (c *Client) do(ctx, sendCtx context.Context, call *Call) *failure {
+	f := c.attempt(ctx, sendCtx, call)
+	if f == nil {
+		return nil
+	}
+	requestError, ok := errors.AsType[*RequestError](f.err)
+	if ok {
+		baseParts := strings.Split(c.base, "/") // "https:", "", the host, and the path
+		requestError.Host = baseParts[2]
+	}
+	return f
+}
+
+// attempt is do, except that an error does not contain the host. It turns a panic into a failure.
+func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) {
 	call.attempts++
 	var status int
 	defer func() {
 		reason := recover()
-		if reason != nil { // the fate is unknown: the request may have been sent before
-			f = &failure{fate: Unknown, answered: isSuccess(status), permanent: true, err: call.requestError(true, crash.New(reason))}
-		}
-		if f == nil {
+		if reason == nil {
 			return
 		}
-		requestError, ok := errors.AsType[*RequestError](f.err)
-		if ok {
-			requestError.Host = strings.Split(c.base, "/")[2]
+		f = &failure{
+			fate:      Unknown, // the request may have been sent before the panic
+			answered:  isSuccess(status),
+			permanent: true,
+			err:       call.requestError(true, crash.New(reason)),
 		}
 	}()
 	err := ctx.Err()
@@ -57,7 +71,7 @@ func (c *Client) do(ctx, sending context.Context, call *Call) (f *failure) {
 	sent := c.clock.Now()
 	var header http.Header
 	var body []byte
-	status, header, body, err = c.send(sending, call)
+	status, header, body, err = c.send(sendCtx, call)
 	c.limits.Release(call.Budget)
 	if c.config.Observe != nil {
 		c.config.Observe(ctx, Exchange{
@@ -77,7 +91,8 @@ func (c *Client) do(ctx, sending context.Context, call *Call) (f *failure) {
 	date, err := http.ParseTime(header.Get("Date"))
 	if err == nil {
 		c.knowsServiceTime.Store(true)
-		c.ahead.Store(int64(date.Sub(c.clock.Now().Truncate(time.Second))))
+		now := c.clock.Now().Truncate(time.Second) // the header has whole seconds
+		c.ahead.Store(int64(date.Sub(now)))
 	}
 	f = c.judge(call, status, body)
 	retryAfter := ratelimit.RetryAfter(header, c.clock.Now())
@@ -99,7 +114,8 @@ func (c *Client) do(ctx, sending context.Context, call *Call) (f *failure) {
 	if f.isAnswer() {
 		c.breaker.answered()
 	}
-	if f.final && IsNotFound(f.err) && sent.Before(call.NewUntil) { // the card may be too new
+	notFound := f.final && IsNotFound(f.err)
+	if notFound && sent.Before(call.NewUntil) { // the card may be too new
 		f.fate = NotDone
 		f.final = false
 		f.notShown = true
@@ -151,9 +167,11 @@ func (c *Client) send(ctx context.Context, call *Call) (int, http.Header, []byte
 	if response.StatusCode == http.StatusSwitchingProtocols {
 		return response.StatusCode, nil, nil, errors.New("the 101 response switches to another protocol")
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
+	limited := io.LimitReader(response.Body, maxBody+1) // checkSize recognizes a larger body by the extra byte
+	body, err := io.ReadAll(limited)
 	if err != nil {
-		return response.StatusCode, nil, nil, fmt.Errorf("the %d response is incomplete: %w", response.StatusCode, c.scrub.connectionError(call, true, err))
+		cause := c.scrub.connectionError(call, true, err)
+		return response.StatusCode, nil, nil, fmt.Errorf("the %d response is incomplete: %w", response.StatusCode, cause)
 	}
 	return response.StatusCode, response.Header, body, nil
 }
@@ -183,8 +201,9 @@ func (c *Client) judge(call *Call, status int, body []byte) *failure {
 		return &failure{fate: NotDone, notShown: true, err: call.requestError(true, err)}
 	}
 	shape, isShape := errors.AsType[*ShapeError](err)
+	// The error for a response with secrets names at most the field.
 	if !call.Secret {
-		err = &quotedError{c.scrub.known(call, err.Error()), err}
+		err = &quotedError{text: c.scrub.known(call, err.Error()), cause: err}
 	} else if isShape {
 		err = &ShapeError{Field: shape.Field}
 	} else {
@@ -195,7 +214,7 @@ func (c *Client) judge(call *Call, status int, body []byte) *failure {
 
 func checkSize(body []byte) error {
 	if len(body) > maxBody {
-		return &ShapeError{Field: "its body", Problem: fmt.Sprintf("is larger than %d MiB", maxBody>>20)}
+		return &ShapeError{Field: "its body", Problem: fmt.Sprintf("is larger than %d MiB", maxBody/mebibyte)}
 	}
 	if bytes.Count(body, []byte{','}) > maxValues || bytes.Count(body, []byte{'['}) > maxValues {
 		return &ShapeError{Field: "its body", Problem: fmt.Sprintf("has more than %d values", maxValues)}

@@ -69,7 +69,8 @@ func safe(text string, length int, longNumbers bool) string {
 	if strings.Contains(text, "_") {
 		text = keyForm.ReplaceAllString(text, Redacted)
 	}
-	if !longNumbers && len(text) >= 13 {
+	const shortestNumber = 13 // digits of a card number
+	if !longNumbers && len(text) >= shortestNumber {
 		text = longNumber.ReplaceAllString(text, Redacted)
 	}
 	return shortened(text, length)
@@ -120,20 +121,23 @@ func (l *Line) UnmarshalJSON(data []byte) error {
 // a command in the log of a CI pipeline: ## anywhere, and :: unless it follows a letter or a digit, as in
 // "FB::US".
 func inLine(text string) string {
+	var line strings.Builder
+	line.Grow(len(text))
 	var last, beforeLast rune
-	return strings.Map(func(r rune) rune {
-		isCommand := false
-		if r == last {
+	for _, r := range text {
+		startsCommand := r == '#' && last == '#'
+		if r == ':' && last == ':' {
 			afterWord := unicode.IsLetter(beforeLast) || unicode.IsDigit(beforeLast)
-			isCommand = r == '#' || r == ':' && !afterWord
+			startsCommand = !afterWord
 		}
-		if isCommand || !unicode.IsGraphic(r) {
+		if startsCommand || !unicode.IsGraphic(r) {
 			r = unicode.ReplacementChar
 		}
+		line.WriteRune(r)
 		beforeLast = last
 		last = r
-		return r
-	}, text)
+	}
+	return line.String()
 }
 
 var (
@@ -147,7 +151,8 @@ var (
 func cleaned(text string) string {
 	const maxBytes = 8 << 10
 	if len(text) > maxBytes {
-		text = text[:strings.LastIndexAny(text[:maxBytes], " \t\r\n")+1] // up to the end of a word
+		lastSpace := strings.LastIndexAny(text[:maxBytes], " \t\r\n")
+		text = text[:lastSpace+1] // without the word that is cut off; empty if there is no space
 	}
 	text = strings.Map(func(r rune) rune {
 		if r == 0 || unicode.Is(unicode.Cf, r) { // every second byte of UTF-16, or invisible
@@ -166,7 +171,7 @@ func cleaned(text string) string {
 func withoutSecrets(message, request string) string {
 	const (
 		longestWord = 23
-		length      = 500
+		maxLength   = 500
 	)
 	isPunctuation := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	words := strings.Split(message, " ")
@@ -176,18 +181,20 @@ func withoutSecrets(message, request string) string {
 		if !isCode && !isLong {
 			continue
 		}
-		if !strings.Contains(request, strings.TrimFunc(word, isPunctuation)) {
+		bareWord := strings.TrimFunc(word, isPunctuation)
+		if !strings.Contains(request, bareWord) {
 			words[i] = Redacted
 		}
 	}
-	known := threeDigits.FindAllString(request, -1)
-	message = threeDigits.ReplaceAllStringFunc(strings.Join(words, " "), func(number string) string {
-		if slices.Contains(known, number) {
+	message = strings.Join(words, " ")
+	requestNumbers := threeDigits.FindAllString(request, -1)
+	message = threeDigits.ReplaceAllStringFunc(message, func(number string) string {
+		if slices.Contains(requestNumbers, number) {
 			return number
 		}
 		return Redacted
 	})
-	return shortened(message, length)
+	return shortened(message, maxLength)
 }
 
 // shortened returns at most length characters of a text, and adds "…" if it is longer.
@@ -195,7 +202,7 @@ func shortened(text string, length int) string {
 	count := 0
 	for i := range text {
 		if count == length {
-			return strings.Clone(text[:i]) + "…"
+			return text[:i] + "…"
 		}
 		count++
 	}
@@ -211,7 +218,10 @@ var (
 // in a shell, in Terraform or in a path.
 func IsID(text string) bool {
 	const longest = 256
-	return len(text) <= longest && idForm.MatchString(text) && !keyForm.MatchString(text)
+	if len(text) > longest || !idForm.MatchString(text) {
+		return false
+	}
+	return !keyForm.MatchString(text)
 }
 
 // markInvalidIDs replaces each id that is not valid with a text that only people can use: the id without
@@ -225,12 +235,17 @@ func markInvalidIDs(fields map[string]json.RawMessage) bool {
 		}
 		var id string
 		err := json.Unmarshal(value, &id)
-		if err != nil || id == "" || IsID(id) {
+		if err != nil || id == "" {
 			continue
 		}
-		sum := sha256.Sum256(value)
-		shown := invalidInID.ReplaceAllString(NewWord(id).String(), string(unicode.ReplacementChar))
-		fields[field] = fmt.Appendf(nil, `"%s (no id, %x)"`, shown, sum[:4])
+		if IsID(id) {
+			continue
+		}
+		shown := NewWord(id).String()
+		shown = invalidInID.ReplaceAllString(shown, string(unicode.ReplacementChar))
+		hash := sha256.Sum256(value)
+		shortHash := hash[:4] // enough to tell ids apart
+		fields[field] = fmt.Appendf(nil, `"%s (no id, %x)"`, shown, shortHash)
 		found = true
 	}
 	return found
