@@ -35,14 +35,14 @@ type Call struct {
 
 // failure is the outcome of an attempt that did not succeed.
 type failure struct {
-	fate       Fate // Unknown or NotDone
-	final      bool // the response is the service's final decision; see fateOf
-	answered   bool // the response is a 2xx whose body cannot be used
-	permanent  bool // a retry cannot succeed
-	lost       bool // there is no complete response
-	notShown   bool // the service does not show this process's latest change yet
-	status     int
-	retryAfter time.Duration
+	fate       Fate          // Unknown or NotDone
+	final      bool          // the response is the service's final decision; see fateOf
+	answered   bool          // the response is a 2xx whose body cannot be used
+	permanent  bool          // a retry cannot succeed
+	lost       bool          // there is no complete response
+	notShown   bool          // the service does not show this process's latest change yet
+	status     int           // 0 if there is no complete response
+	retryAfter time.Duration // the response's Retry-After; 0 for none
 	err        error
 }
 
@@ -53,6 +53,7 @@ func (f *failure) isRateLimited() bool {
 	return f.fate == NotDone && f.status == http.StatusTooManyRequests
 }
 
+// notSentError is the error of an attempt that certainly sent nothing.
 type notSentError struct{ error }
 
 func (e *notSentError) Unwrap() error { return e.error }
@@ -61,13 +62,13 @@ func (e *notSentError) Unwrap() error { return e.error }
 func (call *Call) noResponse(err error) *failure {
 	unsent, ok := errors.AsType[*notSentError](err)
 	if !ok {
-		return &failure{fate: Unknown, lost: true, err: call.requestError(true, err)}
+		return &failure{fate: Unknown, lost: true, err: call.sentError(err)}
 	}
 	return &failure{
 		fate:      NotDone,
 		lost:      true,
 		permanent: !isTransient(unsent.error),
-		err:       call.requestError(false, unsent.error),
+		err:       call.unsentError(unsent.error),
 	}
 }
 
@@ -86,12 +87,19 @@ func isTransient(err error) bool {
 	return !errors.Is(err, context.Canceled)
 }
 
-func (call *Call) requestError(sent bool, err error) error {
+// sentError returns the error for a request that was sent, or may have been sent, and failed with err.
+func (call *Call) sentError(err error) *RequestError {
+	e := call.unsentError(err)
+	e.Sent = true
+	return e
+}
+
+// unsentError returns the error for a request that was not sent because of err.
+func (call *Call) unsentError(err error) *RequestError {
 	return &RequestError{
 		Operation: call.Operation,
 		Method:    call.Method,
 		Path:      call.Path,
-		Sent:      sent,
 		Attempts:  call.attempts,
 		Err:       err,
 	}

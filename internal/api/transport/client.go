@@ -57,7 +57,7 @@ func New(config Config) (*Client, error) {
 		}
 		config.Transport = transport
 		secrets = transport.proxySecrets(base)
-	} else if standard, ok := config.Transport.(*http.Transport); ok {
+	} else if standard, ok := config.Transport.(*http.Transport); ok { // net/http retries its requests, too
 		transport := singleAttempt{standard}
 		config.Transport = transport
 		secrets = transport.proxySecrets(base)
@@ -104,8 +104,8 @@ func (c *Client) Deadline(ctx context.Context) time.Time {
 	return c.clock.Now().Add(timeout)
 }
 
-// ServiceTime returns the time by the service's clock, or by the client's until a response has shown the
-// service's.
+// ServiceTime returns the time by the service's clock. Until a response has shown that time, ServiceTime returns the
+// time by the client's clock.
 func (c *Client) ServiceTime() time.Time {
 	return c.clock.Now().Add(time.Duration(c.ahead.Load())).UTC()
 }
@@ -113,22 +113,24 @@ func (c *Client) ServiceTime() time.Time {
 // KnowsServiceTime reports whether a response has shown the service's time.
 func (c *Client) KnowsServiceTime() bool { return c.knowsServiceTime.Load() }
 
-// Redact removes keys, webhook secrets, numbers as long as a card's, and control characters from a text of
-// this program, which may quote people or the service. A nil client does not know its key, but recognizes the
-// form of keys.
+// Redact removes keys, webhook secrets, numbers as long as a card number, and control characters from a text that
+// this program wrote. The text may quote users or the service. A nil client has no key of its own, but recognizes
+// the form of keys.
 func (c *Client) Redact(text string) string {
 	if c == nil {
-		return newScrubber("", "").own(text)
+		withoutKey := newScrubber("", "")
+		return withoutKey.redactOwn(text)
 	}
-	return c.scrub.own(text)
+	return c.scrub.redactOwn(text)
 }
 
 // WithoutKeys removes keys and webhook secrets from a text.
-func (c *Client) WithoutKeys(text string) string { return c.scrub.known(&Call{}, text) }
+func (c *Client) WithoutKeys(text string) string { return c.scrub.redactKnown(&Call{}, text) }
 
+// keyHeader is the header with the idempotency key.
 const keyHeader = "X-Idempotency-Key"
 
-// RequestTimeout limits everything else.
+// Timeouts of connections. RequestTimeout limits everything else.
 const (
 	connectTimeout = 15 * time.Second // for the connection, and again for the TLS handshake
 	idleTimeout    = 90 * time.Second // of a connection that is kept for the next call

@@ -62,11 +62,11 @@ type Config struct {
 // Exchange describes one attempt of one request.
 type Exchange struct {
 	Method  string
-	Path    string // below the base URL, without the query
-	Status  int    // 0 without a response
-	Attempt int    // from 1
-	Waited  time.Duration
-	Took    time.Duration
+	Path    string        // below the base URL, without the query
+	Status  int           // 0 without a response
+	Attempt int           // the number of the attempt, from 1
+	Waited  time.Duration // for the limits
+	Took    time.Duration // from sending to the end of the response
 }
 
 // ConfigError reports which field of a Config violates which rule. It never contains

@@ -5,7 +5,7 @@
 // It does not use go-retryablehttp. A retry here may have to read the account first, each attempt must respect
 // the limits again, and a 429 response pauses every caller and does not count as a retry.
 //
-// Its files in reading order. Each uses only later ones:
+// These are its files in reading order. Each file uses only later ones:
 //
 //	mutation read request client outage redact config
 //	call errors fate decode text

@@ -77,7 +77,7 @@ type RequestError struct {
 	Operation string
 	Method    string
 	Path      string
-	Host      string // with the port
+	Host      string // with the port, if the base URL has one
 	Sent      bool
 	Attempts  int
 	Err       error
@@ -119,7 +119,7 @@ func decodeErrorBody(body []byte) errorBody {
 	return decoded
 }
 
-// stringOrEmpty returns the text of a JSON string, or "" for any other value. It is not safe to show.
+// stringOrEmpty returns the text of a JSON string, or "" for any other value. The text is not redacted.
 func stringOrEmpty(data json.RawMessage) string {
 	var text string
 	err := json.Unmarshal(data, &text)

@@ -23,8 +23,8 @@ type Mutation struct {
 
 	client    *Client
 	call      *Call
-	caller    context.Context // ends when the run is interrupted
-	grace     context.Context // ends some time after caller; see withGrace
+	runCtx    context.Context // ends when the run is interrupted
+	graceCtx  context.Context // ends some time after runCtx; see withGrace
 	began     time.Time
 	answers   int // the breaker's count before the first attempt
 	retries   int
@@ -33,7 +33,7 @@ type Mutation struct {
 	last      *failure
 }
 
-// Begin prepares a change. If key is empty, it makes a random one. The caller calls end when it knows the
+// Begin prepares a change. If key is empty, Begin makes a random one. The caller calls end when it knows the
 // outcome of the change or gives up. The error says why nothing can be sent.
 func (c *Client) Begin(ctx context.Context, call *Call, key string) (m *Mutation, end func(), err error) {
 	if call.Invalid != nil {
@@ -47,14 +47,14 @@ func (c *Client) Begin(ctx context.Context, call *Call, key string) (m *Mutation
 	call.attempts = 0
 	call.key = cmp.Or(key, uuid.NewString())
 	call.deadline = c.Deadline(ctx)
-	grace, end := c.withGrace(Verifying(ctx))
+	graceCtx, end := c.withGrace(Verifying(ctx))
 	m = &Mutation{
-		client:  c,
-		call:    call,
-		caller:  ctx,
-		grace:   grace,
-		began:   c.clock.Now(),
-		answers: answers,
+		client:   c,
+		call:     call,
+		runCtx:   ctx,
+		graceCtx: graceCtx,
+		began:    c.clock.Now(),
+		answers:  answers,
 	}
 	return m, end, nil
 }
@@ -64,19 +64,19 @@ func (m *Mutation) Attempts() int { return m.call.attempts }
 
 // Context returns the context for reads that verify the change. It ends some time after the run was
 // interrupted.
-func (m *Mutation) Context() context.Context { return m.grace }
+func (m *Mutation) Context() context.Context { return m.graceCtx }
 
 // Try makes an attempt. It repeats the attempt by itself if the service certainly did nothing, because the
 // request was not sent or a rate limit was exceeded. If keys are honoured, it also repeats an attempt with an
 // unknown outcome, with the same key and without reading anything first. After an attempt with an unknown
 // outcome, no later failure proves that the change was not made, so the fate is Unknown.
 func (m *Mutation) Try() (Fate, error) {
-	if m.last != nil && !m.last.isRateLimited() {
+	if m.last != nil && !m.last.isRateLimited() { // a further Try is a retry, unless a rate limit stopped the last one
 		m.retries++
 	}
 	for {
 		m.SentAt = m.client.ServiceTime()
-		f := m.client.do(m.caller, m.grace, m.call)
+		f := m.client.do(m.runCtx, m.graceCtx, m.call)
 		if f == nil {
 			m.answered = true
 			return Done, nil
@@ -97,7 +97,7 @@ func (m *Mutation) Try() (Fate, error) {
 	if m.mayBeDone() || m.last.fate == Unknown {
 		return Unknown, m.last.err
 	}
-	err := m.client.breaker.end(m.caller, m.call, m.answers, m.last, m.last.err)
+	err := m.client.breaker.end(m.runCtx, m.call, m.answers, m.last, m.last.err)
 	return NotDone, err
 }
 
@@ -118,17 +118,17 @@ func (m *Mutation) waitToRepeat() bool {
 		return !m.pausedTooLong()
 	}
 	if f.notShown {
-		return m.client.clock.Wait(m.caller, showInterval) == nil
+		return m.client.clock.Wait(m.runCtx, showInterval) == nil
 	}
 	if f.permanent || m.retries == m.client.config.MaxRetries {
 		return false
 	}
 	m.retries++
-	return m.client.backOff(m.caller, m.retries, f.retryAfter) == nil
+	return m.client.backOff(m.runCtx, m.retries, f.retryAfter) == nil
 }
 
 // waitToRepeatUnknown is waitToRepeat after an attempt with an unknown outcome, for a service that honours the
-// idempotency key. It goes on after MaxRetries until MaxRetryTime, because only a response reports the outcome.
+// idempotency key. It allows more than MaxRetries within MaxRetryTime, because only a response reports the outcome.
 func (m *Mutation) waitToRepeatUnknown() bool {
 	f := m.last
 	if f.permanent {
@@ -149,9 +149,9 @@ func (m *Mutation) waitToRepeatUnknown() bool {
 		m.retries++
 	}
 	if f.status == http.StatusTooManyRequests { // the next attempt itself waits for the end of the pause
-		return m.caller.Err() == nil
+		return m.runCtx.Err() == nil
 	}
-	return m.client.backOff(m.caller, m.retries, f.retryAfter) == nil
+	return m.client.backOff(m.runCtx, m.retries, f.retryAfter) == nil
 }
 
 // pausedTooLong reports whether the service's rate limit pauses the call until after its deadline.
@@ -168,7 +168,7 @@ func (m *Mutation) WaitForCommit() error {
 	if m.last.isRateLimited() { // the next request waits for the end of the pause anyway
 		return nil
 	}
-	return m.client.clock.Wait(m.grace, CommitWait)
+	return m.client.clock.Wait(m.graceCtx, CommitWait)
 }
 
 // Again reports whether another attempt is allowed after a read has shown that the change was not made. If keys
@@ -180,7 +180,7 @@ func (m *Mutation) Again() bool {
 	if m.last.final || m.last.permanent {
 		return false
 	}
-	if m.caller.Err() != nil || m.retries >= m.client.config.MaxRetries {
+	if m.runCtx.Err() != nil || m.retries >= m.client.config.MaxRetries {
 		return false
 	}
 	return !m.metConflictsOnly() && !m.pausedTooLong()

@@ -50,7 +50,7 @@ func (e *OutageError) Error() string {
 
 func (e *OutageError) Unwrap() error { return e.Err }
 
-// IsFirstReport returns true for the first call, and false for later calls on any error of the same outage.
+// IsFirstReport reports whether this is the first call on any error of the same outage.
 func (e *OutageError) IsFirstReport() bool { return !e.reported.Swap(true) }
 
 type outage struct {
@@ -69,8 +69,8 @@ type breaker struct {
 	clock ratelimit.Clock
 
 	mu      sync.Mutex
-	answers int                // calls of answered
-	outages map[string]*outage // by endpoint; the one of "" affects all endpoints
+	answers int                // the number of calls of answered
+	outages map[string]*outage // by endpoint; the outage of "" affects all endpoints
 }
 
 // answered records a response that shows that the service works for this account. It ends all outages.
@@ -81,8 +81,8 @@ func (b *breaker) answered() {
 	b.outages = map[string]*outage{}
 }
 
-// begin returns the number of answers so far, and an error during an outage. A call that changes something or
-// follows a change is only stopped if the service refuses all calls.
+// begin returns the number of answers so far, and an error if the call must not be made because of an outage. A call
+// that changes something or follows a change is stopped only if the service refuses all calls.
 func (b *breaker) begin(call *Call, hasWritten bool) (answers int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"unicode"
 )
 
-// scrubber removes possible secrets from texts. It keeps them in a pointer, so that printing a scrubber shows
-// none.
+// scrubber removes possible secrets from texts. It keeps the known secrets behind a pointer, so that printing a
+// scrubber shows none.
 type scrubber struct {
 	keys *regexp.Regexp // the known secrets, and anything that looks like an API key or a webhook secret
 	base string         // the base URL, which every request contains
@@ -50,8 +50,8 @@ const escape = `\\(?:[abfnrtv]|x[[:xdigit:]]{2}|u[[:xdigit:]]{4}|U[[:xdigit:]]{8
 var ownNumber = regexp.MustCompile(`(?:[a-z]+_|\d{8}-)?[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}|` +
 	escape + `|\pL[\pL\p{Nd}_]*|(\p{Nd}(?:(?:` + escape + `|[^\pL\p{Nd}:,;]){0,3}\p{Nd}){12,})`)
 
-// own redacts a text of this program, and replaces its control characters except line breaks.
-func (s scrubber) own(text string) string {
+// redactOwn redacts a text that this program wrote, and replaces its control characters except line breaks.
+func (s scrubber) redactOwn(text string) string {
 	text = s.keys.ReplaceAllString(text, Redacted)
 	text = strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsGraphic(r) {
@@ -69,8 +69,8 @@ func (s scrubber) own(text string) string {
 	})
 }
 
-// known redacts keys and the call's Hidden texts.
-func (s scrubber) known(call *Call, text string) string {
+// redactKnown redacts keys and the call's Hidden texts.
+func (s scrubber) redactKnown(call *Call, text string) string {
 	for _, hidden := range call.Hidden {
 		text = strings.ReplaceAll(text, hidden, Redacted)
 	}
@@ -79,9 +79,11 @@ func (s scrubber) known(call *Call, text string) string {
 
 // quote returns the beginning of someone else's text, as an error of the call may show it.
 func (s scrubber) quote(call *Call, text string) string {
-	request := strings.Join([]string{s.base + call.Path, call.Query.Encode(), call.Operation, string(call.Body)}, " and ")
-	text = cleaned(s.known(call, text))
-	text = s.known(call, text) // cleaning may have joined the parts of a secret
+	parts := []string{s.base + call.Path, call.Query.Encode(), call.Operation, string(call.Body)}
+	request := strings.Join(parts, " and ")
+	text = s.redactKnown(call, text)
+	text = cleaned(text)
+	text = s.redactKnown(call, text) // cleaning may have joined the parts of a secret
 	return withoutSecrets(text, request)
 }
 
@@ -90,14 +92,14 @@ var (
 	numberCode = regexp.MustCompile(`^[A-Za-z]{1,24}(?:[_.-][A-Za-z]{1,24})*[_.-]?\d{0,4}$`) // such as E2001
 )
 
-// code returns the service's stable code, as an error of the call may show it.
-func (s scrubber) code(call *Call, code string) string {
+// quoteCode returns the service's stable code, as an error of the call may show it.
+func (s scrubber) quoteCode(call *Call, code string) string {
 	const maxLength = 64
 	isCode := wordCode.MatchString(code)
 	if !isCode && !call.Secret {
 		isCode = numberCode.MatchString(code)
 	}
-	containsSecret := s.known(call, code) != code
+	containsSecret := s.redactKnown(call, code) != code
 	isTooLong := len(code) > maxLength
 	if isCode && !isTooLong && !containsSecret {
 		return code
@@ -145,7 +147,8 @@ func (s scrubber) connectionProblem(call *Call, connected bool, err error) strin
 	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	if isCertificate { // the check comes before the request is sent, so the error contains no secret of it
 		const maxLength = 500
-		problem := s.own(cleaned(certificate.Error()))
+		problem := cleaned(certificate.Error())
+		problem = s.redactOwn(problem)
 		return shortened(problem, maxLength) +
 			"; to trust the certificate, add its authority to this system's certificates or, on Linux, set SSL_CERT_FILE to its PEM file"
 	}

@@ -56,17 +56,17 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 			fate:      Unknown, // the request may have been sent before the panic
 			answered:  isSuccess(status),
 			permanent: true,
-			err:       call.requestError(true, crash.New(reason)),
+			err:       call.sentError(crash.New(reason)),
 		}
 	}()
 	err := ctx.Err()
 	if err != nil {
-		return &failure{fate: NotDone, permanent: true, err: call.requestError(false, err)}
+		return &failure{fate: NotDone, permanent: true, err: call.unsentError(err)}
 	}
 	began := c.clock.Now()
 	err = c.limits.Acquire(ctx, call.Budget, call.deadline)
 	if err != nil {
-		return &failure{fate: NotDone, permanent: true, err: call.requestError(false, err)}
+		return &failure{fate: NotDone, permanent: true, err: call.unsentError(err)}
 	}
 	sent := c.clock.Now()
 	var header http.Header
@@ -198,18 +198,18 @@ func (c *Client) judge(call *Call, status int, body []byte) *failure {
 		return nil
 	}
 	if errors.Is(err, ErrNotShown) {
-		return &failure{fate: NotDone, notShown: true, err: call.requestError(true, err)}
+		return &failure{fate: NotDone, notShown: true, err: call.sentError(err)}
 	}
 	shape, isShape := errors.AsType[*ShapeError](err)
 	// The error for a response with secrets names at most the field.
 	if !call.Secret {
-		err = &quotedError{text: c.scrub.known(call, err.Error()), cause: err}
+		err = &quotedError{text: c.scrub.redactKnown(call, err.Error()), cause: err}
 	} else if isShape {
 		err = &ShapeError{Field: shape.Field}
 	} else {
 		err = errors.New("the response does not have the documented shape")
 	}
-	return &failure{fate: Unknown, answered: true, permanent: isShape, err: call.requestError(true, err)}
+	return &failure{fate: Unknown, answered: true, permanent: isShape, err: call.sentError(err)}
 }
 
 func checkSize(body []byte) error {
@@ -228,7 +228,7 @@ func (c *Client) statusError(call *Call, status int, fields errorBody, body []by
 		Method:    call.Method,
 		Path:      c.Redact(call.Path),
 		Status:    status,
-		Code:      c.scrub.code(call, fields.Code),
+		Code:      c.scrub.quoteCode(call, fields.Code),
 		Attempts:  call.attempts,
 	}
 	if call.Secret {

@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// text is a text that the service chooses, or someone who writes to the service, such as a merchant. Formatted or
-// marshalled, also as a map's key, it is one line of graphic characters, without possible secrets, and not longer
-// than its type allows.
+// text is a text that the service sends. The service may have made it, or got it from someone else, such as a
+// merchant. Formatted or marshalled, also as a map's key, a text is one line of graphic characters. It contains no
+// possible secrets and is not longer than its type allows.
 type text struct{ raw string }
 
 // Raw returns the text before control characters are replaced. It is for comparisons and must not be shown.
@@ -45,38 +45,46 @@ type (
 )
 
 // NewWord returns a word of at most 64 characters, without long numbers.
-func NewWord(written string) Word { return Word{text{safe(written, 64, false)}} }
+func NewWord(written string) Word { return Word{text{safe(written, 64, redactLongNumbers)}} }
 
 // NewName returns a name of at most 256 characters, without long numbers.
-func NewName(written string) Name { return Name{text{safe(written, 256, false)}} }
+func NewName(written string) Name { return Name{text{safe(written, 256, redactLongNumbers)}} }
 
 // NewLabel returns a label of at most 64 characters.
-func NewLabel(written string) Label { return Label{text{safe(written, 64, true)}} }
+func NewLabel(written string) Label { return Label{text{safe(written, 64, keepLongNumbers)}} }
 
 // NewLine returns a line of at most 256 characters.
-func NewLine(written string) Line { return Line{text{safe(written, 256, true)}} }
+func NewLine(written string) Line { return Line{text{safe(written, 256, keepLongNumbers)}} }
 
 var (
 	keyForm    = regexp.MustCompile(`(?i)(?:sk_live_|whsec_)[\w.~+/=-]+`)      // an API key or a webhook secret
 	longNumber = regexp.MustCompile(`\p{Nd}(?:[^\pL\p{Nd}:]{0,8}\p{Nd}){12,}`) // a possible card number
 )
 
-// safe redacts keys, and numbers as long as a card's unless longNumbers is true. It shortens a longer text
-// and adds "…", so that the result does not equal any other text of the service or of a configuration.
-func safe(text string, length int, longNumbers bool) string {
+// longNumbers says whether safe redacts numbers that are as long as a card number.
+type longNumbers bool
+
+const (
+	redactLongNumbers longNumbers = false
+	keepLongNumbers   longNumbers = true
+)
+
+// safe redacts keys, and long numbers if they are to be redacted. It shortens a longer text and adds "…", so that
+// the result does not equal any other text of the service or of a configuration.
+func safe(text string, length int, numbers longNumbers) string {
 	const factor = 16 // redacting shortens the text, so more of it is needed at first
 	text = shortened(text, factor*length)
-	if strings.Contains(text, "_") {
+	if strings.Contains(text, "_") { // every key has one
 		text = keyForm.ReplaceAllString(text, Redacted)
 	}
 	const shortestNumber = 13 // digits of a card number
-	if !longNumbers && len(text) >= shortestNumber {
+	if numbers == redactLongNumbers && len(text) >= shortestNumber {
 		text = longNumber.ReplaceAllString(text, Redacted)
 	}
 	return shortened(text, length)
 }
 
-// stringOrJSON returns a JSON string's text, or any other value as it is written.
+// stringOrJSON returns the text of a JSON string, or any other value as it is written.
 func stringOrJSON(data []byte) string {
 	var text string
 	err := json.Unmarshal(data, &text)
@@ -86,7 +94,7 @@ func stringOrJSON(data []byte) string {
 	return text
 }
 
-// ReadWord returns a word as it may be shown, in lower case. A value that is not a string is an error.
+// ReadWord returns a word as it may be shown, in lower case. It returns an error for a value that is not a string.
 func ReadWord(data []byte) (string, error) {
 	var text string
 	err := json.Unmarshal(data, &text)
@@ -224,8 +232,9 @@ func IsID(text string) bool {
 	return !keyForm.MatchString(text)
 }
 
-// markInvalidIDs replaces each id that is not valid with a text that only people can use: the id without
-// characters that are special in a shell or in HCL, and a hash. It reports whether there is one.
+// markInvalidIDs replaces each id that is not valid with a text that people can read but no request can use. The
+// text is the id without characters that are special in a shell or in HCL, and a hash of it. markInvalidIDs reports
+// whether it has replaced an id.
 func markInvalidIDs(fields map[string]json.RawMessage) bool {
 	found := false
 	for field, value := range fields {
