@@ -209,7 +209,7 @@ type UndecidedError struct {
 }
 
 func (e *UndecidedError) Error() string {
-	return fmt.Sprintf("%s: it is not known whether this took effect (attempts: %d, idempotency key %s): %v",
+	return fmt.Sprintf("%s: the request may or may not have taken effect (attempts: %d, idempotency key %s): %v",
 		e.Operation, e.Attempts, e.Key, e.Err)
 }
 

@@ -204,7 +204,7 @@ func (m *Mutation) GaveUp() error {
 		refusal.AfterLostResponse = true
 		return refusal
 	}
-	return m.Undecided(fmt.Errorf("%w; when it was last verified, it had not taken effect", m.last.err))
+	return m.Undecided(fmt.Errorf("%w; the last check did not show the change", m.last.err))
 }
 
 // Undecided returns the error for a change whose outcome is not known.
