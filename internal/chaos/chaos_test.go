@@ -306,7 +306,7 @@ func (p *pipeline) takesBack() (advised bool) {
 			continue
 		}
 		last := c.said[len(c.said)-1]
-		undecided := namesPending(last) || strings.Contains(last, "is not known whether")
+		undecided := namesPending(last) || strings.Contains(last, "may or may not have taken effect")
 		switch {
 		case undecided && p.scenario.proxy.isAcceptedOnly(c.id()): // nothing moved, and nothing will
 			c.config["amount"], c.config["top_up"] = c.state.Values["amount"], nil
@@ -422,7 +422,7 @@ func namesPending(text string) bool {
 // namesMoney tells whether a text says that money may have moved otherwise than the state says.
 func namesMoney(text string) bool {
 	return slices.ContainsFunc([]string{
-		"is not known whether", "Unknown outcome", "earlier transfer", "Earlier transfer", "pending transfer", "Already applied", "may already be done", "does not show the last transfer", "outside Terraform",
+		"may or may not have taken effect", "Unknown outcome", "earlier transfer", "Earlier transfer", "pending transfer", "Already applied", "may already be done", "does not show the last transfer", "outside Terraform",
 		"Unexpected amount moved", "Not checked for an earlier run", "identified by its label", "the card does not show it", "no transaction explains", "more than when Terraform last moved",
 	}, func(words string) bool { return strings.Contains(text, words) })
 }

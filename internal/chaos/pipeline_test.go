@@ -151,7 +151,7 @@ func (p *pipeline) apply(killAt int) (changed, succeeded bool) {
 		case results[i] != nil:
 			results[i]()
 			c.unsure = c.open
-			if c.open && strings.Contains(strings.Join(c.said, ""), "is not known whether") {
+			if c.open && strings.Contains(strings.Join(c.said, ""), "may or may not have taken effect") {
 				c.unsaved[topUpOf(*changes[i])] = true
 			}
 		case changes[i] != nil:

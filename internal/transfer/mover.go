@@ -80,7 +80,7 @@ type Transfer struct {
 //   - *StatusError: a top-up was not sent, because of the card's status
 //   - *StoppedError: nothing was moved because of what the card shows, or the card does not show
 //     what the service says
-//   - *transport.UndecidedError: it is not known whether the money has moved
+//   - *transport.UndecidedError: the money may or may not have moved
 //   - *transport.Error, *transport.RequestError and *transport.OutageError: it was not made
 func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Movement, record *reconcile.Record) (Transfer, error) {
 	t := &Transfer{mover: m, cardID: cardID, movement: movement, before: record}
