@@ -30,8 +30,9 @@ func CatchPanic(diags *diag.Diagnostics) {
 // under its own title, and after that without a detail. A change that may have taken effect is always reported in
 // full.
 func ErrorDiagnostic(operation string, err error) diag.Diagnostic {
-	_, undecided := errors.AsType[*transport.UndecidedError](err)
-	if outage, ok := errors.AsType[*transport.OutageError](err); ok && !undecided {
+	_, isUndecided := errors.AsType[*transport.UndecidedError](err)
+	outage, isOutage := errors.AsType[*transport.OutageError](err)
+	if isOutage && !isUndecided {
 		return outageDiagnostic(operation, outage)
 	}
 	detail := Cause(err)
@@ -48,7 +49,8 @@ func (s *Session) ErrorOnce(describe func() diag.Diagnostic) diag.Diagnostics {
 	s.failing.Lock() // so that no call returns a brief error before another returns the full one
 	defer s.failing.Unlock()
 	failure := describe()
-	if !s.FirstTime(TopicFailure, "") && failure.Detail() == "" {
+	isFirst := s.FirstTime(TopicFailure, "")
+	if !isFirst && failure.Detail() == "" {
 		return nil
 	}
 	return diag.Diagnostics{failure}
@@ -150,7 +152,7 @@ func advice(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "The service took longer than request_timeout. Try again, or raise request_timeout in the provider configuration."
 	}
-	if record, ok := errors.AsType[tls.RecordHeaderError](err); ok && string(record.RecordHeader[:]) == "HTTP/" {
+	if isPlainHTTP(err) {
 		return "The server there speaks plain http, but base_url has https. Check the port; a sandbox uses http://."
 	}
 	if _, ok := errors.AsType[*transport.ProxyError](err); ok {
@@ -165,6 +167,13 @@ func advice(err error) string {
 	return "Check base_url and the network between this machine and the service, then try again."
 }
 
+// isPlainHTTP reports whether a TLS connection failed because the server responded with plain HTTP.
+func isPlainHTTP(err error) bool {
+	record, ok := errors.AsType[tls.RecordHeaderError](err)
+	return ok && string(record.RecordHeader[:]) == "HTTP/"
+}
+
+// isDialToLoopback reports whether a connection to this machine could not be opened.
 func isDialToLoopback(err error) bool {
 	operation, ok := errors.AsType[*net.OpError](err)
 	if !ok || operation.Op != "dial" {

@@ -12,7 +12,7 @@ func (s *Session) GeneratedLabel() string {
 	return labels.Generate(s.LabelPrefix, s.Client.ServiceTime())
 }
 
-// recentDays is for how many days a generated label counts as recent.
+// recentDays is the number of days for which a generated label counts as recent.
 const recentDays = 7
 
 // isRecentlyGenerated reports whether a label was generated with this session's prefix in the last
@@ -27,8 +27,8 @@ func (s *Session) isRecentlyGenerated(label string) bool {
 	return s.Client.ServiceTime().Before(end)
 }
 
-// mostCompared is how many cards of each status, active and frozen, new labels are compared with.
-const mostCompared = 10 * api.MaxPerPage
+// maxCompared limits the number of cards of each status, active and frozen, that new labels are compared with.
+const maxCompared = 10 * api.MaxPerPage
 
 // NewestCards are the newest live cards of the account by their labels. New labels are compared with these only, so
 // that the cost of a plan does not grow with the account.
@@ -65,7 +65,7 @@ func (s *Session) addNewest(ctx context.Context, newest *NewestCards, status api
 		if err != nil {
 			return err
 		}
-		if count == mostCompared {
+		if count == maxCompared {
 			newest.Truncated = true
 			return nil
 		}

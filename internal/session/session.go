@@ -151,8 +151,8 @@ type fetchedOnce[T any] struct {
 	value    atomic.Pointer[T]
 }
 
-// get waits no longer than ctx allows. If the caller that fetches is interrupted, a caller that still waits fetches
-// instead.
+// get returns the value. It waits no longer than ctx allows. If the caller that fetches is interrupted, a caller that
+// still waits fetches instead.
 func (f *fetchedOnce[T]) get(ctx context.Context, fetch func(context.Context) (T, error)) (T, error) {
 	for {
 		if known := f.value.Load(); known != nil {
@@ -169,7 +169,7 @@ func (f *fetchedOnce[T]) get(ctx context.Context, fetch func(context.Context) (T
 		select {
 		case result := <-results:
 			if errors.Is(result.Err, context.Canceled) && ctx.Err() == nil {
-				continue
+				continue // the caller that fetched was interrupted, and this one was not
 			}
 			value, _ := result.Val.(T)
 			return value, result.Err
@@ -183,17 +183,28 @@ func (f *fetchedOnce[T]) get(ctx context.Context, fetch func(context.Context) (T
 // LoadDiagnostic refuses an attribute that gives one card more USD than the provider
 // configuration allows.
 func (s *Session) LoadDiagnostic(at path.Path, load usd.Amount) diag.Diagnostics {
-	if s == nil || s.MaxCardLoad == nil || load <= *s.MaxCardLoad {
+	if s == nil || s.MaxCardLoad == nil {
 		return nil
 	}
-	advice := ""
-	// The amount may have been written in cents, if it is valid when divided by 100.
-	fromCents := load / 100
-	isTooLow := at.Equal(path.Root("amount")) && fromCents < api.MinimumLoad
-	if load%usd.Dollar == 0 && fromCents <= *s.MaxCardLoad && !isTooLow {
-		advice = fmt.Sprintf(" If you meant %s cents, write %s: amounts are in USD.", load, fromCents)
+	maximum := *s.MaxCardLoad
+	if load <= maximum {
+		return nil
 	}
 	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "Amount exceeds max_card_load",
 		fmt.Sprintf("%s must be at most %s USD, the max_card_load of the provider configuration, got %s.%s To allow this amount, raise max_card_load.",
-			at, *s.MaxCardLoad, load, advice))}
+			at, maximum, load, centsAdvice(at, load, maximum)))}
+}
+
+// centsAdvice returns advice for an amount that may have been written in cents, because it is a whole number and valid
+// when divided by 100. For any other amount, it returns "".
+func centsAdvice(at path.Path, load, maximum usd.Amount) string {
+	if load%usd.Dollar != 0 {
+		return ""
+	}
+	fromCents := load / 100
+	isTooLow := at.Equal(path.Root("amount")) && fromCents < api.MinimumLoad
+	if isTooLow || fromCents > maximum {
+		return ""
+	}
+	return fmt.Sprintf(" If you meant %s cents, write %s: amounts are in USD.", load, fromCents)
 }

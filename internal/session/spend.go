@@ -47,19 +47,25 @@ type totals struct {
 	largest      []PlannedSpend // the cards that take most
 }
 
-// mostNamed is the number of cards that a message names.
-const mostNamed = 3
+// maxNamed limits the number of cards that a message names.
+const maxNamed = 3
 
+// add adds the plan of a card. The second plan of a card counts only what it takes beyond the first one. The error says
+// that a sum is out of range.
 func (t *totals) add(p PlannedSpend) error {
+	countedUpfront := max(0, p.CountedNet) // a first plan that withdraws takes nothing upfront
+	newUpfront := max(0, p.Taken-countedUpfront)
+	newTaken := max(0, p.Taken-p.CountedTaken)
 	var netErr, upfrontErr, takenErr, balancesErr error
 	t.net, netErr = usd.Sum(t.net, p.Taken, -p.Returned, -p.CountedNet)
-	t.upfront, upfrontErr = usd.Sum(t.upfront, max(0, p.Taken-max(0, p.CountedNet)))
-	t.taken, takenErr = usd.Sum(t.taken, max(0, p.Taken-p.CountedTaken))
+	t.upfront, upfrontErr = usd.Sum(t.upfront, newUpfront)
+	t.taken, takenErr = usd.Sum(t.taken, newTaken)
 	t.cardBalances, balancesErr = usd.Sum(t.cardBalances, p.CardBalance)
 	if p.Taken > 0 {
-		t.largest = append(slices.Clone(t.largest), p)
-		slices.SortStableFunc(t.largest, func(a, b PlannedSpend) int { return cmp.Compare(b.Taken, a.Taken) })
-		t.largest = t.largest[:min(len(t.largest), mostNamed)]
+		cards := append(slices.Clone(t.largest), p) // a clone, because copies of the totals share the slice
+		slices.SortStableFunc(cards, func(a, b PlannedSpend) int { return cmp.Compare(b.Taken, a.Taken) })
+		count := min(len(cards), maxNamed)
+		t.largest = cards[:count]
 	}
 	return errors.Join(netErr, upfrontErr, takenErr, balancesErr)
 }
@@ -79,8 +85,8 @@ type spend struct {
 	wallet fetchedOnce[plannedWallet]
 }
 
-// add counts a card, unless what the plans take would exceed a limit; nil is no limit. It returns the totals with
-// this card, and whether it has counted the card.
+// add counts a card, unless what the plans take would exceed the limit in USD. A nil limit is no limit. It returns the
+// totals with this card, and whether it has counted the card.
 func (s *spend) add(p PlannedSpend, limit *usd.Amount) (sums totals, counted bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +95,8 @@ func (s *spend) add(p PlannedSpend, limit *usd.Amount) (sums totals, counted boo
 	if err != nil {
 		return sums, false, err
 	}
-	if limit != nil && p.Taken > 0 && sums.taken > *limit {
+	isOverLimit := limit != nil && sums.taken > *limit
+	if isOverLimit && p.Taken > 0 {
 		return sums, false, nil
 	}
 	s.totals = sums
@@ -114,17 +121,25 @@ func (w plannedWallet) err() error { return cmp.Or(w.balanceErr, w.cardsErr) }
 
 // mayBeShort reports whether the wallet alone cannot pay for the plan so far, or whether its balance is not known.
 func (w plannedWallet) mayBeShort(t totals) bool {
-	return t.net > 0 && (w.balanceErr != nil || t.net > w.Balance)
+	if t.net <= 0 {
+		return false
+	}
+	return w.balanceErr != nil || t.net > w.Balance
 }
 
-// mayReturn returns the balances of the cards that were not planned yet. No more can still return to the wallet.
-func (w plannedWallet) mayReturn(t totals) usd.Amount {
+// returnable returns the sum of the balances of the cards that were not planned yet. No more can still return to the
+// wallet.
+func (w plannedWallet) returnable(t totals) usd.Amount {
 	return max(0, w.CardsTotalBalance-t.cardBalances)
 }
 
 // isUnpayable reports whether the wallet could not pay for the plan even if all other cards returned their balances.
 func (w plannedWallet) isUnpayable(t totals) bool {
-	return w.err() == nil && t.net > 0 && t.net-w.Balance > w.mayReturn(t)
+	if w.err() != nil || t.net <= 0 {
+		return false
+	}
+	shortfall := t.net - w.Balance
+	return shortfall > w.returnable(t)
 }
 
 // Spend counts what the plan of a card does to the wallet. It refuses every card with which the plans of this process
@@ -145,13 +160,10 @@ func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 	if !counted {
 		return diag.Diagnostics{s.exceedsMaxTaken(sums)}
 	}
-	if !s.Known() && p.Taken > 0 && s.FirstTime(TopicPlanUnchecked, "") {
-		return diag.Diagnostics{diag.NewWarningDiagnostic("Wallet, BINs and labels are not checked by this plan",
-			"The provider configuration depends on values that are known only after apply. This plan therefore cannot check "+
-				"whether the wallet can pay, whether the BINs exist, and whether live cards already have these labels.\n\n"+
-				"To have it checked, apply what the configuration depends on first, for example with -target.")}
+	if !s.Known() {
+		return s.warnUnchecked(p)
 	}
-	if !s.IsPlanning() || s.WalletCheck == WalletCheckOff || sums.net <= 0 {
+	if !s.checksWallet() || sums.net <= 0 {
 		return nil
 	}
 	wallet, err := s.plannedWallet(ctx)
@@ -165,10 +177,30 @@ func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 			return s.refuseUnpayable(p, sums, wallet)
 		}
 	}
-	if p.Taken == 0 || p.IsReplan || !short {
+	if !short {
+		return nil
+	}
+	if p.Taken == 0 || p.IsReplan { // the warning is for a card that takes money, in a plan whose warnings are shown
 		return nil
 	}
 	return s.warnShort(sums, wallet)
+}
+
+// checksWallet reports whether plans are checked against the wallet at the moment.
+func (s *Session) checksWallet() bool { return s.IsPlanning() && s.WalletCheck != WalletCheckOff }
+
+// warnUnchecked warns once, at the first card that takes money, that the provider's configuration is unknown.
+func (s *Session) warnUnchecked(p PlannedSpend) diag.Diagnostics {
+	if p.Taken <= 0 {
+		return nil
+	}
+	if !s.FirstTime(TopicPlanUnchecked, "") {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic("Wallet, BINs and labels are not checked by this plan",
+		"The provider configuration depends on values that are known only after apply. This plan therefore cannot check "+
+			"whether the wallet can pay, whether the BINs exist, and whether live cards already have these labels.\n\n"+
+			"To have it checked, apply what the configuration depends on first, for example with -target.")}
 }
 
 // exceedsMaxTaken refuses a card. Only the first error has the full text.
@@ -234,7 +266,7 @@ func shortText(sums totals, wallet plannedWallet) string {
 	outlook := "The service refuses requests that the wallet cannot pay, so part of the plan would fail during apply."
 	if !wallet.isUnpayable(sums) {
 		outlook = fmt.Sprintf("The account's other cards hold %s USD. Apply can pay if enough of that returns first, "+
-			"for example from a card that is terminated before its replacement is issued.", wallet.mayReturn(sums))
+			"for example from a card that is terminated before its replacement is issued.", wallet.returnable(sums))
 	}
 	return walletSoFar(sums, wallet) + " That is the sum of loads, issuance fees, funds and top-ups, less what the planned cards return. " +
 		sums.nameLargest() + " " + outlook + " " + planStatement +
@@ -249,7 +281,7 @@ func unreadText(wallet plannedWallet) string {
 // PaidUpfront returns what the plan so far takes from the wallet before anything returns, and the balance of the
 // wallet. It reports true if that balance is too low.
 func (s *Session) PaidUpfront(ctx context.Context) (upfront, wallet usd.Amount, tooMuch bool) {
-	if !s.IsPlanning() || s.WalletCheck == WalletCheckOff {
+	if !s.checksWallet() {
 		return 0, 0, false
 	}
 	upfront = s.spend.soFar().upfront
