@@ -311,7 +311,7 @@ func (p *pipeline) takesBack() (advised bool) {
 		case undecided && p.scenario.proxy.isAcceptedOnly(c.id()): // nothing moved, and nothing will
 			c.config["amount"], c.config["top_up"] = c.state.Values["amount"], nil
 			advised = true
-		case (p.isLoose() || p.scenario.profile.lag > 0) && (undecided || strings.Contains(last, "holds less than that")):
+		case (p.isLoose() || p.scenario.profile.lag > 0) && (undecided || strings.Contains(last, "balance is lower than this amount")):
 			c.config["amount"], c.config["top_up"] = c.state.Values["amount"], nil
 			c.loose, advised = true, true
 		case p.isLoose() && strings.Contains(last, "Withdrawal exceeds the card's balance"): // something took money before

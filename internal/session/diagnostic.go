@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -21,7 +23,8 @@ import (
 // CatchPanic turns a panic into a diagnostic. Defer it in methods that the framework calls in a goroutine of its own.
 func CatchPanic(diags *diag.Diagnostics) {
 	if reason := recover(); reason != nil {
-		diags.AddError("Internal provider error", crash.New(reason).Error())
+		failure := crash.New(reason)
+		diags.AddError("Internal provider error", capitalized(failure.Error()))
 	}
 }
 
@@ -69,11 +72,12 @@ func outageDiagnostic(operation string, outage *transport.OutageError) diag.Diag
 	todo := advice(outage.Cause)
 	_, answered := errors.AsType[*transport.Error](outage.Cause)
 	if outage.Kind == transport.OutageOtherServer && !answered {
-		todo = "Another server answers there, such as a proxy or a login page. " +
-			"Check base_url or VCARD_BASE_URL: host, port, and the path with its version prefix, as in https://host/api/v1."
+		todo = "Another server answers at base_url, such as a proxy or a login page. " +
+			"Check base_url or VCARD_BASE_URL: the host, the port, and the path with its version prefix, as in https://host/api/v1."
 	}
-	return diag.NewErrorDiagnostic(strings.ToUpper(reason[:1])+reason[1:], "Could not "+operation+": "+Cause(outage.Cause)+"\n\n"+todo+
-		"\n\n"+others+" fail for the same reason. Cards that are only read keep their state, and this error is not repeated for them.")
+	detail := "Could not " + operation + ": " + Cause(outage.Cause) + "\n\n" + todo +
+		"\n\n" + others + " fail for the same reason. The provider keeps the state of cards that it only reads, and does not repeat this error for them."
+	return diag.NewErrorDiagnostic(capitalized(reason), detail)
 }
 
 func outageReason(kind transport.OutageKind) string {
@@ -123,13 +127,24 @@ func Cause(err error) string {
 	return sentence(text)
 }
 
+// sentence returns a text with an upper-case first letter and a full stop.
 func sentence(text string) string {
+	text = capitalized(text)
 	if text == "" || strings.HasSuffix(text, ".") {
 		return text
 	}
 	return text + "."
 }
 
+func capitalized(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + text[size:]
+}
+
+// advice returns what to do about an error, or "" if there is nothing to add to its text.
 func advice(err error) string {
 	if undecided, ok := errors.AsType[*transport.UndecidedError](err); ok {
 		return adviceForUndecided(undecided)
@@ -138,7 +153,7 @@ func advice(err error) string {
 		return "" // the caller gives the advice
 	}
 	if errors.Is(err, api.ErrLabelUndecided) {
-		return "Resolve the other error first: it says how to find out whether its card was issued. Then apply again."
+		return "This run reports another error about a card with this label. Follow the advice of that error first. Then apply again."
 	}
 	if refused, ok := errors.AsType[*transport.Error](err); ok {
 		return adviceForResponse(refused)
@@ -153,16 +168,16 @@ func advice(err error) string {
 		return "The service took longer than request_timeout. Try again, or raise request_timeout in the provider configuration."
 	}
 	if isPlainHTTP(err) {
-		return "The server there speaks plain http, but base_url has https. Check the port; a sandbox uses http://."
+		return "The server at base_url speaks plain http, but base_url starts with https://. Check the port. The address of a sandbox starts with http://."
 	}
 	if _, ok := errors.AsType[*transport.ProxyError](err); ok {
-		return "The environment variable HTTPS_PROXY names this proxy. Check it, or add the service's host to NO_PROXY to connect without it."
+		return "The environment variable HTTPS_PROXY or HTTP_PROXY names this proxy. Check the variable, or add the service's host to NO_PROXY to connect without a proxy."
 	}
 	if unknown, ok := errors.AsType[*net.DNSError](err); ok && unknown.IsNotFound {
 		return "The host name in base_url cannot be resolved. Check base_url."
 	}
 	if isDialToLoopback(err) {
-		return "No server listens there. Start the sandbox (vcard sandbox), or set base_url to the address that it printed."
+		return "No server listens at base_url. Start the sandbox with vcard sandbox, or set base_url to the address that the sandbox printed."
 	}
 	return "Check base_url and the network between this machine and the service, then try again."
 }
@@ -184,12 +199,12 @@ func isDialToLoopback(err error) bool {
 }
 
 func adviceForUndecided(e *transport.UndecidedError) string {
-	todo := "Run terraform plan: it reads the card and plans what is still missing."
+	todo := "Run terraform plan. The plan reads the card and shows what is still missing."
 	switch e.Kind {
 	case transport.MutationIssue:
-		todo = "A card may have been issued and charged to the wallet. Check the dashboard for a new card on that BIN before you apply again. To keep it, import it: terraform import ADDRESS ID."
+		todo = "The service may have issued a card and charged the wallet. Before you apply again, check the dashboard for a new card on that BIN. To keep such a card, import it: terraform import ADDRESS ID."
 		if e.Answered {
-			todo = "The service accepted the request, so the card may still appear. Before you apply again, look for it in the dashboard or with vcard statement --no-unmanaged. To keep it, import it: terraform import ADDRESS ID."
+			todo = "The service accepted the request, so the card may still appear. Before you apply again, look for it in the dashboard or with vcard statement --no-unmanaged. To keep the card, import it: terraform import ADDRESS ID."
 		}
 		if len(e.Candidates) > 0 {
 			todo = "" // the caller lists them
@@ -231,11 +246,11 @@ func adviceForResponse(refused *transport.Error) string {
 	case "api_not_enabled":
 		return readiness + " Next, ask the service's support to enable API access."
 	case "card_terminated":
-		return "The card was terminated in the meantime, which is final. Run terraform plan again: it removes the card from the state. The next apply issues a new card if it is still in the configuration."
+		return "The card is already terminated, which is final. Run terraform plan again. If the configuration still contains this card, the new plan issues another one."
 	case "bin_not_found":
 		return "The data source vcard_bins lists the BINs that this account can issue on."
 	case "idempotency_key_reused":
-		return "The service has seen this request's idempotency key with a different body. Run the command again; it uses a new key."
+		return "The service has seen this request's idempotency key with a different body. Run the command again; the provider then uses a new key."
 	}
 	status := refused.Status
 	isMissing := status == http.StatusNotFound || status == http.StatusGone
@@ -245,16 +260,16 @@ func adviceForResponse(refused *transport.Error) string {
 	case status == http.StatusForbidden:
 		return readiness
 	case refused.LacksFunds() && strings.HasSuffix(refused.Path, "/withdraw"):
-		return "The card holds less than that; it may have been used in the meantime. Run terraform plan again to see its current balance."
+		return "The card's balance is lower than this amount. A purchase may have lowered it since the last plan. Run terraform plan again to see the current balance."
 	case refused.LacksFunds():
 		return "The wallet balance is too low. Deposit first (the data source vcard_deposit_addresses lists the addresses), or use a smaller amount."
 	case isMissing && refused.Code == "":
 		return "The response is not the service's own; a gateway or another server may have sent it. It does not prove that anything is missing. Check base_url and try again."
 	case isMissing:
 		if slices.Contains([]string{"/wallet/balance", "/wallet/deposit-address", "/bins", "/3ds"}, refused.Path) {
-			return "Every account has this, so another server may be at base_url. Check its host and its path with the version prefix, as in https://host/api/v1."
+			return "This endpoint exists for every account, so another server may be at base_url. Check the host of base_url and its path with the version prefix, as in https://host/api/v1."
 		}
-		return "Either the id is wrong, or the API key belongs to another account."
+		return "Either the id is wrong, or the API key belongs to another account. Check both."
 	case status == http.StatusConflict:
 		return "Someone may be changing the same object at the moment. Try again; if the error persists, check the object in the dashboard."
 	case status == http.StatusTooManyRequests:

@@ -155,7 +155,7 @@ func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 	sums, counted, err := s.spend.add(p, s.MaxTakenPerPlan)
 	if err != nil {
 		return diag.Diagnostics{diag.NewErrorDiagnostic("Plan total is out of range",
-			"The amounts of this plan add up to more than the provider can calculate with. Check amount and top_up of its cards: they are in USD, not in cents.")}
+			"The amounts of this plan add up to more than the provider can calculate with. Check amount and top_up of the planned cards: both are in USD, not in cents.")}
 	}
 	if !counted {
 		return diag.Diagnostics{s.exceedsMaxTaken(sums)}
@@ -198,16 +198,16 @@ func (s *Session) warnUnchecked(p PlannedSpend) diag.Diagnostics {
 		return nil
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Wallet, BINs and labels are not checked by this plan",
-		"The provider configuration depends on values that are known only after apply. This plan therefore cannot check "+
+		"The provider configuration depends on values that are known only after apply. This plan therefore does not check "+
 			"whether the wallet can pay, whether the BINs exist, and whether live cards already have these labels.\n\n"+
-			"To have it checked, apply what the configuration depends on first, for example with -target.")}
+			"To have the plan checked, first apply what the configuration depends on, for example with -target.")}
 }
 
 // exceedsMaxTaken refuses a card. Only the first error has the full text.
 func (s *Session) exceedsMaxTaken(sums totals) diag.Diagnostic {
 	text := fmt.Sprintf("With this card, the plan takes %s USD so far, and max_taken_per_plan is %s USD.", sums.taken, *s.MaxTakenPerPlan)
 	if s.FirstTime(TopicMaxTaken, "") {
-		text += " That is the sum of loads, issuance fees, funds and top-ups; money that returns to the wallet is not deducted. " + sums.nameLargest() + " " + planStatement +
+		text += " The first amount is the sum of loads, issuance fees, funds and top-ups. Money that returns to the wallet is not deducted. " + sums.nameLargest() + " " + planStatement +
 			"\n\nIf these cards already exist, do not apply: this is the wrong workspace, or its state is lost. " +
 			"If the plan is meant to take this much, raise max_taken_per_plan in the provider configuration."
 	}
@@ -229,7 +229,7 @@ func (s *Session) refuseUnpayable(p PlannedSpend, sums totals, wallet plannedWal
 	if wallet.err() != nil {
 		title = walletUnread
 		text = unreadText(wallet)
-		brief = "wallet_check is \"error\", and the wallet cannot be read."
+		brief = "The provider cannot read the wallet, so wallet_check = \"error\" refuses this plan."
 	}
 	if s.FirstTime(TopicUnpayable, "") {
 		return diag.Diagnostics{diag.NewErrorDiagnostic(title, text+allow)}
@@ -265,10 +265,10 @@ func walletSoFar(sums totals, wallet plannedWallet) string {
 func shortText(sums totals, wallet plannedWallet) string {
 	outlook := "The service refuses requests that the wallet cannot pay, so part of the plan would fail during apply."
 	if !wallet.isUnpayable(sums) {
-		outlook = fmt.Sprintf("The account's other cards hold %s USD. Apply can pay if enough of that returns first, "+
+		outlook = fmt.Sprintf("The account's other cards hold %s USD. Apply can pay if enough of that money returns first, "+
 			"for example from a card that is terminated before its replacement is issued.", wallet.returnable(sums))
 	}
-	return walletSoFar(sums, wallet) + " That is the sum of loads, issuance fees, funds and top-ups, less what the planned cards return. " +
+	return walletSoFar(sums, wallet) + " The first amount is the sum of loads, issuance fees, funds and top-ups, less what the planned cards return. " +
 		sums.nameLargest() + " " + outlook + " " + planStatement +
 		"\n\nDeposit first (the data source vcard_deposit_addresses lists the addresses), or plan for less."
 }
