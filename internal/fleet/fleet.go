@@ -38,7 +38,7 @@ type Fleet struct {
 	active *listing
 	frozen *listing
 
-	inUseSince time.Time // the first use after pageLifetime without any
+	inUseSince time.Time // the first use after the pages were unused for pageLifetime
 	usedAt     time.Time // the last use of the pages
 	waiting    int       // the number of readers that wait for a response
 
@@ -79,7 +79,8 @@ func (f *Fleet) Read(ctx context.Context, id string, last api.CardStatus) (Card,
 // request requests the card itself. The pages count as used until the response arrives.
 func (f *Fleet) request(ctx context.Context, id string, state presence) (api.CardSummary, error) {
 	f.mu.Lock()
-	unlisted := state == absent && f.active.isComplete() && f.frozen.isComplete()
+	listsComplete := f.active.isComplete() && f.frozen.isComplete()
+	unlisted := state == absent && listsComplete
 	f.beginWait()
 	f.mu.Unlock()
 	defer func() {
@@ -97,7 +98,7 @@ func (f *Fleet) request(ctx context.Context, id string, state presence) (api.Car
 	return card, err
 }
 
-// requestUnlisted requests a card that no list contains, unless an earlier one was missing.
+// requestUnlisted requests a card that no list contains, unless an earlier such card was missing.
 func (f *Fleet) requestUnlisted(ctx context.Context, id string) (api.CardSummary, error) {
 	err := f.notFoundLock.Acquire(ctx, 1)
 	if err != nil {
@@ -162,6 +163,7 @@ func (f *Fleet) markUsed(now time.Time) {
 // wanted returns the number of cards that readers have looked for since the pages were last discarded.
 func (f *Fleet) wanted() int { return len(f.active.wanted) + len(f.frozen.wanted) }
 
+// asOfNow returns a card that was read just now.
 func (f *Fleet) asOfNow(card api.CardListItem) Card {
 	return Card{CardListItem: card, AsOf: f.source.ServiceTime()}
 }

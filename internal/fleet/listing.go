@@ -40,7 +40,7 @@ type listing struct {
 
 // contents are discarded together when they are too old.
 type contents struct {
-	fetchedAt time.Time
+	renewedAt time.Time       // when the earlier contents were discarded
 	arrivedAt time.Time       // when the last page arrived
 	wanted    map[string]bool // the cards that readers have looked for
 	spent     int             // the number of requests for them, for pages and for single cards
@@ -61,15 +61,15 @@ type contents struct {
 func (l *listing) renew(id string) {
 	now := l.fleet.clock.Now()
 	l.fleet.markUsed(now)
-	expired := l.fetchedAt.Before(l.fleet.inUseSince) || now.Sub(l.arrivedAt) >= maxPageLifetime
-	if l.wanted[id] && now.Sub(l.fetchedAt) >= pageLifetime {
+	expired := l.renewedAt.Before(l.fleet.inUseSince) || now.Sub(l.arrivedAt) >= maxPageLifetime
+	if l.wanted[id] && now.Sub(l.renewedAt) >= pageLifetime {
 		expired = true // the card is read again
 	}
 	if !expired || l.fetch != nil {
 		return
 	}
 	l.contents = contents{
-		fetchedAt: now,
+		renewedAt: now,
 		arrivedAt: now,
 		wanted:    map[string]bool{},
 		cards:     map[string]Card{},
@@ -90,8 +90,11 @@ func (l *listing) find(ctx context.Context, id string) (Card, presence) {
 		if l.disputed[id] {
 			break
 		}
-		if l.fetch == nil && !l.fetchMore(ctx) {
-			break
+		if l.fetch == nil {
+			started := l.fetchMore(ctx)
+			if !started {
+				break
+			}
 		}
 		fetch := l.fetch
 		fetch.wait(ctx, l.fleet)
@@ -141,8 +144,8 @@ func (l *listing) fetchMore(ctx context.Context) bool {
 	if l.closed {
 		return false
 	}
-	many := l.fleet.wanted() >= manyCards
-	if !many && len(l.wanted) == 1 {
+	isLarge := l.fleet.wanted() >= manyCards
+	if !isLarge && len(l.wanted) == 1 { // the only reader so far
 		l.start(ctx, l.fetchBatch)
 		return true
 	}
@@ -151,7 +154,7 @@ func (l *listing) fetchMore(ctx context.Context) bool {
 		return true
 	}
 	missing := l.missing()
-	if missing == 0 || l.spent+missing > l.budget(many) {
+	if missing == 0 || l.spent+missing > l.budget(isLarge) {
 		return false
 	}
 	l.start(ctx, l.fetchMissing())
@@ -159,11 +162,10 @@ func (l *listing) fetchMore(ctx context.Context) bool {
 }
 
 // budget returns how many requests all pages may cost: about twice as many as single requests for the wanted cards
-// would cost. The margin is small for a few cards, because they may be the whole fleet, and larger for many, because
-// more will follow.
-func (l *listing) budget(many bool) int {
+// would cost. The margin is small for a small fleet, because no more cards may follow, and larger for a large one.
+func (l *listing) budget(isLarge bool) int {
 	margin := 1
-	if many {
+	if isLarge {
 		margin = manyCards
 	}
 	return 2 * (len(l.wanted) + margin)
@@ -176,7 +178,8 @@ func (l *listing) addPage(number int, page api.CardPage) bool {
 		return false
 	}
 	wrongNumber := page.Page != 0 && page.Page != number
-	if wrongNumber || page.ExceedsTotal((number-1)*l.size) {
+	cardsBefore := (number - 1) * l.size
+	if wrongNumber || page.ExceedsTotal(cardsBefore) {
 		return false
 	}
 	if len(page.Data) == 0 { // the pages end here, even if the total includes cards of other statuses
@@ -186,7 +189,7 @@ func (l *listing) addPage(number int, page api.CardPage) bool {
 		l.changed = true
 	}
 	l.fetched[number] = true
-	maps.DeleteFunc(l.fetched, func(number int, _ bool) bool { return number > l.pages })
+	maps.DeleteFunc(l.fetched, func(fetched int, _ bool) bool { return fetched > l.pages })
 	added := l.add(page.Data)
 	return added > 0 || len(page.Data) == 0
 }
@@ -205,7 +208,8 @@ func (l *listing) countPages(page api.CardPage) bool {
 	if l.total > 0 && size == 0 {
 		return false
 	}
-	l.pages = max(1, (l.total+size-1)/l.size)
+	roundedUp := (l.total + size - 1) / l.size
+	l.pages = max(1, roundedUp)
 	if l.total == l.size { // the service may have sent the number of cards on this page as the total
 		l.pages++
 	}
@@ -252,7 +256,7 @@ type fetch struct {
 	single  bool // whether it fetched no page, because no other reader joined
 }
 
-// start runs a fetch in a goroutine. The caller holds the fleet's lock; run does not.
+// start runs a fetch in a goroutine. The caller holds the fleet's lock, but run is called without it.
 func (l *listing) start(ctx context.Context, run func(context.Context) error) {
 	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f := &fetch{cancel: cancel, done: make(chan struct{})}
@@ -319,7 +323,7 @@ func (l *listing) fetchMissing() func(context.Context) error {
 			missing = append(missing, number)
 		}
 	}
-	return func(ctx context.Context) error {
+	fetchPages := func(ctx context.Context) error {
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(maxConcurrentPages)
 		for _, number := range missing {
@@ -329,13 +333,15 @@ func (l *listing) fetchMissing() func(context.Context) error {
 		}
 		return group.Wait()
 	}
+	return fetchPages
 }
 
 // fetchPage fetches and adds a page, unless another page has shown that the list is shorter.
 func (l *listing) fetchPage(ctx context.Context, number int) error {
 	f := l.fleet
 	f.mu.Lock()
-	beyondEnd := number > max(1, l.pages)
+	lastPage := max(1, l.pages) // there is a first page, even while the number of pages is unknown
+	beyondEnd := number > lastPage
 	f.mu.Unlock()
 	if beyondEnd {
 		return nil
@@ -345,8 +351,12 @@ func (l *listing) fetchPage(ctx context.Context, number int) error {
 	defer f.mu.Unlock()
 	l.spent++
 	l.arrivedAt = f.clock.Now()
-	if err == nil && !l.closed && !l.addPage(number, page) {
+	if err != nil || l.closed {
+		return err
+	}
+	consistent := l.addPage(number, page)
+	if !consistent {
 		l.discard()
 	}
-	return err
+	return nil
 }
