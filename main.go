@@ -61,7 +61,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitOK
 	}
 	startedByCLI := os.Getenv(pluginCookie) != ""
-	if flags.NArg() > 0 || (!startedByCLI && !*debugging) {
+	mayServe := startedByCLI || *debugging
+	if flags.NArg() > 0 || !mayServe {
 		_, _ = fmt.Fprint(stderr, about)
 		return exitUsage
 	}
@@ -69,7 +70,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if *debugging {
 		serve = provider.ServeDebugger
 	}
-	if err := serve(buildinfo.Version(version)); err != nil {
+	err = serve(buildinfo.Version(version))
+	if err != nil {
 		_, _ = fmt.Fprintf(stderr, "%s: %v\n", name, err)
 		return exitFailed
 	}

@@ -11,16 +11,16 @@ import (
 
 // Error describes a panic by the type of its value and by its stack. It does not keep the value.
 type Error struct {
-	Type  string
+	Type  string // the Go type of the panic's value
 	Stack string // functions and lines, without arguments
 }
 
 // Error asks the user to report the bug.
 func (e *Error) Error() string {
-	return "a bug in this program stopped the operation (panic with a " + e.Type + "). Please report it with these lines:\n" + e.Stack
+	return "a bug in this program stopped the operation (panic with a " + e.Type + "). Please report the bug with these lines:\n" + e.Stack
 }
 
-// Catch sets the error of a function that panics. Defer it.
+// Catch sets *err if the function that defers it panics.
 func Catch(err *error) {
 	if reason := recover(); reason != nil {
 		*err = New(reason)
@@ -39,19 +39,22 @@ func End() {
 // that function in the stack.
 func New(reason any) *Error {
 	const (
-		maxDepth    = 32
-		skippedRows = 3 // runtime.Callers, New and the deferred function
+		maxDepth = 32
+		skipped  = 3 // runtime.Callers, New and the deferred function
 	)
 	callers := make([]uintptr, maxDepth)
-	callers = callers[:runtime.Callers(skippedRows, callers)]
-	frames := runtime.CallersFrames(callers)
-	var rows []string
+	depth := runtime.Callers(skipped, callers)
+	frames := runtime.CallersFrames(callers[:depth])
+	var lines []string
 	for {
 		frame, more := frames.Next()
-		rows = append(rows, fmt.Sprintf("  %s\n    %s:%d", frame.Function, frame.File, frame.Line))
+		lines = append(lines, fmt.Sprintf("  %s\n    %s:%d", frame.Function, frame.File, frame.Line))
 		if !more {
 			break
 		}
 	}
-	return &Error{Type: fmt.Sprintf("%T", reason), Stack: strings.Join(rows, "\n")}
+	return &Error{
+		Type:  fmt.Sprintf("%T", reason),
+		Stack: strings.Join(lines, "\n"),
+	}
 }

@@ -23,7 +23,8 @@ func Thousands(number string) string {
 	var grouped strings.Builder
 	grouped.WriteString(strings.TrimSuffix(integer, digits)) // the sign
 	for i, digit := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
+		remaining := len(digits) - i
+		if i > 0 && remaining%3 == 0 {
 			grouped.WriteByte(',')
 		}
 		grouped.WriteRune(digit)
