@@ -39,7 +39,8 @@ func New(config Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkKey(key); err != nil {
+	err = checkKey(key)
+	if err != nil {
 		return nil, err
 	}
 	if config.RequestTimeout <= 0 {
@@ -98,7 +99,7 @@ func (c *Client) Deadline(ctx context.Context) time.Time {
 	timeout := OperationTimeout
 	deadline, ok := ctx.Deadline()
 	if ok {
-		remaining := time.Until(deadline) // a context has its deadline by the system's clock
+		remaining := time.Until(deadline) // the deadline of a context is a time of the system's clock
 		timeout = min(timeout, remaining)
 	}
 	return c.clock.Now().Add(timeout)
@@ -107,7 +108,9 @@ func (c *Client) Deadline(ctx context.Context) time.Time {
 // ServiceTime returns the time by the service's clock. Until a response has shown that time, ServiceTime returns the
 // time by the client's clock.
 func (c *Client) ServiceTime() time.Time {
-	return c.clock.Now().Add(time.Duration(c.ahead.Load())).UTC()
+	ahead := time.Duration(c.ahead.Load())
+	now := c.clock.Now().Add(ahead)
+	return now.UTC()
 }
 
 // KnowsServiceTime reports whether a response has shown the service's time.

@@ -158,7 +158,7 @@ func checkKey(key string) error {
 		return violation("begin with " + keyPrefix)
 	}
 	for _, r := range key {
-		if r < '!' || r > '~' { // the first and the last printable ASCII character without the space
+		if r < '!' || r > '~' { // outside of the printable ASCII characters, or a space
 			return violation("not contain spaces, line breaks or characters other than printable ASCII")
 		}
 	}

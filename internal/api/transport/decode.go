@@ -206,12 +206,12 @@ func DecodeEntry(i int, data json.RawMessage, into any, required ...string) erro
 }
 
 // Timestamp is a time in RFC 3339, if the service sent an ISO 8601 time with at least seconds. A time without
-// a zone is in UTC (API §1). Any other value is kept like a Word.
+// a zone is in UTC (API §1). Any other value is kept as a Word keeps it.
 type Timestamp string
 
 // UnmarshalJSON decodes any value, so that an invalid time does not make a whole card or challenge unreadable.
 func (t *Timestamp) UnmarshalJSON(data []byte) error {
-	_ = json.Unmarshal(data, (*string)(t)) // a value that is not a string is not a time, either
+	*t = Timestamp(DecodeOrZero[string](data))
 	_, err := t.Time()
 	if err == nil {
 		return nil

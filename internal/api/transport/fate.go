@@ -28,12 +28,15 @@ func fateOf(status int, code string) (fate Fate, final bool) {
 	case isSuccess(status):
 		return Done, true
 	case !isClientError(status), status == http.StatusRequestTimeout, code == "":
+		// A gateway may have sent the response.
 		return Unknown, false
 	case status == http.StatusTooManyRequests:
 		return NotDone, false
 	case codeHas("frozen", "terminated", "insufficient", "invalid", "blocked", "denied", "exceeded", "not_", "label"):
+		// The service refused the change because of the card, the balance or the request itself.
 		return NotDone, true
 	case codeHas("in_flight", "in_progress", "in_use", "processing", "concurrent"):
+		// An earlier request may still be running.
 		return Unknown, false
 	case codeHas("idempot", "duplicate", "already", "reused", "processed"):
 		// The service knows the key, but does not say whether the change was made. A retry gets the same

@@ -39,7 +39,8 @@ func (c *Client) Begin(ctx context.Context, call *Call, key string) (m *Mutation
 	if call.Invalid != nil {
 		return nil, nil, call.Invalid
 	}
-	answers, err := c.breaker.begin(call, true)
+	const hasWritten = true // this call is a change
+	answers, err := c.breaker.begin(call, hasWritten)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -156,7 +157,8 @@ func (m *Mutation) waitToRepeatUnknown() bool {
 
 // pausedTooLong reports whether the service's rate limit pauses the call until after its deadline.
 func (m *Mutation) pausedTooLong() bool {
-	return m.client.limits.PausedUntil(m.call.Budget).After(m.call.deadline)
+	end := m.client.limits.PausedUntil(m.call.Budget)
+	return end.After(m.call.deadline)
 }
 
 // Answered reports whether an attempt got a 2xx response, even one that cannot be decoded. Nothing is sent after

@@ -15,7 +15,8 @@ import (
 
 // OutageError is a failure that affects every other call of the client, too, or every other call to the same
 // endpoint. For example, the key is refused, the account is not ready, or the service is not reachable. For
-// some time after the first failure, those calls fail at once, except reads that verify a change.
+// some time after the first failure, those calls fail at once. Reads that verify a change are made all the same,
+// and so are all calls of a client that has changed something, unless the service refuses all calls.
 type OutageError struct {
 	Kind  OutageKind
 	Cause error // the first failure

@@ -98,7 +98,8 @@ func stringOrJSON(data []byte) string {
 func ReadWord(data []byte) (string, error) {
 	var text string
 	err := json.Unmarshal(data, &text)
-	return strings.ToLower(NewWord(text).String()), err
+	word := NewWord(text)
+	return strings.ToLower(word.String()), err
 }
 
 // UnmarshalJSON decodes a word. It keeps a value that is not a string as it is written.
