@@ -75,8 +75,9 @@ func outageDiagnostic(operation string, outage *transport.OutageError) diag.Diag
 		todo = "Another server answers at base_url, such as a proxy or a login page. " +
 			"Check base_url or VCARD_BASE_URL: the host, the port, and the path with its version prefix, as in https://host/api/v1."
 	}
-	detail := "Could not " + operation + ": " + Cause(outage.Cause) + "\n\n" + todo +
-		"\n\n" + others + " fail for the same reason. The provider keeps the state of cards that it only reads, and does not repeat this error for them."
+	detail := "Could not " + operation + ": " + Cause(outage.Cause)
+	detail += "\n\n" + todo
+	detail += "\n\n" + others + " fail for the same reason. The provider keeps the state of cards that it only reads, and does not repeat this error for them."
 	return diag.NewErrorDiagnostic(capitalized(reason), detail)
 }
 
@@ -266,7 +267,8 @@ func adviceForResponse(refused *transport.Error) string {
 	case isMissing && refused.Code == "":
 		return "The response is not the service's own; a gateway or another server may have sent it. It does not prove that anything is missing. Check base_url and try again."
 	case isMissing:
-		if slices.Contains([]string{"/wallet/balance", "/wallet/deposit-address", "/bins", "/3ds"}, refused.Path) {
+		everyAccountHas := []string{"/wallet/balance", "/wallet/deposit-address", "/bins", "/3ds"}
+		if slices.Contains(everyAccountHas, refused.Path) {
 			return "This endpoint exists for every account, so another server may be at base_url. Check the host of base_url and its path with the version prefix, as in https://host/api/v1."
 		}
 		return "Either the id is wrong, or the API key belongs to another account. Check both."

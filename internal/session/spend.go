@@ -70,6 +70,7 @@ func (t *totals) add(p PlannedSpend) error {
 	return errors.Join(netErr, upfrontErr, takenErr, balancesErr)
 }
 
+// nameLargest names the cards that take most.
 func (t totals) nameLargest() string {
 	var names []string
 	for _, p := range t.largest {
@@ -207,8 +208,9 @@ func (s *Session) warnUnchecked(p PlannedSpend) diag.Diagnostics {
 func (s *Session) exceedsMaxTaken(sums totals) diag.Diagnostic {
 	text := fmt.Sprintf("With this card, the plan takes %s USD so far, and max_taken_per_plan is %s USD.", sums.taken, *s.MaxTakenPerPlan)
 	if s.FirstTime(TopicMaxTaken, "") {
-		text += " The first amount is the sum of loads, issuance fees, funds and top-ups. Money that returns to the wallet is not deducted. " + sums.nameLargest() + " " + planStatement +
-			"\n\nIf these cards already exist, do not apply: this is the wrong workspace, or its state is lost. " +
+		text += " The first amount is the sum of loads, issuance fees, funds and top-ups. Money that returns to the wallet is not deducted."
+		text += " " + sums.nameLargest() + " " + planStatement
+		text += "\n\nIf these cards already exist, do not apply: this is the wrong workspace, or its state is lost. " +
 			"If the plan is meant to take this much, raise max_taken_per_plan in the provider configuration."
 	}
 	return diag.NewErrorDiagnostic("Plan exceeds max_taken_per_plan", text)
@@ -268,9 +270,11 @@ func shortText(sums totals, wallet plannedWallet) string {
 		outlook = fmt.Sprintf("The account's other cards hold %s USD. Apply can pay if enough of that money returns first, "+
 			"for example from a card that is terminated before its replacement is issued.", wallet.returnable(sums))
 	}
-	return walletSoFar(sums, wallet) + " The first amount is the sum of loads, issuance fees, funds and top-ups, less what the planned cards return. " +
-		sums.nameLargest() + " " + outlook + " " + planStatement +
-		"\n\nDeposit first (the data source vcard_deposit_addresses lists the addresses), or plan for less."
+	text := walletSoFar(sums, wallet)
+	text += " The first amount is the sum of loads, issuance fees, funds and top-ups, less what the planned cards return."
+	text += " " + sums.nameLargest() + " " + outlook + " " + planStatement
+	text += "\n\nDeposit first (the data source vcard_deposit_addresses lists the addresses), or plan for less."
+	return text
 }
 
 func unreadText(wallet plannedWallet) string {
@@ -287,7 +291,8 @@ func (s *Session) PaidUpfront(ctx context.Context) (upfront, wallet usd.Amount, 
 	upfront = s.spend.soFar().upfront
 	read, err := s.plannedWallet(ctx)
 	known := err == nil && read.balanceErr == nil
-	return upfront, read.Balance, known && upfront > read.Balance
+	tooMuch = known && upfront > read.Balance
+	return upfront, read.Balance, tooMuch
 }
 
 // plannedWallet reads the wallet once. An error of the service is part of the result, so that it is not read again.
