@@ -96,8 +96,11 @@ func find(c *server.Call) (*Card, error) {
 // findLive is like find. It returns an error if the card is terminated.
 func findLive(c *server.Call) (*Card, error) {
 	card, err := find(c)
-	if err != nil || card.Status != Terminated {
-		return card, err
+	if err != nil {
+		return nil, err
+	}
+	if card.Status != Terminated {
+		return card, nil
 	}
 	if c.Quirks.TerminatedStatus == http.StatusNotFound {
 		return nil, wire.NotFound("card", card.PublicID)
@@ -106,13 +109,16 @@ func findLive(c *server.Call) (*Card, error) {
 		"card %s is terminated, which is permanent", card.PublicID)
 }
 
-// findUsable is like findLive. If a quirk asks for that, it also returns an error if the card is frozen.
+// findUsable is like findLive. With the quirk frozen_money, it also returns an error if the card is frozen.
 func findUsable(c *server.Call) (*Card, error) {
 	card, err := findLive(c)
-	if err == nil && card.Status == Frozen && c.Quirks.FrozenMoney == behavior.Refused {
+	if err != nil {
+		return nil, err
+	}
+	if card.Status == Frozen && c.Quirks.FrozenMoney == behavior.Refused {
 		return nil, wire.Refuse(wire.CodeCardFrozen, "card %s is frozen; unfreeze it first", card.PublicID)
 	}
-	return card, err
+	return card, nil
 }
 
 // The representations of API §2.1.
@@ -159,7 +165,7 @@ func (c *Card) summary() summaryView {
 	return summaryView{listItem: c.item(), CreatedAt: c.CreatedAt}
 }
 
-// full returns the representation that events contain, too.
+// full returns all fields of the card. Events contain this representation, too.
 func (c *Card) full() fullView {
 	return fullView{
 		listItem:          c.item(),
@@ -172,7 +178,7 @@ func (c *Card) full() fullView {
 }
 
 func summary(c *server.Call) (wire.Response, error) {
-	card, err := visible(c, find)
+	card, err := findVisible(c, find)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -180,7 +186,7 @@ func summary(c *server.Call) (wire.Response, error) {
 }
 
 func details(c *server.Call) (wire.Response, error) {
-	card, err := visible(c, findUsable)
+	card, err := findVisible(c, findUsable)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -192,20 +198,25 @@ func details(c *server.Call) (wire.Response, error) {
 	if c.Quirks.ExpYearDigits == 2 {
 		year %= 100
 	}
-	id := card.PublicID
 	return wire.OK(map[string]any{
-		"id": id, "pan": c.Keys.PAN(id), "cvv": c.Keys.CVV(id), "exp_month": int(expires.Month()), "exp_year": year,
+		"id":        card.PublicID,
+		"pan":       c.Keys.PAN(card.PublicID),
+		"cvv":       c.Keys.CVV(card.PublicID),
+		"exp_month": int(expires.Month()),
+		"exp_year":  year,
 	}), nil
 }
 
-// newestVisible returns the newest issue time that is visible: reads and lists hide the cards that were issued later.
+// newestVisible returns the latest time of issue that reads and lists show. A quirk hides cards for some seconds after
+// they were issued.
 func newestVisible(c *server.Call) time.Time {
-	return c.Tx.Now().Add(-time.Duration(c.Quirks.CardsHiddenSeconds) * time.Second)
+	hidden := time.Duration(c.Quirks.CardsHiddenSeconds) * time.Second
+	return c.Tx.Now().Add(-hidden)
 }
 
-// visible returns the card that find returns, or a 404 if reads do not show the card yet.
-func visible(c *server.Call, find func(*server.Call) (*Card, error)) (*Card, error) {
-	card, err := find(c)
+// findVisible returns the card that findCard returns, or a 404 if reads do not show the card yet.
+func findVisible(c *server.Call, findCard func(*server.Call) (*Card, error)) (*Card, error) {
+	card, err := findCard(c)
 	if err != nil {
 		return nil, err
 	}
@@ -253,33 +264,37 @@ func list(c *server.Call) (wire.Response, error) {
 type Filter struct {
 	Text   string // part of the label, or the last four digits, or the id
 	Status Status
-	Live   bool // active or frozen
+	Live   bool // selects active and frozen cards
 	BINID  string
-	Until  time.Time // issued at this time or earlier
-	LowAt  time.Time // active, with a balance that is low at this time
+	Until  time.Time // selects cards that were issued at this time or earlier
+	LowAt  time.Time // selects cards whose balance is low at this time; see Low
 }
 
-// Where returns the condition of the filter on the rows of cards c.
+// Where returns the condition of the filter on the rows c of the table cards.
 func (f Filter) Where(accountID int64) store.Where {
-	text := "%" + store.Literal(f.Text) + "%"
+	labelPattern := "%" + store.Literal(f.Text) + "%"
 	return store.NewWhere(`c.account_id = ?`, accountID).
 		And(f.Status != "", `c.status = ?`, f.Status).
 		And(f.Live, `c.status <> ?`, Terminated).
 		And(f.BINID != "", `c.bin_id = ?`, f.BINID).
 		And(!f.Until.IsZero(), `c.created_at <= ?`, f.Until.UnixMilli()).
 		And(!f.LowAt.IsZero(), low, accountID, firstLowDay(f.LowAt), accountID, Active).
-		And(f.Text != "", `(c.label LIKE ? ESCAPE '\' OR c.last4 = ? OR c.public_id = ?)`, text, f.Text, f.Text)
+		And(f.Text != "", `(c.label LIKE ? ESCAPE '\' OR c.last4 = ? OR c.public_id = ?)`, labelPattern, f.Text, f.Text)
 }
 
 // lowDays is the number of days of spending that a balance should cover.
 const lowDays = 7
 
-// low selects the cards that Low reports.
+// low selects the cards for which Low reports true. Without spending, d.spent is NULL and selects no card.
 const low = `c.id IN (
-	SELECT k.id FROM cards k JOIN ledger_accounts b ON b.id = k.ledger_account_id
-	LEFT JOIN (SELECT card_id, SUM(settled + held - refunded) AS spent FROM daily_sums WHERE account_id = ? AND day >= ? GROUP BY card_id) d ON d.card_id = k.id
-	WHERE k.account_id = ? AND k.status = ? AND (b.balance = 0 OR b.balance < d.spent))`
+	SELECT k.id FROM cards k
+	JOIN ledger_accounts l ON l.id = k.ledger_account_id
+	LEFT JOIN (
+		SELECT card_id, SUM(settled + held - refunded) AS spent FROM daily_sums
+		WHERE account_id = ? AND day >= ? GROUP BY card_id) d ON d.card_id = k.id
+	WHERE k.account_id = ? AND k.status = ? AND (l.balance = 0 OR l.balance < d.spent))`
 
+// firstLowDay returns the first of the lowDays days that end with today.
 func firstLowDay(now time.Time) int64 { return store.Day(now) - lowDays + 1 }
 
 // Low reports whether the card is active and its balance is 0, or less than the spending of the last seven days.
@@ -292,22 +307,23 @@ func (c *Card) Low(tx *store.Tx) (bool, error) {
 	}
 	spent, err := store.Value[usd.Amount](tx, `
 		SELECT COALESCE(SUM(s.settled + s.held - s.refunded), 0) FROM cards c
-		JOIN daily_sums s ON s.account_id = c.account_id AND s.card_id = c.id AND s.day >= ? WHERE c.id = ?`, firstLowDay(tx.Now()), c.ID)
+		JOIN daily_sums s ON s.account_id = c.account_id AND s.card_id = c.id AND s.day >= ?
+		WHERE c.id = ?`, firstLowDay(tx.Now()), c.ID)
 	return c.Balance < spent, err
 }
 
 // Search returns a page of the cards that match a filter, newest first, and the total number of matching cards.
-func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*Card, total int64, err error) {
-	total, err = Count(tx, accountID, f)
+func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Card, int64, error) {
+	total, err := Count(tx, accountID, f)
 	if err != nil {
 		return nil, 0, err
 	}
 	where := f.Where(accountID)
 	// The subquery reads the ids alone, so that skipped rows are never read.
-	found, err = store.List[Card](tx, columns+`
+	cards, err := store.List[Card](tx, columns+`
 		WHERE c.id IN (SELECT c.id FROM cards c `+where.SQL+` ORDER BY c.id DESC LIMIT ? OFFSET ?) ORDER BY c.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
-	return found, total, err
+	return cards, total, err
 }
 
 // Count returns the number of cards that match a filter.
@@ -321,17 +337,19 @@ type Counts struct{ Active, Frozen, Terminated int64 }
 
 // CountByStatus counts the cards of an account.
 func CountByStatus(tx *store.Tx, accountID int64) (Counts, error) {
-	var n Counts
-	_, err := tx.Get([]any{&n.Active, &n.Frozen, &n.Terminated}, `
-		SELECT COUNT(*) FILTER (WHERE status = ?2), COUNT(*) FILTER (WHERE status = ?3), COUNT(*) FILTER (WHERE status = ?4)
-		FROM cards WHERE account_id = ?1`, accountID, Active, Frozen, Terminated)
-	return n, err
+	var counts Counts
+	_, err := tx.Get([]any{&counts.Active, &counts.Frozen, &counts.Terminated}, `
+		SELECT COUNT(*) FILTER (WHERE status = ?), COUNT(*) FILTER (WHERE status = ?), COUNT(*) FILTER (WHERE status = ?)
+		FROM cards WHERE account_id = ?`, Active, Frozen, Terminated, accountID)
+	return counts, err
 }
 
-// NearLimit returns active cards that have used more than nine tenths of this month's spending limit, at most
-// limit cards.
-func NearLimit(tx *store.Tx, accountID, limit int64) ([]*Card, error) {
-	return store.List[Card](tx, columns+`JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ? / 1000, 'unixepoch')
-		WHERE c.account_id = ? AND c.status = ? AND s.amount * 10 > c.spending_limit * 9 ORDER BY c.id DESC LIMIT ?`,
-		tx.Now().UnixMilli(), accountID, Active, limit)
+// NearLimit returns active cards that have used more than nine tenths of this month's spending limit, newest first.
+// It returns at most maxCards cards.
+func NearLimit(tx *store.Tx, accountID, maxCards int64) ([]*Card, error) {
+	month := tx.Now().Format("2006-01")
+	return store.List[Card](tx, columns+`
+		JOIN card_spending s ON s.card_id = c.id AND s.month = ?
+		WHERE c.account_id = ? AND c.status = ? AND s.amount * 10 > c.spending_limit * 9
+		ORDER BY c.id DESC LIMIT ?`, month, accountID, Active, maxCards)
 }

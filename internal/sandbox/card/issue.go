@@ -41,7 +41,9 @@ func issue(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	err = ledger.Post(c.Tx, c.Account.ID, "card issued",
-		ledger.On(ledger.Wallet, -cost), ledger.OnCard(card.LedgerAccountID, card.Balance), ledger.On(ledger.Fees, issuanceFee))
+		ledger.On(ledger.Wallet, -cost),
+		ledger.OnCard(card.LedgerAccountID, card.Balance),
+		ledger.On(ledger.Fees, issuanceFee))
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -64,7 +66,9 @@ func tidy(categories []string) []string {
 // readCard reads a request to issue a card. If tidied is true, it trims the label and lowers the spending limit to the
 // BIN's maximum, as some services do.
 func readCard(f *wire.Fields, tidied bool) (*Card, error) {
-	card := &Card{Status: Active, BINID: f.Text("bin_id"), Balance: f.Amount("amount")}
+	card := &Card{Status: Active}
+	card.BINID = f.Text("bin_id")
+	card.Balance = f.Amount("amount")
 	card.Label, _ = f.OptionalText("label", maxLabel)
 	limit, hasLimit := f.OptionalAmount("spending_limit")
 	card.AllowedCategories, _ = f.Texts("allowed_categories")
@@ -77,23 +81,23 @@ func readCard(f *wire.Fields, tidied bool) (*Card, error) {
 	if err != nil {
 		return nil, err
 	}
-	issuer, found := binByID(card.BINID)
+	cardBIN, found := binByID(card.BINID)
 	if !found {
 		return nil, wire.Refuse(wire.CodeBINNotFound, "bin_id: there is no BIN %.64q; GET /bins lists them", card.BINID)
 	}
-	card.SpendingLimit = issuer.Maximum
+	card.SpendingLimit = cardBIN.Maximum
 	if hasLimit {
 		card.SpendingLimit = limit
 	}
 	if tidied {
 		card.Label = strings.TrimSpace(card.Label)
-		card.SpendingLimit = min(card.SpendingLimit, issuer.Maximum)
+		card.SpendingLimit = min(card.SpendingLimit, cardBIN.Maximum)
 	}
-	return card, card.check(issuer)
+	return card, card.check(cardBIN)
 }
 
-// check checks the values of a request to issue a card on a BIN.
-func (c *Card) check(issuer bin) error {
+// check returns an error if the values of a request to issue a card are not valid on its BIN.
+func (c *Card) check(cardBIN bin) error {
 	names := categoryNames()
 	for _, name := range c.AllowedCategories {
 		if !slices.Contains(names, name) {
@@ -103,8 +107,8 @@ func (c *Card) check(issuer bin) error {
 	if c.Balance < minimumLoad {
 		return wire.Invalid("amount must be at least %s USD", minimumLoad)
 	}
-	if c.SpendingLimit <= 0 || c.SpendingLimit > issuer.Maximum {
-		return wire.Invalid("spending_limit must be above 0 and at most %s USD, the maximum of %s", issuer.Maximum, issuer.ID)
+	if c.SpendingLimit <= 0 || c.SpendingLimit > cardBIN.Maximum {
+		return wire.Invalid("spending_limit must be above 0 and at most %s USD, the maximum of %s", cardBIN.Maximum, cardBIN.ID)
 	}
 	if c.AutoFreezeAt != nil && *c.AutoFreezeAt < 0 {
 		return wire.Invalid("auto_freeze_at must not be negative")
@@ -120,6 +124,7 @@ func (c *Card) insert(call *server.Call) error {
 	pan := call.Keys.PAN(c.PublicID)
 	c.Last4 = pan[len(pan)-4:]
 	c.CreatedAt = wire.Time{Time: now}
+	// Day 0 of the next month is the last day of this month.
 	c.ExpiresAt = now.AddDate(validYears, 1, -now.Day()).Format(time.DateOnly)
 	var err error
 	c.LedgerAccountID, err = ledger.Open(call.Tx, call.Account.ID, ledger.Card)
@@ -135,8 +140,8 @@ func (c *Card) insert(call *server.Call) error {
 	return err
 }
 
-// bin is a range of card numbers. The API does not show Maximum. A quirk sets the names of the fields for the mobile
-// wallets A and B.
+// bin is a range of card numbers. The API does not show Maximum. A quirk sets the names of the fields that report whether
+// cards work in the mobile wallets A and B.
 type bin struct {
 	ID         string
 	Network    string
@@ -176,7 +181,12 @@ func listBINs(c *server.Call) (wire.Response, error) {
 	wallets := c.Quirks.WalletFields
 	for _, b := range bins() {
 		shown = append(shown, map[string]any{
-			"id": b.ID, "network": b.Network, "category": b.Category, "3ds": b.ThreeDS, wallets[0]: b.WalletAPay, wallets[1]: b.WalletBPay,
+			"id":       b.ID,
+			"network":  b.Network,
+			"category": b.Category,
+			"3ds":      b.ThreeDS,
+			wallets[0]: b.WalletAPay,
+			wallets[1]: b.WalletBPay,
 		})
 	}
 	return wire.OK(map[string]any{"data": shown, "total": len(shown)}), nil
@@ -184,8 +194,11 @@ func listBINs(c *server.Call) (wire.Response, error) {
 
 const otherCategory = "other"
 
-// mccRange is an inclusive range of four-digit codes.
+// mccRange is an inclusive range of merchant category codes. All codes have four digits, so comparing the texts
+// compares the numbers.
 type mccRange struct{ first, last string }
+
+func (r mccRange) contains(code string) bool { return r.first <= code && code <= r.last }
 
 type category struct {
 	name  string
@@ -232,8 +245,10 @@ func MCCOf(name string) string {
 // CategoryOf returns the category of a merchant category code of four digits.
 func CategoryOf(code string) string {
 	for _, c := range categories() {
-		if slices.ContainsFunc(c.codes, func(r mccRange) bool { return r.first <= code && code <= r.last }) {
-			return c.name
+		for _, codes := range c.codes {
+			if codes.contains(code) {
+				return c.name
+			}
 		}
 	}
 	return otherCategory

@@ -41,12 +41,12 @@ func fund(c *server.Call) (wire.Response, error) {
 // withdraw moves the amount in the body back to the wallet, or the whole balance if the body has no amount.
 func withdraw(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
-	var amount usd.Amount
 	if c.Quirks.WithdrawAmount == behavior.Ignored {
 		fields.Skip("amount")
 	}
-	partial := fields.Has("amount")
-	if partial {
+	var amount usd.Amount
+	hasAmount := fields.Has("amount")
+	if hasAmount {
 		amount = fields.Positive("amount")
 	}
 	err := fields.Done()
@@ -57,7 +57,7 @@ func withdraw(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if !partial {
+	if !hasAmount {
 		amount = card.Balance
 	}
 	if amount == 0 || card.Balance < amount {
@@ -71,9 +71,11 @@ func withdraw(c *server.Call) (wire.Response, error) {
 	return res, card.AutoFreeze(c)
 }
 
-// move moves an amount from the wallet to the card. A negative amount is moved back.
+// move moves an amount from the wallet to the card, or back if the amount is negative. The parameter entry is the kind
+// of the ledger entry.
 func (c *Card) move(call *server.Call, entry string, amount usd.Amount) (wire.Response, error) {
-	err := ledger.Post(call.Tx, call.Account.ID, entry, ledger.On(ledger.Wallet, -amount), ledger.OnCard(c.LedgerAccountID, amount))
+	err := ledger.Post(call.Tx, call.Account.ID, entry,
+		ledger.On(ledger.Wallet, -amount), ledger.OnCard(c.LedgerAccountID, amount))
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -120,8 +122,8 @@ func ShownHolds(call *server.Call) (usd.Amount, error) {
 	if call.Quirks.Balance == behavior.LessHolds {
 		return 0, nil
 	}
-	return store.Value[usd.Amount](call.Tx, ledger.OpenHolds+` AND t.account_id = ?
-		AND (SELECT status FROM cards WHERE id = t.card_id) <> ?`, call.Account.ID, Terminated)
+	return store.Value[usd.Amount](call.Tx, ledger.OpenHolds+`
+		AND t.account_id = ? AND (SELECT status FROM cards WHERE id = t.card_id) <> ?`, call.Account.ID, Terminated)
 }
 
 func freeze(c *server.Call) (wire.Response, error) {
@@ -132,8 +134,8 @@ func unfreeze(c *server.Call) (wire.Response, error) {
 	return changeStatus(c, Active, webhook.CardUnfrozen)
 }
 
-// changeStatus changes the status of the card in the path. If the card already has the status, the response is the
-// same, unless a quirk refuses the call.
+// changeStatus changes the status of the card in the path. If the card already has the status, changeStatus only returns
+// the same response. A quirk refuses such a call instead.
 func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.Response, error) {
 	card, err := findLive(c)
 	if err != nil {
@@ -177,8 +179,11 @@ func (c *Card) AutoFreeze(call *server.Call) error {
 		return nil
 	}
 	shown, err := c.Shown(call)
-	if err != nil || shown >= *c.AutoFreezeAt {
+	if err != nil {
 		return err
+	}
+	if shown >= *c.AutoFreezeAt {
+		return nil
 	}
 	return c.setStatus(call, Frozen, webhook.CardFrozen, true)
 }
