@@ -84,7 +84,7 @@ func TestSeedRefuses(t *testing.T) {
 		"the year 9001":                {"clock: 9001-01-01T00:00:00Z", "line 1: the value must be a time"},
 		"the future":                   {"clock: 2026-01-01T00:00:00Z\n" + card + "at: 2026-01-02T00:00:00Z}", "later than the world's clock"},
 		"bought before it was issued":  {card + `at: 2026-01-02T00:00:00Z, purchases: [{merchant: {name: A, mcc: "7311"}, amount: 4, at: 2026-01-01T00:00:00Z}]}`, "earlier than the event it follows"},
-		"more than the wallet":         {"accounts:\n- wallet: 5\n  cards: [{bin_id: bin_ads_visa_us, amount: 50}]", "line 3: accounts[0].cards[0]: the wallet holds 5.00 USD"},
+		"more than the wallet":         {"accounts:\n- wallet: 5\n  cards: [{bin_id: bin_ads_visa_us, amount: 50}]", "line 3: accounts[0].cards[0]: the wallet has 5.00 USD"},
 		"more than loaded":             {bought + `}, {merchant: {name: A, mcc: "7311"}, amount: 40}]}`, "line 3: accounts[0].cards[0].purchases[1]: the purchase should be approved, but with the card's earlier events it is declined with insufficient_funds"},
 		"a decline that is none":       {bought + ", declined: insufficient_funds}]}", "should be declined with insufficient_funds, but with the card's earlier events it is approved"},
 		"an unknown field, refunded":   {bought + ", settled: 30, refunds: [{amuont: 2}]}]}", `line 3: unknown field "amuont"`},

@@ -34,7 +34,7 @@ func issue(c *server.Call) (wire.Response, error) {
 	cost := card.Balance + issuanceFee
 	if wallet < cost {
 		return wire.Response{}, wire.Refuse(wire.CodeInsufficientFunds,
-			"the wallet holds %s USD; the load and the fee of %s USD cost %s USD", wallet, issuanceFee, cost)
+			"the wallet has %s USD, but the load and the issuance fee of %s USD add up to %s USD", wallet, issuanceFee, cost)
 	}
 	err = card.insert(c)
 	if err != nil {
@@ -83,7 +83,7 @@ func readCard(f *wire.Fields, tidied bool) (*Card, error) {
 	}
 	cardBIN, found := binByID(card.BINID)
 	if !found {
-		return nil, wire.Refuse(wire.CodeBINNotFound, "bin_id: there is no BIN %.64q; GET /bins lists them", card.BINID)
+		return nil, wire.Refuse(wire.CodeBINNotFound, "bin_id: there is no BIN %.64q; GET /bins lists all BINs", card.BINID)
 	}
 	card.SpendingLimit = cardBIN.Maximum
 	if hasLimit {

@@ -29,7 +29,7 @@ func fund(c *server.Call) (wire.Response, error) {
 	}
 	if wallet < amount {
 		return wire.Response{}, wire.Refuse(wire.CodeInsufficientFunds,
-			"the wallet holds %s USD, less than the amount of %s USD", wallet, amount)
+			"the wallet has %s USD, less than the amount of %s USD", wallet, amount)
 	}
 	res, err := card.move(c, "card funded", amount)
 	if err != nil {
@@ -62,7 +62,7 @@ func withdraw(c *server.Call) (wire.Response, error) {
 	}
 	if amount == 0 || card.Balance < amount {
 		return wire.Response{}, wire.Refuse(wire.CodeInsufficientCardBalance,
-			"card %s holds %s USD, which is not enough", card.PublicID, card.Balance)
+			"card %s has a balance of %s USD, which is not enough", card.PublicID, card.Balance)
 	}
 	res, err := card.move(c, "card withdrawn", -amount)
 	if err != nil {

@@ -361,7 +361,7 @@ func TestBrowserMorningAfter(t *testing.T) {
 		}
 	}
 	const theRun = `#runs a[href="/runs/decade00"]`
-	refusal := "the wallet holds " + s.Get("/wallet/balance").Text("balance") + " USD, less than the amount of 25000.00 USD"
+	refusal := "the wallet has " + s.Get("/wallet/balance").Text("balance") + " USD, less than the amount of 25000.00 USD"
 	for _, width := range []int64{360, 768, 1440} {
 		b.run(chromedp.EmulateViewport(width, 900))
 		for _, theme := range []string{"light", "dark"} {
