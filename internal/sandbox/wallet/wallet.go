@@ -44,6 +44,7 @@ func balance(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
+	// The first line is the wallet, and the last line is all cards together.
 	wallet := lines[0].Balance
 	cards := lines[len(lines)-1].Balance
 	return wire.OK(map[string]any{
@@ -93,8 +94,8 @@ func currencies() []string {
 	return names
 }
 
-// Addresses returns an account's deposit address for a currency. If currency is empty, it returns the addresses for all
-// currencies.
+// Addresses returns an account's deposit address for a currency. If the currency is empty, it returns the addresses for
+// all currencies.
 func Addresses(keys *vault.Keyring, owner account.Account, currency string) []Address {
 	var addresses []Address
 	for _, coin := range coins() {
@@ -107,6 +108,11 @@ func Addresses(keys *vault.Keyring, owner account.Account, currency string) []Ad
 		}
 	}
 	return addresses
+}
+
+// addressFor returns an account's deposit address for a currency, of which it has exactly one.
+func addressFor(keys *vault.Keyring, owner account.Account, currency string) Address {
+	return Addresses(keys, owner, currency)[0]
 }
 
 func depositAddresses(c *server.Call) (wire.Response, error) {
@@ -145,12 +151,14 @@ func createDeposit(c *server.Call) (wire.Response, error) {
 	}
 	d := Deposit{
 		ID:        c.Tx.NewID("dep_"),
-		Address:   Addresses(c.Keys, c.Account, currency)[0],
+		Address:   addressFor(c.Keys, c.Account, currency),
 		Amount:    amount,
 		Status:    depositPending,
 		CreatedAt: wire.Time{Time: c.Tx.Now()},
 	}
-	err = c.Tx.Exec(`INSERT INTO deposits (public_id, account_id, currency, amount, status, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+	err = c.Tx.Exec(`
+		INSERT INTO deposits (public_id, account_id, currency, amount, status, created_at)
+		VALUES (?, ?, ?, ?, ?, ?)`,
 		d.ID, c.Account.ID, currency, d.Amount, d.Status, d.CreatedAt.UnixMilli())
 	if err != nil {
 		return wire.Response{}, err
@@ -162,10 +170,11 @@ func createDeposit(c *server.Call) (wire.Response, error) {
 func confirmDeposit(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("id")
 	found, err := store.List[Deposit](c.Tx, columns+`WHERE public_id = ? AND account_id = ?`, id, c.Account.ID)
-	d, err := wire.Only(withAddresses(c.Keys, c.Account, found), err, "deposit", id)
+	d, err := wire.Only(found, err, "deposit", id)
 	if err != nil {
 		return wire.Response{}, err
 	}
+	d.Address = addressFor(c.Keys, c.Account, d.Currency)
 	if d.Status != depositPending {
 		return wire.Response{}, wire.Invalid("deposit %s is already confirmed", d.ID)
 	}
@@ -186,23 +195,18 @@ func confirmDeposit(c *server.Call) (wire.Response, error) {
 	return wire.OK(d), webhook.Emit(c, webhook.DepositConfirmed, d.ID, d)
 }
 
-// columns selects the fields of a Deposit except its address, which withAddresses adds.
+// columns selects the fields of a Deposit except its address, which is derived.
 const columns = `SELECT public_id, currency, amount, status, created_at FROM deposits `
-
-// withAddresses sets the addresses of deposits, and returns the deposits.
-func withAddresses(keys *vault.Keyring, owner account.Account, deposits []*Deposit) []*Deposit {
-	for _, d := range deposits {
-		d.Address = Addresses(keys, owner, d.Currency)[0]
-	}
-	return deposits
-}
 
 // Newest returns a page of an account's deposits, newest first, and reports whether there are more. An empty status
 // selects all deposits.
 func Newest(
 	tx *store.Tx, keys *vault.Keyring, owner account.Account, status string, page wire.Page,
 ) ([]*Deposit, bool, error) {
-	deposits, more, err := store.Page[Deposit](tx, page,
-		columns+`WHERE account_id = ?1 AND ?2 IN ('', status) ORDER BY id DESC`, owner.ID, status)
-	return withAddresses(keys, owner, deposits), more, err
+	where := store.NewWhere(`account_id = ?`, owner.ID).And(status != "", `status = ?`, status)
+	deposits, more, err := store.Page[Deposit](tx, page, columns+where.SQL+` ORDER BY id DESC`, where.Args...)
+	for _, d := range deposits {
+		d.Address = addressFor(keys, owner, d.Currency)
+	}
+	return deposits, more, err
 }
