@@ -34,7 +34,7 @@ type Account struct {
 	ID       int64  `json:"-" db:"id"`
 	PublicID string `json:"account_id" db:"public_id"`
 	State    State  `json:"state" db:"state"`
-	KeyID    int64  `json:"-"` // the additional key of the call; 0 for the account's first key
+	KeyID    int64  `json:"-"` // the id of the additional key that a call uses; 0 for the account's first key
 }
 
 // First reports whether this is the first account of the file.
@@ -43,8 +43,10 @@ func (a Account) First() bool { return a.PublicID == firstPublicID }
 // ByKey returns the account of an API key. Its ID is 0 if there is none.
 func ByKey(tx *store.Tx, key string) (Account, error) {
 	var a Account
+	// The first SELECT finds an account by its first key, the second by an additional key.
 	_, err := tx.Get([]any{&a.ID, &a.PublicID, &a.State, &a.KeyID}, `
-		SELECT id, public_id, state, 0 FROM accounts WHERE key_hash = ?1 UNION ALL
+		SELECT id, public_id, state, 0 FROM accounts WHERE key_hash = ?1
+		UNION ALL
 		SELECT a.id, a.public_id, a.state, k.id FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key_hash = ?1
 		LIMIT 1`, vault.HashAPIKey(key))
 	return a, err
@@ -123,9 +125,10 @@ type New struct {
 	PublicID string
 	State    State
 	Key      string     // if empty, the key is derived from the public id
-	Balance  usd.Amount // the opening balance
+	Balance  usd.Amount // the opening balance of the wallet
 }
 
+// maxAccounts is the maximum number of accounts of a file.
 const maxAccounts = 100
 
 // Create adds an account with its ledger and returns its API key.
@@ -146,6 +149,7 @@ func Create(tx *store.Tx, keys *vault.Keyring, n New) (string, error) {
 	return key, openLedger(tx, id, n.Balance)
 }
 
+// openLedger creates the ledger accounts of an account and adds the opening balance to its wallet.
 func openLedger(tx *store.Tx, accountID int64, balance usd.Amount) error {
 	err := ledger.OpenAccounts(tx, accountID)
 	if err != nil {
@@ -164,6 +168,7 @@ func Deposited(tx *store.Tx, accountID int64) error {
 	return tx.Exec(`UPDATE accounts SET state = ? WHERE id = ? AND state = ?`, APINotEnabled, accountID, NoDeposit)
 }
 
+// firstPublicID is the public id of the first account of every file.
 const firstPublicID = "acct_first"
 
 // CreateFirst adds the first account of a file, which can be used at once.
@@ -175,16 +180,20 @@ func CreateFirst(tx *store.Tx, keys *vault.Keyring, chosenKey string, balance us
 // ResetFirst deletes the ledger and all accounts except the first, which gets the file's initial balance again.
 // The row of the first account stays, because calls in progress refer to it.
 func ResetFirst(tx *store.Tx) error {
-	for _, rows := range []string{
-		"ledger_postings", "ledger_entries", "ledger_accounts", "accounts WHERE public_id <> '" + firstPublicID + "'",
+	for _, statement := range []string{
+		`DELETE FROM ledger_postings`,
+		`DELETE FROM ledger_entries`,
+		`DELETE FROM ledger_accounts`,
+		`DELETE FROM accounts WHERE public_id <> '` + firstPublicID + `'`,
 	} {
-		err := tx.Exec(`DELETE FROM ` + rows)
+		err := tx.Exec(statement)
 		if err != nil {
 			return err
 		}
 	}
 	var id int64
 	var balance usd.Amount
+	// Both tables have one row now.
 	_, err := tx.Get([]any{&id, &balance}, `SELECT a.id, s.initial_balance FROM accounts a, service s`)
 	if err != nil {
 		return err
@@ -192,7 +201,7 @@ func ResetFirst(tx *store.Tx) error {
 	return openLedger(tx, id, balance)
 }
 
-// Key returns the API key of an account. It fails if the key was derived from another master key.
+// Key returns the API key of an account. It returns an error if the file's master key does not yield this key.
 func Key(tx *store.Tx, keys *vault.Keyring, publicID string) (string, error) {
 	var hash []byte
 	var chosen string

@@ -21,8 +21,8 @@ func EntryKinds() []string {
 	}
 }
 
-// Movements selects the entries e that move an account's own money. Two indexes have the same condition; SQLite uses
-// them only if the texts are equal.
+// Movements selects the entries e that move an account's own money. Two indexes have the same condition. SQLite uses
+// them only if this condition lists the same kinds in the same order.
 const Movements = `e.kind IN ('opening balance', 'deposit confirmed', 'card issued', 'card funded', 'card withdrawn', 'card terminated')`
 
 // Entry is an entry of the journal.
@@ -66,7 +66,9 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry,
 		And(len(f.Transactions) > 0, `transaction_id IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Transactions)))
 	entries, more, err := store.Page[Entry](tx, page, `
 		SELECT id, kind, created_at, COALESCE(transaction_id, '') AS transaction_id,
-			COALESCE((SELECT `+requestlog.RunKey+` FROM request_log r JOIN runs u ON u.id = r.run_id WHERE r.entry_id = e.id), '') AS run
+			COALESCE((
+				SELECT `+requestlog.RunKey+` FROM request_log r JOIN runs u ON u.id = r.run_id
+				WHERE r.entry_id = e.id), '') AS run
 		FROM ledger_entries e `+where.SQL+` ORDER BY id DESC`, where.Args...)
 	if err != nil {
 		return nil, false, err
@@ -87,7 +89,10 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry,
 
 // Summary returns the balances of an account's ledger accounts. The first is the wallet; the last is all cards together.
 func Summary(tx *store.Tx, accountID int64) ([]*Line, error) {
-	lines, err := store.List[Line](tx, `SELECT l.kind AS name, l.balance FROM json_each(?) k CROSS JOIN ledger_accounts l
+	// CROSS JOIN makes SQLite look up each kind by an index, instead of reading the ledger accounts of all cards.
+	lines, err := store.List[Line](tx, `
+		SELECT l.kind AS name, l.balance
+		FROM json_each(?) k CROSS JOIN ledger_accounts l
 		WHERE l.account_id = ? AND l.kind = k.value ORDER BY k.key`, string(wire.Encode(kinds())), accountID)
 	if err != nil {
 		return nil, err
@@ -105,12 +110,14 @@ type DailyBalance struct {
 	Balance usd.Amount `db:"balance"`
 }
 
-// DailyBalances returns a card's daily balances since a day, oldest first. Days without a change have no balance, so the
-// first one may be from before that day.
+// DailyBalances returns a card's daily balances since a day, oldest first. Days without a change have no balance. The
+// first balance is therefore that of the last change on or before the day, if there was one.
 func DailyBalances(tx *store.Tx, ledgerAccountID, since int64) ([]*DailyBalance, error) {
 	return store.List[DailyBalance](tx, `
-		SELECT day, balance FROM daily_balances WHERE ledger_account_id = ?1 AND day >= (
-			SELECT COALESCE(MAX(day), 0) FROM daily_balances WHERE ledger_account_id = ?1 AND day <= ?2) ORDER BY day`,
+		SELECT day, balance FROM daily_balances
+		WHERE ledger_account_id = ?1 AND day >= (
+			SELECT COALESCE(MAX(day), 0) FROM daily_balances WHERE ledger_account_id = ?1 AND day <= ?2)
+		ORDER BY day`,
 		ledgerAccountID, since)
 }
 
@@ -120,13 +127,14 @@ type Line struct {
 	Balance usd.Amount `json:"balance" db:"balance"`
 }
 
+// maxProblems is the maximum number of problems in a report.
 const maxProblems = 100
 
 // Report is the result of an audit.
 type Report struct {
 	Accounts []Line   `json:"accounts"`
 	Balanced bool     `json:"balanced"`
-	Problems []string `json:"problems,omitempty"` // empty if it is balanced
+	Problems []string `json:"problems,omitempty"` // empty if Balanced is true
 }
 
 // account is a ledger account with the values that Audit compares its balance with.
@@ -179,7 +187,9 @@ func Audit(tx *store.Tx, accountID int64) (Report, error) {
 	}
 	report.Problems = slices.Concat(report.Problems, entries, holds, indexes)
 	report.Balanced = len(report.Problems) == 0
-	report.Problems = report.Problems[:min(maxProblems, len(report.Problems))]
+	if len(report.Problems) > maxProblems {
+		report.Problems = report.Problems[:maxProblems]
+	}
 	return report, nil
 }
 
@@ -204,7 +214,8 @@ func checkEntries(tx *store.Tx, accountID int64) ([]string, error) {
 		Sum  usd.Amount `db:"sum"`
 	}
 	entries, err := store.List[entry](tx, `
-		SELECT e.id, e.kind, SUM(p.amount) AS sum FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
+		SELECT e.id, e.kind, SUM(p.amount) AS sum
+		FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
 		WHERE e.account_id = ? GROUP BY e.id HAVING SUM(p.amount) <> 0`, accountID)
 	if err != nil {
 		return nil, err
@@ -237,6 +248,7 @@ func checkHolds(tx *store.Tx, accountID int64) ([]string, error) {
 }
 
 // checkIndexes finds tables that do not agree with their indexes, for example because the file was damaged on disk.
+// The integrity check of an undamaged table returns the single row ok.
 func checkIndexes(tx *store.Tx) ([]string, error) {
 	return store.Values[string](tx, `
 		SELECT 'the file is damaged: ' || integrity_check

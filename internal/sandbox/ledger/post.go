@@ -25,7 +25,7 @@ const (
 // kinds returns all kinds except Card, the wallet first.
 func kinds() []Kind { return []Kind{Wallet, Holds, Fees, Merchants, Deposits, Loss} }
 
-// mayBeNegative reports whether a balance may be negative.
+// mayBeNegative reports whether the balance of a ledger account of this kind may be negative.
 func (k Kind) mayBeNegative() bool { return k == Deposits || k == Loss }
 
 // OpenAccounts creates the ledger accounts of a new account.
@@ -65,12 +65,13 @@ func OnCard(ledgerAccountID int64, amount usd.Amount) Leg {
 }
 
 // Post writes an entry and changes the balances. It returns an error if the legs do not add up to zero, or if a balance
-// becomes negative that must not be. Both are bugs: callers check the balances before they post.
+// that must not be negative becomes negative. Both are bugs: callers check the balances before they post.
 func Post(tx *store.Tx, accountID int64, kind string, legs ...Leg) error {
 	return PostFor(tx, accountID, "", kind, legs...)
 }
 
-// PostFor is like Post, for money that a transaction moves.
+// PostFor is like Post, for money that a transaction moves. If a leg is on a card, the entry refers to that card's ledger
+// account.
 func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...Leg) error {
 	var cardAccountID *int64
 	for _, leg := range legs {
@@ -78,7 +79,7 @@ func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...
 			cardAccountID = &leg.cardAccountID
 		}
 	}
-	entry, err := tx.Insert(`
+	entryID, err := tx.Insert(`
 		INSERT INTO ledger_entries (account_id, kind, card_account_id, transaction_id, created_at)
 		VALUES (?, ?, ?, NULLIF(?, ''), ?)`,
 		accountID, kind, cardAccountID, transactionID, tx.Now().UnixMilli())
@@ -91,7 +92,7 @@ func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...
 		if leg.amount == 0 {
 			continue
 		}
-		err := leg.post(tx, accountID, entry)
+		err := leg.post(tx, accountID, entryID)
 		if err != nil {
 			return fmt.Errorf("posting %s: %w", kind, err)
 		}
@@ -102,16 +103,17 @@ func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...
 	return nil
 }
 
-func (l Leg) post(tx *store.Tx, accountID, entry int64) error {
+// post changes the balance of the leg's ledger account and adds a posting to the entry.
+func (l Leg) post(tx *store.Tx, accountID, entryID int64) error {
 	where := store.NewWhere(`account_id = ? AND kind = ?`, accountID, l.kind)
 	if l.kind == Card {
 		where = store.NewWhere(`account_id = ? AND id = ?`, accountID, l.cardAccountID)
 	}
 	var id int64
 	var balance usd.Amount
+	args := append([]any{l.amount}, where.Args...)
 	found, err := tx.Get([]any{&id, &balance},
-		`UPDATE ledger_accounts SET balance = balance + ? `+where.SQL+` RETURNING id, balance`,
-		append([]any{l.amount}, where.Args...)...)
+		`UPDATE ledger_accounts SET balance = balance + ? `+where.SQL+` RETURNING id, balance`, args...)
 	if err != nil {
 		return err
 	}
@@ -129,5 +131,5 @@ func (l Leg) post(tx *store.Tx, accountID, entry int64) error {
 		}
 	}
 	return tx.Exec(`INSERT INTO ledger_postings (entry_id, ledger_account_id, amount, balance) VALUES (?, ?, ?, ?)`,
-		entry, id, l.amount, balance)
+		entryID, id, l.amount, balance)
 }
