@@ -38,17 +38,20 @@ func collect(c *server.Call, from *card.Card, amount usd.Amount) ([]ledger.Leg, 
 	}
 	fromCard := min(amount, from.Balance)
 	fromWallet := min(amount-fromCard, wallet)
+	lost := amount - fromCard - fromWallet
 	return []ledger.Leg{
 		debit(from, fromCard),
 		ledger.On(ledger.Wallet, -fromWallet),
-		ledger.On(ledger.Loss, fromCard+fromWallet-amount),
+		ledger.On(ledger.Loss, -lost),
 	}, nil
 }
 
 // book records a transaction, moves its money, charges its fee and emits the event. If this lowers the balance that the
-// API shows, the card may freeze automatically. legs returns the movements of money. It also changes the card's balance,
-// so book reads the previous balance first.
-func book(c *server.Call, n New, entry string, event webhook.EventType, legs func() ([]ledger.Leg, error)) (Transaction, error) {
+// API shows, the card may freeze automatically. The parameter entry is the kind of the ledger entry. The function legs
+// returns the legs of the entry. It also changes the card's balance, so book reads the previous balance first.
+func book(
+	c *server.Call, n New, entry string, event webhook.EventType, legs func() ([]ledger.Leg, error),
+) (Transaction, error) {
 	before, err := n.Card.Shown(c)
 	if err != nil {
 		return Transaction{}, err
@@ -76,12 +79,16 @@ func book(c *server.Call, n New, entry string, event webhook.EventType, legs fun
 		return Transaction{}, err
 	}
 	after, err := n.Card.Shown(c)
-	if err != nil || after >= before {
-		return recorded, err
+	if err != nil {
+		return Transaction{}, err
+	}
+	if after >= before {
+		return recorded, nil
 	}
 	return recorded, n.Card.AutoFreeze(c)
 }
 
+// chargeFee takes the transaction's fee from the card, or from the wallet if the card's balance is not enough.
 func chargeFee(c *server.Call, n New, transactionID string) error {
 	legs, err := collect(c, n.Card, n.Fee)
 	if err != nil {
@@ -91,15 +98,18 @@ func chargeFee(c *server.Call, n New, transactionID string) error {
 	return ledger.PostFor(c.Tx, c.Account.ID, transactionID, "fee", legs...)
 }
 
+// monthOf returns the UTC calendar month of a time as YYYY-MM.
 func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
 // UsedLimit returns how much of a card's spending limit is used: the sum of its authorizations of the current UTC
 // month. A settled authorization counts with the settled amount, an open one with the held amount. Refunds do not
 // lower the sum.
 func UsedLimit(tx *store.Tx, cardID int64) (usd.Amount, error) {
-	return store.Value[usd.Amount](tx, `SELECT amount FROM card_spending WHERE card_id = ? AND month = ?`, cardID, monthOf(tx.Now()))
+	return store.Value[usd.Amount](tx, `SELECT amount FROM card_spending WHERE card_id = ? AND month = ?`,
+		cardID, monthOf(tx.Now()))
 }
 
+// addUsedLimit adds an amount, which may be negative, to what is used of a card's spending limit in a month.
 func addUsedLimit(tx *store.Tx, cardID int64, month string, amount usd.Amount) error {
 	return tx.Exec(`
 		INSERT INTO card_spending (card_id, month, amount) VALUES (?, ?, ?)
@@ -114,27 +124,30 @@ type Spending struct {
 	Amount usd.Amount `db:"spent"`
 }
 
-// firstOfMonth returns the first day of the current UTC month.
+// firstOfMonth returns the first day of the current UTC month, as a number of days like store.Day.
 func firstOfMonth(tx *store.Tx) int64 {
 	now := tx.Now()
-	return store.Day(now) - int64(now.Day()) + 1
+	return store.Day(time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC))
 }
 
 // Spent returns this month's spending with a card. A cardID of 0 stands for all cards of the account.
 func Spent(tx *store.Tx, accountID, cardID int64) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, `
-		SELECT COALESCE(SUM(settled - refunded), 0) FROM daily_sums WHERE account_id = ? AND card_id = ? AND day >= ?`, accountID, cardID, firstOfMonth(tx))
+		SELECT COALESCE(SUM(settled - refunded), 0) FROM daily_sums
+		WHERE account_id = ? AND card_id = ? AND day >= ?`, accountID, cardID, firstOfMonth(tx))
 }
 
-// LargestSpending returns at most limit cards of an account: those with the largest spending of this month.
-func LargestSpending(tx *store.Tx, accountID, limit int64) ([]*Spending, error) {
+// LargestSpending returns the spending of the cards that spent most this month, at most maxCards cards.
+func LargestSpending(tx *store.Tx, accountID, maxCards int64) ([]*Spending, error) {
 	return store.List[Spending](tx, `
-		SELECT c.public_id AS card_id, c.label, c.last4, SUM(d.settled - d.refunded) AS spent FROM daily_sums d JOIN cards c ON c.id = d.card_id
-		WHERE d.account_id = ? AND d.day >= ? GROUP BY c.id HAVING spent > 0 ORDER BY spent DESC LIMIT ?`, accountID, firstOfMonth(tx), limit)
+		SELECT c.public_id AS card_id, c.label, c.last4, SUM(d.settled - d.refunded) AS spent
+		FROM daily_sums d JOIN cards c ON c.id = d.card_id
+		WHERE d.account_id = ? AND d.day >= ?
+		GROUP BY c.id HAVING spent > 0 ORDER BY spent DESC LIMIT ?`, accountID, firstOfMonth(tx), maxCards)
 }
 
-// settle pays a merchant the amount in the body, or the held amount if the body has no amount. It is final: the
-// remainder of the hold returns to the card. It works on frozen and terminated cards, too.
+// settle pays a merchant the amount in the body, or the held amount if the body has no amount. An authorization can be
+// settled only once: the remainder of its hold returns to the card. The card may be frozen or terminated.
 func settle(c *server.Call) (wire.Response, error) {
 	f, err := readFollowUp(c)
 	if err != nil {
@@ -142,16 +155,17 @@ func settle(c *server.Call) (wire.Response, error) {
 	}
 	authorized := f.parent
 	if authorized.Type != Authorization {
-		return wire.Response{}, wire.Invalid("transaction_id: %s is of type %s; only an authorization can be settled", authorized.ID, authorized.Type)
+		return wire.Response{}, wire.Invalid("transaction_id: %s is of type %s; only an authorization can be settled",
+			authorized.ID, authorized.Type)
 	}
 	if f.children > 0 {
 		return wire.Response{}, wire.Invalid("transaction_id: %s is already settled", authorized.ID)
 	}
 	f.Type = Settlement
-	if !f.partial {
+	if !f.hasAmount {
 		f.Amount = authorized.Amount
 	}
-	shown, err := book(c, f.New, "settled", webhook.TransactionSettled, func() ([]ledger.Leg, error) {
+	recorded, err := book(c, f.New, "settled", webhook.TransactionSettled, func() ([]ledger.Leg, error) {
 		return payMerchant(c, f.Card, authorized.Amount, f.Amount)
 	})
 	if err != nil {
@@ -159,7 +173,7 @@ func settle(c *server.Call) (wire.Response, error) {
 	}
 	// The amount counts in the month of the authorization, even if it is settled in another month.
 	err = addUsedLimit(c.Tx, f.Card.ID, monthOf(authorized.CreatedAt.Time), f.Amount-authorized.Amount)
-	return wire.Created(map[string]Transaction{"transaction": shown}), err
+	return wire.Created(map[string]Transaction{"transaction": recorded}), err
 }
 
 // payMerchant returns the legs of a settlement, which may be for more or less than the held amount.
@@ -183,20 +197,21 @@ func refund(c *server.Call) (wire.Response, error) {
 	}
 	settled := f.parent
 	if settled.Type != Settlement {
-		return wire.Response{}, wire.Invalid("transaction_id: %s is of type %s; only a settlement can be refunded", settled.ID, settled.Type)
+		return wire.Response{}, wire.Invalid("transaction_id: %s is of type %s; only a settlement can be refunded",
+			settled.ID, settled.Type)
 	}
 	refundable := settled.Amount - f.childTotal
 	f.Type = Refund
-	if !f.partial {
+	if !f.hasAmount {
 		f.Amount = refundable
 	}
 	if f.Amount == 0 || f.Amount > refundable {
 		return wire.Response{}, wire.Invalid("amount: of %s, only %s USD can still be refunded", settled.ID, refundable)
 	}
-	shown, err := book(c, f.New, "refunded", webhook.TransactionRefunded, func() ([]ledger.Leg, error) {
+	recorded, err := book(c, f.New, "refunded", webhook.TransactionRefunded, func() ([]ledger.Leg, error) {
 		return []ledger.Leg{ledger.On(ledger.Merchants, -f.Amount), credit(f.Card, f.Amount)}, nil
 	})
-	return wire.Created(map[string]Transaction{"transaction": shown}), err
+	return wire.Created(map[string]Transaction{"transaction": recorded}), err
 }
 
 // followUp is a merchant's request that follows a transaction, its parent: a settlement of an
@@ -204,7 +219,7 @@ func refund(c *server.Call) (wire.Response, error) {
 type followUp struct {
 	New
 
-	partial    bool // the body has an amount
+	hasAmount  bool // the body has an amount
 	parent     Transaction
 	children   int64      // the number of transactions that follow the parent
 	childTotal usd.Amount // the sum of their amounts
@@ -215,8 +230,8 @@ func readFollowUp(c *server.Call) (followUp, error) {
 	var f followUp
 	fields := c.Fields()
 	f.parent.ID = fields.Text("transaction_id")
-	f.partial = fields.Has("amount")
-	if f.partial {
+	f.hasAmount = fields.Has("amount")
+	if f.hasAmount {
 		f.Amount = fields.Positive("amount")
 	}
 	f.Fee = fields.OptionalNotNegative("fee")
@@ -225,12 +240,16 @@ func readFollowUp(c *server.Call) (followUp, error) {
 		return followUp{}, err
 	}
 	p := &f.parent
-	found, err := c.Tx.Get(
-		[]any{&f.ParentID, &p.CardID, &p.Type, &p.Amount, &f.Merchant.Name, &f.Merchant.MCC, &p.CreatedAt, &f.children, &f.childTotal}, `
-		SELECT t.id, k.public_id, t.type, t.amount, t.merchant_name, t.merchant_mcc, t.created_at,
-		       (SELECT COUNT(*) FROM transactions f WHERE f.parent_id = t.id),
-		       (SELECT COALESCE(SUM(f.Amount), 0) FROM transactions f WHERE f.parent_id = t.id)
-		FROM transactions t JOIN cards k ON k.id = t.card_id WHERE t.public_id = ? AND t.account_id = ?`,
+	dest := []any{
+		&f.ParentID, &p.CardID, &p.Type, &p.Amount, &f.Merchant.Name, &f.Merchant.MCC, &p.CreatedAt,
+		&f.children, &f.childTotal,
+	}
+	found, err := c.Tx.Get(dest, `
+		SELECT t.id, c.public_id, t.type, t.amount, t.merchant_name, t.merchant_mcc, t.created_at,
+		       (SELECT COUNT(*) FROM transactions child WHERE child.parent_id = t.id),
+		       (SELECT COALESCE(SUM(child.amount), 0) FROM transactions child WHERE child.parent_id = t.id)
+		FROM transactions t JOIN cards c ON c.id = t.card_id
+		WHERE t.public_id = ? AND t.account_id = ?`,
 		p.ID, c.Account.ID)
 	if err != nil {
 		return followUp{}, err

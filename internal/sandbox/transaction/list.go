@@ -28,15 +28,15 @@ func list(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	cardID := query.Text("card_id")
 	kind := query.Choice("type", string(Authorization), string(Settlement), string(Refund), string(Decline))
-	dateLength := 24*time.Hour - time.Millisecond // until the end of the day
+	addToDate := 24*time.Hour - time.Millisecond // a date in to includes its whole day
 	switch c.Quirks.TransactionPeriod {
 	case behavior.Midnights:
-		dateLength = 0
+		addToDate = 0
 	case behavior.DatesOnly:
 		query.Date("from")
 		query.Date("to")
 	}
-	from, to := query.Period(dateLength)
+	from, to := query.Period(addToDate)
 	switch c.Quirks.TransactionsPerPage {
 	case behavior.Ignored:
 		query.Skip("per_page")
@@ -53,7 +53,7 @@ func list(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if page.Offset() >= bound {
+	if page.Offset() >= bound { // the page is past the end
 		return wire.OK(map[string]any{"data": []Transaction{}, "page": page.Number}), nil
 	}
 	where := filter.Where(c.Account.ID)
@@ -61,13 +61,16 @@ func list(c *server.Call) (wire.Response, error) {
 	data, err := store.List[Transaction](c.Tx, columns+`
 		WHERE t.id IN (SELECT id FROM transactions `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
+	if err != nil {
+		return wire.Response{}, err
+	}
 	for _, t := range data {
 		t.sign(c.Quirks.TransactionSigns)
 	}
-	return wire.OK(map[string]any{"data": data, "page": page.Number}), err
+	return wire.OK(map[string]any{"data": data, "page": page.Number}), nil
 }
 
-// sign gives the amounts the signs that a quirk asks for.
+// sign gives the amounts the signs that the quirk transaction_signs asks for. By default, all amounts are positive.
 func (t *Transaction) sign(signs string) {
 	switch signs {
 	case behavior.Refunds:
@@ -82,7 +85,8 @@ func (t *Transaction) sign(signs string) {
 	}
 }
 
-// Chain returns all transactions of the purchase to which a transaction belongs, oldest first.
+// Chain returns all transactions of the purchase to which a transaction belongs, oldest first. The query first goes up
+// from the transaction to the purchase, which has no parent, and then down to all transactions that follow it.
 func Chain(tx *store.Tx, accountID int64, id string) ([]*Transaction, error) {
 	chain, err := store.List[Transaction](tx, `
 		WITH RECURSIVE
@@ -99,7 +103,7 @@ func Chain(tx *store.Tx, accountID int64, id string) ([]*Transaction, error) {
 	return chain, err
 }
 
-// Filter selects transactions of an account. An empty field excludes none.
+// Filter selects transactions of an account. A field that is not set excludes no transaction.
 type Filter struct {
 	ID     string
 	CardID string
@@ -107,26 +111,28 @@ type Filter struct {
 	Type   Type
 	// Purchases excludes settlements and refunds, which belong to a purchase.
 	Purchases bool
-	State     State     // of the purchase; selects purchases only
+	State     State     // of a purchase; excludes settlements and refunds
 	From, To  time.Time // both inclusive
 }
 
-// Where returns the condition of the filter.
+// Where returns the condition of the filter on the rows of transactions.
 func (f Filter) Where(accountID int64) store.Where {
-	where := store.NewWhere(`account_id = ?`, accountID)
-	if f.ID != "" {
-		where = where.And(true, `public_id = ?`, f.ID)
-	} else if f.CardID != "" {
+	where := store.NewWhere(`account_id = ?`, accountID).And(f.ID != "", `public_id = ?`, f.ID)
+	if f.ID == "" && f.CardID != "" {
 		// The subquery is empty for another account's card, so nothing matches.
 		where = store.NewWhere(`card_id = (SELECT c.id FROM cards c WHERE c.public_id = ? AND c.account_id = ?)`, f.CardID, accountID)
 	}
-	// The plus sign keeps SQLite from using the index of card_id. It reads the account's transactions in
-	// their order instead of sorting those of many cards.
 	cards := card.Filter{Text: f.Text}.Where(accountID)
-	text := `%` + store.Literal(f.Text) + `%`
-	reason := `%` + store.Literal(strings.ReplaceAll(f.Text, " ", "_")) + `%`
-	where = where.And(f.Text != "", `(+card_id IN (SELECT c.id FROM cards c `+cards.SQL+`) OR merchant_name LIKE ? ESCAPE '\'
-		OR decline_reason LIKE ? ESCAPE '\')`, append(cards.Args, text, reason)...)
+	merchantPattern := `%` + store.Literal(f.Text) + `%`
+	// Reasons are stored with underscores, but shown with spaces.
+	reasonText := strings.ReplaceAll(f.Text, " ", "_")
+	reasonPattern := `%` + store.Literal(reasonText) + `%`
+	// The plus sign keeps SQLite from using the index of card_id. SQLite then reads the account's transactions in
+	// their order instead of sorting those of many cards.
+	where = where.And(f.Text != "", `(
+		+card_id IN (SELECT c.id FROM cards c `+cards.SQL+`)
+		OR merchant_name LIKE ? ESCAPE '\'
+		OR decline_reason LIKE ? ESCAPE '\')`, append(cards.Args, merchantPattern, reasonPattern)...)
 	return where.And(f.Type != "", `type = ?`, f.Type).
 		And(f.Purchases, `state IS NOT NULL`).
 		And(f.State != "", `state = ?`, f.State).
@@ -135,21 +141,26 @@ func (f Filter) Where(accountID int64) store.Where {
 }
 
 // These select the first and the last transaction of a period. The times of an account's transactions
-// never decrease with their ids, so the ids between the two are the transactions of the period.
+// never decrease with their ids. The transactions of the period are therefore those from the first id to the last.
 const (
-	firstSince = `SELECT p.id FROM transactions p WHERE p.account_id = ? AND p.created_at >= ? ORDER BY p.created_at, p.id LIMIT 1`
-	lastUntil  = `SELECT p.id FROM transactions p WHERE p.account_id = ? AND p.created_at <= ? ORDER BY p.created_at DESC, p.id DESC LIMIT 1`
+	firstSince = `
+		SELECT p.id FROM transactions p WHERE p.account_id = ? AND p.created_at >= ?
+		ORDER BY p.created_at, p.id LIMIT 1`
+	lastUntil = `
+		SELECT p.id FROM transactions p WHERE p.account_id = ? AND p.created_at <= ?
+		ORDER BY p.created_at DESC, p.id DESC LIMIT 1`
 )
 
-// upperBound returns an upper bound of the number of transactions that match CardID, From and To. It reads only the
-// first and the last of them.
+// upperBound returns an upper bound of the number of transactions that match CardID, From and To: the number of ids
+// from the first matching transaction to the last. It reads only these two. If none matches, it returns 0.
 func (f Filter) upperBound(tx *store.Tx, accountID int64) (int64, error) {
 	where := Filter{CardID: f.CardID, From: f.From, To: f.To}.Where(accountID)
-	ends := `(SELECT id FROM transactions ` + where.SQL + ` ORDER BY id DESC LIMIT 1) - (SELECT id FROM transactions ` + where.SQL + ` ORDER BY id LIMIT 1)`
-	return store.Value[int64](tx, `SELECT COALESCE(`+ends+` + 1, 0)`, slices.Concat(where.Args, where.Args)...)
+	last := `(SELECT id FROM transactions ` + where.SQL + ` ORDER BY id DESC LIMIT 1)`
+	first := `(SELECT id FROM transactions ` + where.SQL + ` ORDER BY id LIMIT 1)`
+	return store.Value[int64](tx, `SELECT COALESCE(`+last+` - `+first+` + 1, 0)`, slices.Concat(where.Args, where.Args)...)
 }
 
-// ceilMilli rounds up to the precision of stored times.
+// ceilMilli rounds a time up to whole milliseconds, the precision of stored times.
 func ceilMilli(t time.Time) time.Time {
 	whole := t.Truncate(time.Millisecond)
 	if whole.Before(t) {
@@ -158,9 +169,9 @@ func ceilMilli(t time.Time) time.Time {
 	return t
 }
 
-// Sums are the sums of some purchases.
+// Sums are the numbers and the total amounts of some purchases.
 type Sums struct {
-	Count    int64      `db:"purchases"`
+	Count    int64      `db:"purchases"` // including declines
 	Declines int64      `db:"declines"`
 	Held     usd.Amount `db:"held"`
 	Settled  usd.Amount `db:"settled"`
@@ -168,24 +179,31 @@ type Sums struct {
 	Fees     usd.Amount `db:"fees"`
 }
 
-// Net returns the settled amount minus the refunded one.
+// Net returns the settled amount minus the refunded amount.
 func (s Sums) Net() usd.Amount { return s.Settled - s.Refunded }
 
 // Sum adds up the purchases that match a filter. From and To must be the limits of whole days.
 func Sum(tx *store.Tx, accountID int64, f Filter) (Sums, error) {
 	where := f.Where(accountID)
-	from := `SELECT COUNT(*), COUNT(*) FILTER (WHERE state = 'declined'), SUM(amount) FILTER (WHERE state = 'authorized'),
-		SUM(settled), SUM(refunded), SUM(fees) FROM transactions `
+	// Without rows, SUM is NULL.
+	query := `
+		SELECT COUNT(*), COUNT(*) FILTER (WHERE state = 'declined'),
+			COALESCE(SUM(amount) FILTER (WHERE state = 'authorized'), 0),
+			COALESCE(SUM(settled), 0), COALESCE(SUM(refunded), 0), COALESCE(SUM(fees), 0)
+		FROM transactions `
 	if f.Text == "" && f.State == "" {
-		// Reading the daily sums is much faster than adding up all purchases.
-		from = `SELECT SUM(purchases), SUM(declines), SUM(held), SUM(settled), SUM(refunded), SUM(fees) FROM daily_sums `
+		// Reading the daily sums is much faster than adding up all purchases. A card_id of 0 stands for all cards.
+		query = `
+			SELECT COALESCE(SUM(purchases), 0), COALESCE(SUM(declines), 0), COALESCE(SUM(held), 0),
+				COALESCE(SUM(settled), 0), COALESCE(SUM(refunded), 0), COALESCE(SUM(fees), 0)
+			FROM daily_sums `
 		where = store.NewWhere(`account_id = ? AND card_id = 0`, accountID).
-			And(!f.From.IsZero(), `day >= ?`, store.Day(f.From)).And(!f.To.IsZero(), `day <= ?`, store.Day(f.To))
+			And(!f.From.IsZero(), `day >= ?`, store.Day(f.From)).
+			And(!f.To.IsZero(), `day <= ?`, store.Day(f.To))
 	}
 	var s Sums
-	_, err := tx.Get([]any{&s.Count, &s.Declines, &s.Held, &s.Settled, &s.Refunded, &s.Fees},
-		`SELECT COALESCE(a, 0), COALESCE(b, 0), COALESCE(c, 0), COALESCE(d, 0), COALESCE(e, 0), COALESCE(f, 0) FROM (`+
-			`WITH sums (a, b, c, d, e, f) AS (`+from+where.SQL+`) SELECT * FROM sums)`, where.Args...)
+	dest := []any{&s.Count, &s.Declines, &s.Held, &s.Settled, &s.Refunded, &s.Fees}
+	_, err := tx.Get(dest, query+where.SQL, where.Args...)
 	return s, err
 }
 
@@ -196,8 +214,8 @@ type Day struct {
 }
 
 // Days returns the days with purchases since a day, oldest first. A cardID of 0 stands for all cards.
-func Days(tx *store.Tx, accountID, cardID, from int64) ([]*Day, error) {
+func Days(tx *store.Tx, accountID, cardID, since int64) ([]*Day, error) {
 	return store.List[Day](tx, `
 		SELECT day, purchases, declines, held, settled, refunded, fees FROM daily_sums
-		WHERE account_id = ? AND card_id = ? AND day >= ? ORDER BY day`, accountID, cardID, from)
+		WHERE account_id = ? AND card_id = ? AND day >= ? ORDER BY day`, accountID, cardID, since)
 }

@@ -84,12 +84,13 @@ func (f *Facts) Scan(column any) error { return store.JSON{Into: f}.Scan(column)
 // earlier than that of the account's last transaction, even if the clock was set back, because lists rely
 // on the order.
 func record(tx *store.Tx, accountID int64, n New) (Transaction, error) {
-	last, err := store.Value[int64](tx, `SELECT created_at FROM transactions WHERE account_id = ? ORDER BY id DESC LIMIT 1`, accountID)
+	last, err := store.Value[int64](tx, `
+		SELECT created_at FROM transactions WHERE account_id = ? ORDER BY id DESC LIMIT 1`, accountID)
 	if err != nil {
 		return Transaction{}, err
 	}
 	created := max(last, tx.Now().UnixMilli())
-	shown := Transaction{
+	recorded := Transaction{
 		ID:        tx.NewID("txn_"),
 		CardID:    n.Card.PublicID,
 		Type:      n.Type,
@@ -103,20 +104,21 @@ func record(tx *store.Tx, accountID int64, n New) (Transaction, error) {
 	if n.Facts != nil {
 		facts = wire.Encode(n.Facts)
 	}
-	row, err := tx.Insert(`
+	rowID, err := tx.Insert(`
 		INSERT INTO transactions (public_id, account_id, card_id, parent_id, type, amount, fee, merchant_name, merchant_mcc,
 		                          decline_reason, decline_facts, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, ''), NULLIF(?, ''), ?)`,
-		shown.ID, accountID, n.Card.ID, n.ParentID, n.Type, n.Amount, n.Fee, n.Merchant.Name, n.Merchant.MCC, n.Reason, string(facts), created)
+		recorded.ID, accountID, n.Card.ID, n.ParentID, n.Type, n.Amount, n.Fee, n.Merchant.Name, n.Merchant.MCC,
+		n.Reason, string(facts), created)
 	if err != nil {
 		return Transaction{}, err
 	}
-	return shown, addToPurchase(tx, accountID, row, n)
+	return recorded, addToPurchase(tx, accountID, rowID, n)
 }
 
 // addToPurchase adds a transaction to the sums of its purchase. It also adds it to the sums of the day of the
 // purchase, both for the card and for all cards.
-func addToPurchase(tx *store.Tx, accountID, row int64, n New) error {
+func addToPurchase(tx *store.Tx, accountID, rowID int64, n New) error {
 	var state State
 	var added Sums
 	switch n.Type {
@@ -135,22 +137,28 @@ func addToPurchase(tx *store.Tx, accountID, row int64, n New) error {
 	}
 	var purchasedAt int64
 	var authorized usd.Amount
+	// The row of the purchase is the parent's parent for a refund, the parent for a settlement, and otherwise the
+	// transaction's own row.
 	_, err := tx.Get([]any{&purchasedAt, &authorized}, `
-		UPDATE transactions SET state = ?, settled = settled + ?, refunded = refunded + ?, fees = fees + ?
-		WHERE id = COALESCE((SELECT parent_id FROM transactions WHERE id = ?5), ?5, ?6) RETURNING created_at, amount`,
-		state, added.Settled, added.Refunded, n.Fee, n.ParentID, row)
+		UPDATE transactions SET state = ?1, settled = settled + ?2, refunded = refunded + ?3, fees = fees + ?4
+		WHERE id = COALESCE((SELECT parent_id FROM transactions WHERE id = ?5), ?5, ?6)
+		RETURNING created_at, amount`,
+		state, added.Settled, added.Refunded, n.Fee, n.ParentID, rowID)
 	if err != nil {
 		return err
 	}
-	if n.Type == Settlement {
+	if n.Type == Settlement { // the settlement ends the hold
 		added.Held = -authorized
 	}
+	day := store.Day(time.UnixMilli(purchasedAt))
 	for _, cardID := range []int64{0, n.Card.ID} { // 0 stands for all cards
 		err := tx.Exec(`
-			INSERT INTO daily_sums (account_id, card_id, day, purchases, declines, held, settled, refunded, fees) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET purchases = purchases + excluded.purchases, declines = declines + excluded.declines, held = held + excluded.held,
+			INSERT INTO daily_sums (account_id, card_id, day, purchases, declines, held, settled, refunded, fees)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET
+				purchases = purchases + excluded.purchases, declines = declines + excluded.declines, held = held + excluded.held,
 				settled = settled + excluded.settled, refunded = refunded + excluded.refunded, fees = fees + excluded.fees`,
-			accountID, cardID, store.Day(time.UnixMilli(purchasedAt)), added.Count, added.Declines, added.Held, added.Settled, added.Refunded, n.Fee)
+			accountID, cardID, day, added.Count, added.Declines, added.Held, added.Settled, added.Refunded, n.Fee)
 		if err != nil {
 			return err
 		}
@@ -159,7 +167,8 @@ func addToPurchase(tx *store.Tx, accountID, row int64, n New) error {
 }
 
 const columns = `
-	SELECT t.public_id, c.public_id AS card_id, t.type, t.amount, 'USD' AS currency, t.fee, t.merchant_name, t.merchant_mcc, t.created_at
+	SELECT t.public_id, c.public_id AS card_id, t.type, t.amount, 'USD' AS currency, t.fee,
+	       t.merchant_name, t.merchant_mcc, t.created_at
 	FROM transactions t JOIN cards c ON c.id = t.card_id `
 
 type declineReason string
@@ -174,18 +183,18 @@ const (
 
 // authorize answers a merchant's request with a hold on the card's balance, or with a decline.
 func authorize(c *server.Call) (wire.Response, error) {
-	n, err := readAttempt(c)
+	n, err := readAuthorization(c)
 	if err != nil {
 		return wire.Response{}, err
 	}
-	reason, facts, err := n.decline(c.Tx)
+	reason, facts, err := n.findDeclineReason(c.Tx)
 	if err != nil {
 		return wire.Response{}, err
 	}
-	body := struct {
+	var body struct {
 		Transaction   Transaction    `json:"transaction"`
 		DeclineReason *declineReason `json:"decline_reason"`
-	}{}
+	}
 	if reason == "" {
 		body.Transaction, err = n.approve(c)
 	} else {
@@ -195,15 +204,16 @@ func authorize(c *server.Call) (wire.Response, error) {
 	return wire.Created(body), err
 }
 
-// readAttempt reads the body of an authorization, and the card that it refers to.
-func readAttempt(c *server.Call) (New, error) {
+// readAuthorization reads the body of an authorization, and the card that it refers to.
+func readAuthorization(c *server.Call) (New, error) {
 	var n New
 	fields := c.Fields()
 	cardID := fields.Text("card_id")
 	n.Amount = fields.Positive("amount")
 	n.Fee = fields.OptionalNotNegative("fee")
 	fields.Object("merchant", func(f *wire.Fields) {
-		n.Merchant = Merchant{Name: f.ShortText("name", card.MaxMerchantName), MCC: f.Text("mcc")}
+		n.Merchant.Name = f.ShortText("name", card.MaxMerchantName)
+		n.Merchant.MCC = f.Text("mcc")
 		if !mccForm.MatchString(n.Merchant.MCC) {
 			f.Refuse(wire.Invalid("mcc must be four digits"))
 		}
@@ -219,9 +229,9 @@ func readAttempt(c *server.Call) (New, error) {
 // mccForm matches merchant category codes.
 var mccForm = regexp.MustCompile(`^[0-9]{4}$`)
 
-// decline returns the first reason to decline the purchase, and the values that decide it. The reason
+// findDeclineReason returns the first reason to decline the purchase, and the values that decide it. The reason
 // is empty if the purchase is approved.
-func (n New) decline(tx *store.Tx) (declineReason, *Facts, error) {
+func (n New) findDeclineReason(tx *store.Tx) (declineReason, *Facts, error) {
 	spent, err := UsedLimit(tx, n.Card.ID)
 	if err != nil {
 		return "", nil, err
@@ -235,6 +245,8 @@ func (n New) decline(tx *store.Tx) (declineReason, *Facts, error) {
 		Allowed: n.Card.AllowedCategories,
 	}
 	allowed := n.Card.AllowedCategories
+	category := card.CategoryOf(n.Merchant.MCC)
+	categoryAllowed := len(allowed) == 0 || slices.Contains(allowed, category)
 	var reason declineReason
 	switch {
 	case n.Card.Status == card.Terminated:
@@ -243,7 +255,7 @@ func (n New) decline(tx *store.Tx) (declineReason, *Facts, error) {
 		reason = cardFrozen
 	case n.Card.Balance < facts.Asked:
 		reason = insufficientFunds
-	case len(allowed) > 0 && !slices.Contains(allowed, card.CategoryOf(n.Merchant.MCC)):
+	case !categoryAllowed:
 		reason = categoryNotAllowed
 	case facts.Spent+n.Amount > facts.Limit:
 		reason = spendingLimitExceeded
@@ -251,25 +263,27 @@ func (n New) decline(tx *store.Tx) (declineReason, *Facts, error) {
 	return reason, facts, nil
 }
 
+// approve records an authorization and holds its amount.
 func (n New) approve(c *server.Call) (Transaction, error) {
 	n.Type = Authorization
-	shown, err := book(c, n, "authorized", webhook.TransactionAuthorized, func() ([]ledger.Leg, error) {
+	recorded, err := book(c, n, "authorized", webhook.TransactionAuthorized, func() ([]ledger.Leg, error) {
 		return []ledger.Leg{debit(n.Card, n.Amount), ledger.On(ledger.Holds, n.Amount)}, nil
 	})
 	if err != nil {
 		return Transaction{}, err
 	}
-	return shown, addUsedLimit(c.Tx, n.Card.ID, monthOf(shown.CreatedAt.Time), n.Amount)
+	return recorded, addUsedLimit(c.Tx, n.Card.ID, monthOf(recorded.CreatedAt.Time), n.Amount)
 }
 
+// refuse records a decline, which has no fee.
 func (n New) refuse(c *server.Call, reason declineReason, facts *Facts) (Transaction, error) {
 	n.Type = Decline
 	n.Fee = 0
 	n.Reason = reason
 	n.Facts = facts
-	shown, err := record(c.Tx, c.Account.ID, n)
+	recorded, err := record(c.Tx, c.Account.ID, n)
 	if err != nil {
 		return Transaction{}, err
 	}
-	return shown, webhook.Emit(c, webhook.TransactionDeclined, shown.ID, shown)
+	return recorded, webhook.Emit(c, webhook.TransactionDeclined, recorded.ID, recorded)
 }
