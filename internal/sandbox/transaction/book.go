@@ -206,7 +206,7 @@ func refund(c *server.Call) (wire.Response, error) {
 		f.Amount = refundable
 	}
 	if f.Amount == 0 || f.Amount > refundable {
-		return wire.Response{}, wire.Invalid("amount: of %s, only %s USD can still be refunded", settled.ID, refundable)
+		return wire.Response{}, wire.Invalid("amount: only %s USD can still be refunded for the settlement %s", refundable, settled.ID)
 	}
 	recorded, err := book(c, f.New, "refunded", webhook.TransactionRefunded, func() ([]ledger.Leg, error) {
 		return []ledger.Leg{ledger.On(ledger.Merchants, -f.Amount), credit(f.Card, f.Amount)}, nil
