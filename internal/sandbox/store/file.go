@@ -21,14 +21,15 @@ import (
 // errNotSQLite is returned for a file that SQLite cannot read.
 var errNotSQLite = errors.New("it is not a SQLite file; choose another path")
 
+// errDamaged is returned for a file whose tables or indexes are inconsistent.
 var errDamaged = errors.New("it is damaged; restore its last copy or snapshot, with the Terraform state of that time")
 
 // private is the mode of all files: only their owner can read them.
 const private = 0o600
 
 // prepareFile creates a missing file and reports whether it did. Only the owner can read the file,
-// because it contains the key from which card numbers are derived. prepareFile does not change a
-// file that exists, and returns an error if that is not a sandbox's. It follows symbolic links.
+// because it contains the key from which card numbers are derived. If the file exists, prepareFile does
+// not change it, and returns an error if it is not a sandbox file. prepareFile follows symbolic links.
 func prepareFile(path string, newest int32) (bool, error) {
 	folder := filepath.Dir(path)
 	info, err := os.Stat(folder)
@@ -60,6 +61,7 @@ func notWritable(path string) error {
 
 // restrict lets only the owner read the file and the files that SQLite keeps next to it.
 func restrict(path string) error {
+	// others are the permissions of all users except the owner.
 	const others = 0o077
 	if runtime.GOOS == "windows" { // modes have no meaning there
 		return nil
@@ -77,6 +79,7 @@ func restrict(path string) error {
 	return nil
 }
 
+// explainOpen rewords an error of opening a file: it names the file and says what to do.
 func explainOpen(path string, err error) error {
 	switch {
 	case errors.Is(err, ErrBusy):
@@ -102,7 +105,11 @@ func isFull(err error) bool {
 // an extended one; the lowest byte of an extended code is its primary code.
 func isSQLite(err error, codes ...int) bool {
 	failure, ok := errors.AsType[*sqlite.Error](err)
-	return ok && (slices.Contains(codes, failure.Code()) || slices.Contains(codes, failure.Code()&0xff))
+	if !ok {
+		return false
+	}
+	primary := failure.Code() & 0xff
+	return slices.Contains(codes, failure.Code()) || slices.Contains(codes, primary)
 }
 
 // applicationID marks a SQLite file as a sandbox's. Its bytes are "vcrd".
@@ -120,7 +127,7 @@ type Migration struct {
 // migrations returns the migrations from version 1, which is schema.sql, in their order.
 func migrations() []Migration { return nil }
 
-// version returns the user_version of a file with the schema of this program.
+// version returns the user_version of a file with the schema of this program. Each migration adds one to version 1.
 func (db *DB) version() int32 { return int32(1 + len(db.migrations)) } //nolint:gosec // there are few
 
 // mark identifies the program and the version that a SQLite file belongs to.
@@ -131,8 +138,11 @@ type mark struct {
 }
 
 // readMark selects the fields of a mark.
-const readMark = `SELECT (SELECT COUNT(*) FROM sqlite_master) = 0, application_id, user_version FROM pragma_application_id, pragma_user_version`
+const readMark = `
+	SELECT (SELECT COUNT(*) FROM sqlite_master) = 0, application_id, user_version
+	FROM pragma_application_id, pragma_user_version`
 
+// errNewer is returned for a file with a later version of the schema.
 var errNewer = errors.New("it was written by a later version of this program")
 
 // check returns an error if the file does not belong to a sandbox, or has a version that this program
@@ -155,7 +165,7 @@ func (m mark) check(newest int32) error {
 }
 
 // inspect returns an error for another program's file. It does not see changes that are only in the log
-// next to the file; change checks those.
+// next to the file; the method change checks those later.
 func inspect(path string, newest int32) error {
 	db, err := sql.Open("sqlite", fileURI(path, filepath.Separator)+"?mode=ro&immutable=1")
 	if err != nil {
@@ -165,7 +175,7 @@ func inspect(path string, newest int32) error {
 	var m mark
 	err = db.QueryRow(readMark).Scan(&m.empty, &m.application, &m.version) //nolint:noctx // it takes no lock, so it does not wait
 	if isSQLite(err, sqlite3.SQLITE_CORRUPT) {
-		return nil // another process may be writing the file; prepare checks it again under a lock
+		return nil // another process may be writing the file; the method prepare checks it again under a lock
 	}
 	if err != nil {
 		return err
@@ -174,8 +184,8 @@ func inspect(path string, newest int32) error {
 	if !errors.Is(err, errNewer) {
 		return err
 	}
-	// Without a row, the text stays as it is.
 	release := "that version"
+	// If this fails, the error does not name a release.
 	_ = db.QueryRow(`SELECT release FROM read_by`).Scan(&release) //nolint:noctx // it takes no lock, so it does not wait
 	return fmt.Errorf("%w; use %s or later", errNewer, release)
 }
@@ -184,13 +194,24 @@ func inspect(path string, newest int32) error {
 // of an older version and then migrates it.
 func (db *DB) prepare(ctx context.Context) error {
 	version, err := db.createSchema(ctx)
-	if err != nil || db.path == memoryPath {
+	if err != nil {
 		return err
 	}
-	t := transaction{pool: db.writer, begin: "BEGIN", ctx: context.WithoutCancel(ctx), wait: longTimeout}
+	if db.path == memoryPath {
+		return nil
+	}
+	t := transaction{
+		pool:  db.writer,
+		begin: "BEGIN",
+		ctx:   context.WithoutCancel(ctx),
+		wait:  longTimeout,
+	}
 	err = db.run(ctx, t, checkDamage)
-	if err != nil || version == db.version() {
+	if err != nil {
 		return err
+	}
+	if version == db.version() {
+		return nil
 	}
 	leads, err := db.Lead()
 	if err != nil {
@@ -257,6 +278,7 @@ func (db *DB) upgrade(tx *Tx, m mark) error {
 		script.WriteString(schema)
 		version = 1
 	}
+	// The first migration changes version 1 to version 2.
 	for _, step := range db.migrations[version-1:] {
 		fmt.Fprintf(&script, "%s; DROP VIEW read_by; CREATE VIEW read_by AS SELECT '%s' AS release;", step.SQL, step.Release)
 	}

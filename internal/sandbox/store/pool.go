@@ -11,7 +11,8 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// conn is a connection with its prepared statements. Preparing takes most of a small query's time.
+// conn is a connection with its prepared statements. It keeps them, because preparing a statement takes most of the time
+// of a small query.
 type conn struct {
 	raw        *sql.Conn
 	statements map[string]*sql.Stmt
@@ -49,7 +50,7 @@ func (c *conn) close() error {
 // pool lends connections to transactions, in the order in which they ask.
 type pool struct {
 	db   *sql.DB
-	idle chan *conn
+	idle chan *conn // closed when the pool is closed
 }
 
 func openPool(ctx context.Context, source string, size int) (*pool, error) {
@@ -80,8 +81,8 @@ func openConn(ctx context.Context, db *sql.DB) (*conn, error) {
 
 func (p *pool) acquire(ctx context.Context) (*conn, error) {
 	select {
-	case c, open := <-p.idle:
-		if !open {
+	case c, ok := <-p.idle:
+		if !ok {
 			return nil, errors.New("the database is closed")
 		}
 		return c, nil
@@ -95,7 +96,9 @@ func (p *pool) release(c *conn) { p.idle <- c }
 // close waits until all connections are released.
 func (p *pool) close() error {
 	var errs []error
-	for range p.db.Stats().InUse { // all connections, because the pool never returns one to p.db
+	// To p.db, all connections are in use, because the pool never returns one to p.db.
+	connections := p.db.Stats().InUse
+	for range connections {
 		c := <-p.idle
 		errs = append(errs, c.close())
 	}
@@ -103,12 +106,13 @@ func (p *pool) close() error {
 	return errors.Join(append(errs, p.db.Close())...)
 }
 
+// dataSource returns the name under which the driver opens a file. If write is false, connections refuse to change it.
 func dataSource(path string, write bool) string {
 	pragmas := url.Values{"_pragma": {
 		"busy_timeout(0)", // retryBusy waits instead
 		"foreign_keys(1)",
 		"temp_store(memory)",
-		"cache_size(-4000)",
+		"cache_size(-4000)", // a negative number is a size in KiB
 	}}
 	if path == memoryPath {
 		return "file::memory:?" + pragmas.Encode()
@@ -123,8 +127,8 @@ func dataSource(path string, write bool) string {
 	return fileURI(path, filepath.Separator) + "?" + pragmas.Encode()
 }
 
-// fileURI returns the URI of an absolute path in the form that SQLite expects: three slashes
-// before a drive, four before the host of a share.
+// fileURI returns the URI of an absolute path in the form that SQLite expects, such as file:///C:/folder/file for a drive
+// of Windows and file:////host/share/file for a network share.
 func fileURI(path string, separator rune) string {
 	slashed := strings.ReplaceAll(path, string(separator), "/")
 	if !strings.HasPrefix(slashed, "/") {

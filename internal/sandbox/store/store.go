@@ -55,8 +55,8 @@ type DB struct {
 	migrations []Migration
 	wall       func() time.Time
 	writer     *pool
-	reader     *pool
-	long       *pool
+	reader     *pool         // for short reads
+	long       *pool         // for long reads
 	versions   *pool         // never writes, so that data_version changes with every commit
 	signal     chan struct{} // has a capacity of one
 	lock       *flock.Flock  // held by the leader, see Lead; nil in memory
@@ -132,7 +132,7 @@ func (db *DB) openPools(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A database in memory exists only in this one connection. In a file, these are replaced below.
+	// A database in memory exists only in this one connection. For a file, the other pools are opened below.
 	db.writer = writer
 	db.reader = writer
 	db.long = writer
@@ -285,12 +285,24 @@ func (db *DB) Signals() <-chan struct{} { return db.signal }
 
 // Read runs f on a snapshot. f must not change anything. It runs again if a lock blocks it.
 func (db *DB) Read(ctx context.Context, f func(*Tx) error) error {
-	return db.run(ctx, transaction{pool: db.reader, begin: "BEGIN", ctx: context.WithoutCancel(ctx), wait: busyTimeout}, f)
+	t := transaction{
+		pool:  db.reader,
+		begin: "BEGIN",
+		ctx:   context.WithoutCancel(ctx),
+		wait:  busyTimeout,
+	}
+	return db.run(ctx, t, f)
 }
 
 // ReadLong is like Read, for long reads. No Read waits for them, and the context can end them.
 func (db *DB) ReadLong(ctx context.Context, f func(*Tx) error) error {
-	return db.run(ctx, transaction{pool: db.long, begin: "BEGIN", ctx: ctx, wait: longTimeout}, f)
+	t := transaction{
+		pool:  db.long,
+		begin: "BEGIN",
+		ctx:   ctx,
+		wait:  longTimeout,
+	}
+	return db.run(ctx, t, f)
 }
 
 // Version returns a text that changes with every commit to the file by any process. It can be
@@ -298,7 +310,12 @@ func (db *DB) ReadLong(ctx context.Context, f func(*Tx) error) error {
 func (db *DB) Version(ctx context.Context) (string, time.Time, error) {
 	var version string
 	var now time.Time
-	t := transaction{pool: db.versions, begin: "BEGIN", ctx: context.WithoutCancel(ctx), wait: busyTimeout}
+	t := transaction{
+		pool:  db.versions,
+		begin: "BEGIN",
+		ctx:   context.WithoutCancel(ctx),
+		wait:  busyTimeout,
+	}
 	err := db.run(ctx, t, func(tx *Tx) error {
 		now = tx.Now()
 		_, err := tx.Get([]any{&version}, `SELECT data_version || '.' || total_changes() FROM pragma_data_version`)
@@ -319,12 +336,19 @@ func (db *DB) Begin(ctx context.Context, f func(*Tx) error) error {
 }
 
 func (db *DB) write(ctx context.Context, wait time.Duration, f func(*Tx) error) error {
-	return db.run(ctx, transaction{pool: db.writer, begin: "BEGIN IMMEDIATE", ctx: context.WithoutCancel(ctx), wait: wait}, f)
+	t := transaction{
+		pool:  db.writer,
+		begin: "BEGIN IMMEDIATE",
+		ctx:   context.WithoutCancel(ctx),
+		wait:  wait,
+	}
+	return db.run(ctx, t, f)
 }
 
+// transaction describes how run runs a transaction.
 type transaction struct {
 	pool  *pool
-	begin string
+	begin string          // the statement that begins it
 	ctx   context.Context //nolint:containedctx // of the statements; another context ends the wait for the start
 	wait  time.Duration   // the longest wait for the start
 }
@@ -357,7 +381,7 @@ func (db *DB) run(ctx context.Context, t transaction, f func(*Tx) error) error {
 	if tx.signal {
 		select {
 		case db.signal <- struct{}{}:
-		default:
+		default: // the channel already contains a signal
 		}
 	}
 	return nil
@@ -391,7 +415,7 @@ func (db *DB) watch() {
 	defer crash.End()
 	defer close(db.stopped)
 	ticks := time.Tick(watchInterval)
-	var before fs.FileInfo
+	var previous fs.FileInfo
 	limit := int64(maxLog)
 	for {
 		select {
@@ -403,18 +427,23 @@ func (db *DB) watch() {
 		if err != nil {
 			continue
 		}
-		idle := before != nil && log.ModTime().Equal(before.ModTime()) && log.Size() == before.Size()
-		before = log
+		idle := previous != nil && isUnchanged(log, previous)
+		previous = log
 		if log.Size() > limit {
 			limit = maxLog
 			done := db.quietCheckpoint()
-			if !done {
-				limit += log.Size() // another process is reading; try again when the log has grown further
+			if !done { // another process is reading: try again when the log has grown further
+				limit += log.Size()
 			}
 		} else if idle && log.Size() > 0 {
 			db.idleCheckpoint()
 		}
 	}
+}
+
+// isUnchanged reports whether the log was not written since the previous look at it.
+func isUnchanged(log, previous fs.FileInfo) bool {
+	return log.ModTime().Equal(previous.ModTime()) && log.Size() == previous.Size()
 }
 
 // idleCheckpoint writes the log into the file unless a transaction is writing.
@@ -429,7 +458,7 @@ func (db *DB) idleCheckpoint() {
 
 // quietCheckpoint waits until no transaction of this process runs, writes the log into the file,
 // and reports whether the log is empty afterwards. SQLite restarts the log only when no transaction
-// reads it. Under steady load there is always one.
+// reads it. Under steady load, some transaction always does unless new ones have to wait.
 func (db *DB) quietCheckpoint() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), quietTimeout)
 	defer cancel()

@@ -24,12 +24,13 @@ import (
 type Tx struct {
 	conn   *conn
 	ctx    context.Context //nolint:containedctx // a Tx lives no longer than the call that made it
-	wall   time.Time
-	now    time.Time
-	random io.Reader // for seeded ids; nil: ids are random
-	signal bool
+	wall   time.Time       // the real time
+	now    time.Time       // the service's time
+	random io.Reader       // the source of seeded ids; if nil, ids are random
+	signal bool            // whether Signal was called
 }
 
+// run runs f between the statement begin and COMMIT. If f fails, run rolls its changes back.
 func (tx *Tx) run(begin string, f func(*Tx) error) error {
 	tx.random = nil
 	tx.signal = false
@@ -113,7 +114,8 @@ func Values[T any](tx *Tx, query string, args ...any) ([]T, error) {
 	err := tx.query(query, args, func(rows *sql.Rows) error {
 		for rows.Next() {
 			var value T
-			if err := rows.Scan(&value); err != nil {
+			err := rows.Scan(&value)
+			if err != nil {
 				return err
 			}
 			all = append(all, value)
@@ -133,17 +135,19 @@ func List[T any](tx *Tx, query string, args ...any) ([]*T, error) {
 		if err != nil {
 			return err
 		}
-		fields, err := fieldsOf(reflect.TypeFor[T](), names)
+		indexes, err := fieldIndexes(reflect.TypeFor[T](), names)
 		if err != nil {
 			return err
 		}
 		dest := make([]any, len(names))
 		for rows.Next() {
 			row := new(T)
-			for i, field := range fields {
-				dest[i] = destination(reflect.ValueOf(row).Elem().FieldByIndex(field))
+			fields := reflect.ValueOf(row).Elem()
+			for i, index := range indexes {
+				dest[i] = destination(fields.FieldByIndex(index))
 			}
-			if err := rows.Scan(dest...); err != nil {
+			err := rows.Scan(dest...)
+			if err != nil {
 				return err
 			}
 			all = append(all, row)
@@ -156,6 +160,7 @@ func List[T any](tx *Tx, query string, args ...any) ([]*T, error) {
 // Page returns the rows of a query that are on a page, as List does, and reports whether there are more.
 func Page[T any](tx *Tx, page wire.Page, query string, args ...any) ([]*T, bool, error) {
 	size := int(page.Size)
+	// One more row than the page has shows whether there are more.
 	rows, err := List[T](tx, query+` LIMIT ? OFFSET ?`, append(args, size+1, page.Offset())...)
 	if len(rows) > size {
 		return rows[:size], true, err
@@ -181,19 +186,19 @@ func (tx *Tx) query(query string, args []any, read func(*sql.Rows) error) error 
 	return rows.Err()
 }
 
-// fieldsOf returns the index of the field for each column.
-func fieldsOf(row reflect.Type, names []string) ([][]int, error) {
+// fieldIndexes returns the index of the field for each column, as reflect.Value.FieldByIndex takes it.
+func fieldIndexes(row reflect.Type, names []string) ([][]int, error) {
 	byName := map[string][]int{}
 	addFields(byName, row, "", nil)
-	fields := make([][]int, len(names))
+	indexes := make([][]int, len(names))
 	for i, name := range names {
 		index, found := byName[name]
 		if !found {
 			return nil, fmt.Errorf("%v has no field for the column %s", row, name)
 		}
-		fields[i] = index
+		indexes[i] = index
 	}
-	return fields, nil
+	return indexes, nil
 }
 
 // addFields adds the fields of a struct by the names of their columns. The parent is the index of the struct in the row.
@@ -203,8 +208,11 @@ func addFields(byName map[string][]int, structType reflect.Type, prefix string, 
 		field := structType.Field(i)
 		name, tagged := field.Tag.Lookup("db")
 		index := append(slices.Clone(parent), i)
-		nested := field.Type.Kind() == reflect.Struct && !reflect.PointerTo(field.Type).Implements(scanner)
-		if nested && (field.Anonymous || tagged) {
+		if !tagged && !field.Anonymous {
+			continue
+		}
+		scans := reflect.PointerTo(field.Type).Implements(scanner) // such a struct has one column
+		if field.Type.Kind() == reflect.Struct && !scans {
 			addFields(byName, field.Type, prefix+name, index)
 		} else if tagged {
 			byName[prefix+name] = index
@@ -215,17 +223,21 @@ func addFields(byName map[string][]int, structType reflect.Type, prefix string, 
 // destination returns the value that a column is scanned into: a pointer to the field, or JSON for a map or a slice.
 func destination(field reflect.Value) any {
 	pointer := field.Addr().Interface()
-	_, scanner := pointer.(sql.Scanner)
-	if scanner {
+	_, scans := pointer.(sql.Scanner)
+	if scans {
 		return pointer
 	}
-	if field.Kind() == reflect.Map {
+	switch field.Kind() {
+	case reflect.Map:
 		return JSON{pointer}
-	}
-	if field.Kind() == reflect.Slice && field.Type().Elem().Kind() != reflect.Uint8 {
+	case reflect.Slice:
+		if field.Type().Elem().Kind() == reflect.Uint8 { // a slice of bytes is not stored as JSON
+			return pointer
+		}
 		return JSON{pointer}
+	default:
+		return pointer
 	}
-	return pointer
 }
 
 // JSON scans a column that contains JSON into the value that Into points to.
@@ -254,7 +266,7 @@ func (w Where) And(apply bool, condition string, args ...any) Where {
 	return Where{w.SQL + ` AND ` + condition, slices.Concat(w.Args, args)}
 }
 
-// Literal escapes a text for LIKE … ESCAPE '\'.
+// Literal returns a pattern for LIKE … ESCAPE '\' that matches only the text itself.
 func Literal(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }
