@@ -38,7 +38,7 @@ func prepareFile(path string, newest int32) (bool, error) {
 	}
 	info, err = os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		return false, fmt.Errorf("cannot open the sandbox file %s: it is not a regular file", path)
+		return false, fmt.Errorf("cannot open the sandbox file %s: it is not a regular file; choose another path", path)
 	}
 	missing := errors.Is(err, fs.ErrNotExist)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, private) //nolint:gosec // the user's own choice of file
@@ -72,8 +72,8 @@ func restrict(path string) error {
 			err = os.Chmod(path+suffix, private)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("cannot open the sandbox file %s: other users can read it, although it contains the key of all its secrets. "+
-				"Its permissions cannot be changed: %w", path, err)
+			return fmt.Errorf("cannot open the sandbox file %s: it contains the key of all secrets, but other users can read it and "+
+				"its permissions cannot be changed: %w", path, err)
 		}
 	}
 	return nil
@@ -159,7 +159,7 @@ func (m mark) check(newest int32) error {
 		return errNewer
 	}
 	if m.version < 1 {
-		return errors.New("it is older than the first release, which this program cannot read; choose another path, or remove the file to start again")
+		return errors.New("it is older than the first release of this program; choose another path, or remove the file to start again")
 	}
 	return nil
 }
@@ -218,11 +218,11 @@ func (db *DB) prepare(ctx context.Context) error {
 		return err
 	}
 	if !leads {
-		return errors.New("it has an older version, and another process is using it; stop that process first")
+		return errors.New("it was written by an older version of this program, and another process is using it; stop that process first")
 	}
 	err = db.Snapshot(ctx, fmt.Sprintf("%s.version-%d", db.target, version))
 	if err != nil {
-		return fmt.Errorf("it has an older version and must be copied before migration: %w", err)
+		return fmt.Errorf("it was written by an older version of this program, and copying it before the migration failed: %w", err)
 	}
 	return retryBusy(ctx, func() error { return db.migrate(ctx) })
 }

@@ -238,7 +238,7 @@ func (db *DB) Snapshot(ctx context.Context, path string) error {
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, private) //nolint:gosec // the user's own choice of file
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s already exists; choose a new file for the snapshot", path)
+		return fmt.Errorf("%s already exists; move that file, or choose another path for the snapshot", path)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the snapshot: %w", err)
