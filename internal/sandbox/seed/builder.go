@@ -35,11 +35,12 @@ type Created struct {
 type CreatedAccount struct {
 	AccountID string            `json:"account_id"`
 	APIKey    string            `json:"api_key"`
-	Cards     []*named          `json:"cards"`
+	Cards     []*createdObject  `json:"cards"`
 	Webhooks  []json.RawMessage `json:"webhooks"` // with their secrets
 }
 
-type named struct {
+// createdObject is the part that the world uses of an object that a call has created.
+type createdObject struct {
 	ID    string `json:"id"`
 	Label string `json:"label"`
 }
@@ -57,21 +58,21 @@ type rank int
 const (
 	opening rank = iota
 	deposit
-	issue // or fund
+	issue // also for funding a card
 	purchase
 	settlement
 	refund
 	challenge
 	withdrawal
 	finalStatus
-	afterAll // such a step comes after all others, regardless of its time
+	afterAll // the step comes after all others, regardless of its time
 )
 
 // maxSteps is the maximum number of steps of a world. All other calls wait until they are done.
 const maxSteps = 50_000
 
-// builder builds a world. It first adds all steps and checks their times, then sorts the steps by time,
-// and then runs them. Most steps make a call of the sandbox.
+// builder builds a world. It first adds all steps and checks their times. Then it sorts the steps by time
+// and runs them. Most steps make a call of the sandbox.
 type builder struct {
 	*world
 
@@ -113,11 +114,14 @@ func create(c *server.Call) (wire.Response, error) {
 	return wire.Created(b.created), nil
 }
 
-// refuseUsed returns an error if the sandbox already has data.
+// refuseUsed returns an error if the sandbox already has data. A new sandbox has one account and at most one ledger
+// entry: the opening balance.
 func refuseUsed(c *server.Call) error {
 	used, err := store.Value[bool](c.Tx, `
-		SELECT (SELECT COUNT(*) FROM accounts) > 1 OR (SELECT COUNT(*) FROM ledger_entries) > 1
-			OR EXISTS (SELECT 1 FROM webhooks) OR EXISTS (SELECT 1 FROM deposits)
+		SELECT (SELECT COUNT(*) FROM accounts) > 1
+			OR (SELECT COUNT(*) FROM ledger_entries) > 1
+			OR EXISTS (SELECT 1 FROM webhooks)
+			OR EXISTS (SELECT 1 FROM deposits)
 			OR EXISTS (SELECT 1 FROM settings WHERE name = ?)`, randomSetting)
 	if err != nil {
 		return err
@@ -128,6 +132,7 @@ func refuseUsed(c *server.Call) error {
 	return nil
 }
 
+// build builds the world, unless the document has an error.
 func (b *builder) build() error {
 	tx := b.call.Tx
 	b.now = b.Clock.Time
@@ -164,6 +169,7 @@ func (b *builder) build() error {
 	return nil
 }
 
+// compareSteps orders steps by time, and steps that have the same time by rank. Steps with the rank afterAll come last.
 func compareSteps(a, b step) int {
 	if a.rank == afterAll && b.rank != afterAll {
 		return 1
@@ -192,7 +198,7 @@ func (b *builder) setLast(place, route string, body value) {
 	b.addStep(b.now, afterAll, func() error { return first.do(place, route, "", body, nil) })
 }
 
-// each calls build with each element of a list and its place.
+// each calls build with each element of a list and its place in the document. The parameter list is the place of the list.
 func each[T any](list string, specs []T, build func(place string, spec *T)) {
 	for i := range specs {
 		build(fmt.Sprintf("%s[%d]", list, i), &specs[i])
@@ -253,20 +259,21 @@ type accountBuilder struct {
 	*builder
 	account.Account
 
-	created *CreatedAccount
+	response *CreatedAccount // the account's part of the response
 }
 
+// account adds the steps of an account. The document's first account stands for the sandbox's first account.
 func (b *builder) account(place string, spec *accountSpec) {
 	first := len(b.created.Accounts) == 0
 	a := &accountBuilder{
-		builder: b,
-		Account: b.call.Account,
-		created: &CreatedAccount{Cards: []*named{}, Webhooks: []json.RawMessage{}},
+		builder:  b,
+		Account:  b.call.Account,
+		response: &CreatedAccount{Cards: []*createdObject{}, Webhooks: []json.RawMessage{}},
 	}
-	b.created.Accounts = append(b.created.Accounts, a.created)
+	b.created.Accounts = append(b.created.Accounts, a.response)
 	b.oneOf(place, "state", spec.State, account.States()...)
 	each(place+".deposits", spec.Deposits, a.deposit)
-	each(place+".cards", spec.Cards, a.card)
+	each(place+".cards", spec.Cards, a.addCard)
 	each(place+".webhooks", spec.Webhooks, a.endpoint)
 	b.addStep(time.Time{}, opening, func() error { return a.open(place, spec.Wallet, first) })
 	if spec.State != "" {
@@ -283,16 +290,17 @@ func (a *accountBuilder) do(place, route, id string, body, into any) error {
 	if body != nil {
 		o.Body = wire.Encode(body)
 	}
-	_, rest, found := strings.Cut(route, "{")
+	_, afterBrace, found := strings.Cut(route, "{")
 	if found {
-		name, _, _ := strings.Cut(rest, "}")
-		o.Path = map[string]string{name: id}
+		parameter, _, _ := strings.Cut(afterBrace, "}")
+		o.Path = map[string]string{parameter: id}
 	}
 	err := a.call.Do(a.Account, o, into)
 	return a.withPlace(place, err)
 }
 
-// open creates the account. The sandbox already has the first account, which only gets its balance.
+// open creates the account before all other steps. The sandbox already has the first account, which only gets its
+// balance.
 func (a *accountBuilder) open(place string, wallet value, first bool) error {
 	tx := a.call.Tx
 	tx.SetNow(a.earliest)
@@ -300,23 +308,25 @@ func (a *accountBuilder) open(place string, wallet value, first bool) error {
 		return a.openFirst(place, wallet)
 	}
 	fields := map[string]any{"state": account.Ready, "initial_balance": wallet}
-	err := a.do(place, "POST "+server.Control+"/accounts", "", fields, a.created)
+	err := a.do(place, "POST "+server.Control+"/accounts", "", fields, a.response)
 	if err != nil {
 		return err
 	}
-	a.Account, err = account.ByKey(tx, a.created.APIKey)
+	a.Account, err = account.ByKey(tx, a.response.APIKey)
 	return err
 }
 
+// openFirst sets the initial balance of the first account, and opens its ledger again.
 func (a *accountBuilder) openFirst(place string, wallet value) error {
 	tx := a.call.Tx
 	key, err := account.Key(tx, a.call.Keys, a.PublicID)
 	if err != nil {
 		return err
 	}
-	a.created.AccountID = a.PublicID
-	a.created.APIKey = key
+	a.response.AccountID = a.PublicID
+	a.response.APIKey = key
 	if len(wallet) > 0 {
+		// Reading the balance like a member of a body applies the same checks.
 		body := wire.Body{Raw: wire.Encode(map[string]any{"wallet": wallet})}
 		fields := body.Fields("application/json")
 		balance := fields.OptionalNotNegative("wallet")
@@ -332,13 +342,17 @@ func (a *accountBuilder) openFirst(place string, wallet value) error {
 	return account.ResetFirst(tx)
 }
 
+// deposit adds a step that creates a deposit and, if the document says so, confirms it.
 func (a *accountBuilder) deposit(place string, d *depositSpec) {
 	a.oneOf(place, "status", d.Status, "pending", "confirmed")
 	a.schedule(place, d.At, deposit, time.Time{}, func() error {
-		var created named
+		var created createdObject
 		err := a.do(place, "POST "+server.Control+"/deposits", "", d, &created)
-		if err != nil || d.Status != "confirmed" {
+		if err != nil {
 			return err
+		}
+		if d.Status != "confirmed" {
+			return nil
 		}
 		return a.do(place, "POST "+server.Control+"/deposits/{id}/confirm", created.ID, nil, nil)
 	})
@@ -349,7 +363,7 @@ func (a *accountBuilder) endpoint(place string, e *endpointSpec) {
 	a.schedule(place, e.At, afterAll, time.Time{}, func() error {
 		var created json.RawMessage
 		err := a.do(place, "POST "+server.API+"/webhooks", "", e, &created)
-		a.created.Webhooks = append(a.created.Webhooks, created)
+		a.response.Webhooks = append(a.response.Webhooks, created)
 		return err
 	})
 }
@@ -357,51 +371,53 @@ func (a *accountBuilder) endpoint(place string, e *endpointSpec) {
 // cardBuilder builds a card of the world.
 type cardBuilder struct {
 	*accountBuilder
-	named
 
+	card   createdObject
 	issued time.Time
-	status string // the final status; empty for the one that results from the events
+	status string // the final status; if empty, the status that results from the events
 	final  bool   // whether the card has its final status
 }
 
-func (a *accountBuilder) card(place string, spec *cardSpec) {
+// addCard adds the steps of a card.
+func (a *accountBuilder) addCard(place string, spec *cardSpec) {
 	c := &cardBuilder{accountBuilder: a, status: spec.Status}
 	a.oneOf(place, "status", spec.Status, "active", "frozen", "terminated")
 	c.issued = a.schedule(place, spec.At, issue, time.Time{}, func() error {
-		a.created.Cards = append(a.created.Cards, &c.named)
-		return a.do(place, "POST "+server.API+"/cards", "", spec, &c.named)
+		a.response.Cards = append(a.response.Cards, &c.card)
+		return a.do(place, "POST "+server.API+"/cards", "", spec, &c.card)
 	})
 	each(place+".movements", spec.Movements, c.movement)
 	each(place+".purchases", spec.Purchases, c.purchase)
 	each(place+".challenges", spec.Challenges, c.challenge)
 	follows := c.issued
-	if spec.StatusAt.IsZero() { // the status changes after everything else
+	if spec.StatusAt.IsZero() { // by default, the status changes after everything else
 		follows = a.now
 	}
 	a.schedule(place+".status_at", spec.StatusAt, finalStatus, follows, func() error { return c.setStatus(place) })
 }
 
+// movement adds a step that funds the card or, if the amount is negative, withdraws from it.
 func (c *cardBuilder) movement(place string, m *movementSpec) {
-	call := "fund"
+	route := "POST " + server.API + "/cards/{card_id}/fund"
 	rank := issue
-	positive, isNegative := strings.CutPrefix(string(m.Amount), "-")
-	if isNegative {
-		call = "withdraw"
+	positive, negative := strings.CutPrefix(string(m.Amount), "-")
+	if negative {
+		route = "POST " + server.API + "/cards/{card_id}/withdraw"
 		rank = withdrawal
 		m.Amount = value(positive)
 	}
 	c.schedule(place, m.At, rank, c.issued, func() error {
-		return c.do(place, "POST "+server.API+"/cards/{card_id}/"+call, c.ID, m, nil)
+		return c.do(place, route, c.card.ID, m, nil)
 	})
 }
 
 // merchantResponse is the response to an authorization, a settlement or a refund.
 type merchantResponse struct {
-	Transaction   named  `json:"transaction"`
-	DeclineReason string `json:"decline_reason"`
+	Transaction   createdObject `json:"transaction"`
+	DeclineReason string        `json:"decline_reason"`
 }
 
-// purchase plans an authorization with its settlement and refunds, or a decline.
+// purchase adds the steps of an authorization, its settlement and its refunds, or the step of a decline.
 func (c *cardBuilder) purchase(place string, p *purchaseSpec) {
 	c.oneOf(place, "declined", p.Declined,
 		"card_frozen", "card_terminated", "insufficient_funds", "category_not_allowed", "spending_limit_exceeded")
@@ -412,14 +428,14 @@ func (c *cardBuilder) purchase(place string, p *purchaseSpec) {
 	}
 	authorized := new(merchantResponse)
 	authorizedAt := c.schedule(place, p.At, purchase, c.issued, func() error {
-		p.CardID = c.ID
+		p.CardID = c.card.ID
 		err := c.authorize(place, p, authorized)
 		if err != nil {
 			return err
 		}
 		if authorized.DeclineReason != p.Declined {
 			return c.invalid(place, "the purchase should be %s, but with the card's earlier events it is %s",
-				outcome(p.Declined), outcome(authorized.DeclineReason))
+				describeOutcome(p.Declined), describeOutcome(authorized.DeclineReason))
 		}
 		return nil
 	})
@@ -439,30 +455,35 @@ func (c *cardBuilder) purchase(place string, p *purchaseSpec) {
 	})
 }
 
-func outcome(declineReason string) string {
+// describeOutcome describes the response to a purchase. The reason is empty if the purchase is approved.
+func describeOutcome(declineReason string) string {
 	if declineReason == "" {
 		return "approved"
 	}
 	return "declined with " + declineReason
 }
 
+// challenge adds a step that creates a 3D Secure challenge and, if the document sets its status, completes it.
 func (c *cardBuilder) challenge(place string, s *challengeSpec) {
-	const path = "POST " + server.Control + "/3ds-challenges"
+	const route = "POST " + server.Control + "/3ds-challenges"
 	c.oneOf(place, "status", s.Status, "approved", "failed")
 	c.schedule(place, s.At, challenge, c.issued, func() error {
-		var created named
-		s.CardID = c.ID
-		err := c.do(place, path, "", s, &created)
-		if err != nil || s.Status == "" {
+		s.CardID = c.card.ID
+		var created createdObject
+		err := c.do(place, route, "", s, &created)
+		if err != nil {
 			return err
 		}
-		return c.do(place, path+"/{id}/complete", created.ID, map[string]string{"outcome": s.Status}, nil)
+		if s.Status == "" {
+			return nil
+		}
+		return c.do(place, route+"/{id}/complete", created.ID, map[string]string{"outcome": s.Status}, nil)
 	})
 }
 
-// authorize authorizes a purchase. Before the card has its final status, its status fits the purchase: the card is
-// frozen if the purchase should be declined for that, and active otherwise. If the document sets no final status, a
-// card that an event has frozen stays frozen.
+// authorize makes the call for a purchase. Until the card has its final status, authorize first gives the card the status
+// that the purchase needs: frozen for a purchase that is declined for that reason, and otherwise active. If the document
+// sets no final status, a card that an event has frozen stays frozen.
 func (c *cardBuilder) authorize(place string, p *purchaseSpec, response *merchantResponse) error {
 	const route = "POST " + server.Control + "/authorizations"
 	if c.final {
@@ -488,26 +509,26 @@ func (c *cardBuilder) authorize(place string, p *purchaseSpec, response *merchan
 	return c.do(place, route, "", p, response)
 }
 
-// replaceStatus changes the card's status without a call and without a record, if it is the old one.
+// replaceStatus changes the card's status if it is the old status. It makes no call and records no event.
 func (c *cardBuilder) replaceStatus(old, status string) error {
-	return c.call.Tx.Exec(`UPDATE cards SET status = ? WHERE public_id = ? AND status = ?`, status, c.ID, old)
+	return c.call.Tx.Exec(`UPDATE cards SET status = ? WHERE public_id = ? AND status = ?`, status, c.card.ID, old)
 }
 
 // setStatus gives the card its final status.
 func (c *cardBuilder) setStatus(place string) error {
-	const card = server.API + "/cards/{card_id}"
+	const path = server.API + "/cards/{card_id}"
 	if c.status == "" {
 		return nil
 	}
 	c.final = true
-	route := ""
+	var route string
 	switch c.status {
 	case "active":
-		route = "POST " + card + "/unfreeze"
+		route = "POST " + path + "/unfreeze"
 	case "frozen":
-		route = "POST " + card + "/freeze"
+		route = "POST " + path + "/freeze"
 	case "terminated":
-		route = "DELETE " + card
+		route = "DELETE " + path
 	}
-	return c.do(place, route, c.ID, nil, nil)
+	return c.do(place, route, c.card.ID, nil, nil)
 }

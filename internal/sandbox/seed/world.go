@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -28,7 +29,7 @@ type world struct {
 	Faults     []value       `yaml:"faults"`
 	Accounts   []accountSpec `yaml:"accounts"`
 
-	root yaml.Node
+	root yaml.Node // the whole document, for the lines of errors
 }
 
 type accountSpec struct {
@@ -113,8 +114,9 @@ func (f *followUpSpec) UnmarshalYAML(node *yaml.Node) error {
 	if err != nil {
 		return err
 	}
-	for name := range f.Unknown {
-		return wire.Invalid("line %d: unknown field %.64q", node.Line, name) // the first one is enough
+	unknown := slices.Sorted(maps.Keys(f.Unknown))
+	if len(unknown) > 0 {
+		return wire.Invalid("line %d: unknown field %.64q", node.Line, unknown[0])
 	}
 	return nil
 }
@@ -159,13 +161,14 @@ func invalidValue(node *yaml.Node) error {
 // MarshalJSON implements json.Marshaler.
 func (v value) MarshalJSON() ([]byte, error) { return json.RawMessage(v).MarshalJSON() }
 
-// instant is a time in the document. It is zero if it is absent.
+// instant is a time in the document. It is the zero time if the document lacks it.
 type instant struct{ time.Time }
 
 // UnmarshalYAML implements yaml.Unmarshaler.
 func (i *instant) UnmarshalYAML(node *yaml.Node) error {
 	at, err := time.Parse(time.RFC3339, node.Value)
-	if err != nil || at.Year() <= 1970 || at.Year() > control.LatestYear {
+	inRange := 1971 <= at.Year() && at.Year() <= control.LatestYear
+	if err != nil || !inRange {
 		return wire.Invalid("line %d: the value must be a time from 1971 to %d, such as 2026-11-22T09:30:00Z",
 			node.Line, control.LatestYear)
 	}
@@ -182,6 +185,7 @@ func read(text []byte) (*world, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
+	// After the document, the decoder must be at the end.
 	err = decoder.Decode(new(yaml.Node))
 	if !errors.Is(err, io.EOF) {
 		return nil, wire.Invalid("a world must be a single YAML document; remove everything from the second --- on")
@@ -195,9 +199,12 @@ func read(text []byte) (*world, error) {
 
 var (
 	// quoted matches parts of the document in the decoder's messages. They may be secrets.
-	quoted    = regexp.MustCompile("(?s)['`].*['`]")
+	quoted = regexp.MustCompile("(?s)['`].*['`]")
+	// wrongType matches the decoder's message about a value that does not fit the type of its field. The groups are the
+	// line and the Go type.
 	wrongType = regexp.MustCompile(`(?s)^(line \d+): cannot unmarshal .* into (\S+)$`)
-	unknown   = regexp.MustCompile(`^(line \d+): field (.*) not found in type \S+$`)
+	// unknownField matches the decoder's message about an unknown field. The groups are the line and the field.
+	unknownField = regexp.MustCompile(`^(line \d+): field (.*) not found in type \S+$`)
 )
 
 // explain rewords the decoder's errors, which name Go types and repeat parts of the document.
@@ -211,27 +218,38 @@ func explain(err error) error {
 	}
 	typeError, ok := errors.AsType[*yaml.TypeError](err)
 	if !ok {
-		message := quoted.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "…")
-		return wire.Invalid("the document is not valid YAML: %s", strings.Join(strings.Fields(message), " "))
+		message := strings.TrimPrefix(err.Error(), "yaml: ")
+		message = quoted.ReplaceAllString(message, "…")
+		message = strings.Join(strings.Fields(message), " ") // one line
+		return wire.Invalid("the document is not valid YAML: %s", message)
 	}
 	first := typeError.Errors[0]
-	found := unknown.FindStringSubmatch(first)
-	if found != nil {
-		return wire.Invalid("%s: unknown field %.64q", found[1], found[2])
+	match := unknownField.FindStringSubmatch(first)
+	if match != nil {
+		line, field := match[1], match[2]
+		return wire.Invalid("%s: unknown field %.64q", line, field)
 	}
-	found = wrongType.FindStringSubmatch(first)
-	if found == nil {
+	match = wrongType.FindStringSubmatch(first)
+	if match == nil {
 		return wire.Invalid("%s", quoted.ReplaceAllString(first, "…"))
 	}
-	wanted := "a mapping"
-	if strings.HasPrefix(found[2], "[]") {
-		wanted = "a list"
-	} else if found[2] == "uint64" {
-		wanted = "an integer of at least 0"
-	} else if found[2] == "string" {
-		wanted = "a string"
+	line, goType := match[1], match[2]
+	return wire.Invalid("%s: the value must be %s", line, describeType(goType))
+}
+
+// describeType returns what a document must contain for a field of a Go type.
+func describeType(goType string) string {
+	if strings.HasPrefix(goType, "[]") {
+		return "a list"
 	}
-	return wire.Invalid("%s: the value must be %s", found[1], wanted)
+	switch goType {
+	case "uint64":
+		return "an integer of at least 0"
+	case "string":
+		return "a string"
+	default:
+		return "a mapping"
+	}
 }
 
 // invalid returns an error that names a place in the document, such as accounts[0].cards[1], and its line.
@@ -249,14 +267,16 @@ func (w *world) line(place string) int {
 	node := w.root.Content[0]
 	separator := func(r rune) bool { return strings.ContainsRune(".[]", r) }
 	for step := range strings.FieldsFuncSeq(place, separator) {
-		i, err := strconv.Atoi(step)
-		if err != nil { // a name, which the node of its value follows
-			i = 1 + slices.IndexFunc(node.Content, func(n *yaml.Node) bool { return n.Value == step })
+		index, err := strconv.Atoi(step)
+		if err != nil {
+			// The step is a name: the node of its value follows the node of the name. If the mapping lacks the name, the
+			// index is 0, the mapping's first name.
+			index = 1 + slices.IndexFunc(node.Content, func(n *yaml.Node) bool { return n.Value == step })
 		}
-		if i >= len(node.Content) {
+		if index >= len(node.Content) {
 			break
 		}
-		node = node.Content[i]
+		node = node.Content[index]
 	}
 	return node.Line
 }
