@@ -47,8 +47,9 @@ func (e *firstError) oneOf(name, value string, valid []string) {
 
 // Done returns the first error. A member that was not read is an error, too.
 func (f *Fields) Done() error {
-	if f.err == nil && len(f.values) > 0 {
-		f.err = Invalid("unknown field %.64q", slices.Sorted(maps.Keys(f.values))[0])
+	unread := slices.Sorted(maps.Keys(f.values))
+	if f.err == nil && len(unread) > 0 {
+		f.err = Invalid("unknown field %.64q", unread[0])
 	}
 	return f.err
 }
@@ -63,6 +64,7 @@ func (f *Fields) pop(name string) json.RawMessage {
 	return raw
 }
 
+// require is like pop. It refuses an absent member and null.
 func (f *Fields) require(name string) json.RawMessage {
 	raw := f.pop(name)
 	if raw == nil {
@@ -102,6 +104,7 @@ func (f *Fields) OptionalText(name string, maxLength int) (string, bool) {
 	return text, raw != nil
 }
 
+// limit refuses a text of more than maxLength characters.
 func (f *Fields) limit(name, text string, maxLength int) {
 	length := utf8.RuneCountInString(text)
 	if length > maxLength {
@@ -109,6 +112,7 @@ func (f *Fields) limit(name, text string, maxLength int) {
 	}
 }
 
+// text decodes a string. It returns "" if raw is nil.
 func (f *Fields) text(name string, raw json.RawMessage) string {
 	if raw == nil {
 		return ""
@@ -122,12 +126,16 @@ func (f *Fields) text(name string, raw json.RawMessage) string {
 }
 
 // Amount reads a required number of USD.
-func (f *Fields) Amount(name string) usd.Amount { return f.amount(name, f.require(name)) }
+func (f *Fields) Amount(name string) usd.Amount {
+	raw := f.require(name)
+	return f.amount(name, raw)
+}
 
 // OptionalAmount reads a number of USD, and reports whether it is present.
 func (f *Fields) OptionalAmount(name string) (usd.Amount, bool) {
 	raw := f.pop(name)
-	return f.amount(name, raw), raw != nil
+	amount := f.amount(name, raw)
+	return amount, raw != nil
 }
 
 // Positive reads a required number of USD above 0.
@@ -148,10 +156,12 @@ func (f *Fields) OptionalNotNegative(name string) usd.Amount {
 	return amount
 }
 
+// amount decodes an amount. It returns 0 if raw is nil.
 func (f *Fields) amount(name string, raw json.RawMessage) usd.Amount {
 	if raw == nil {
 		return 0
 	}
+	// A number in JSON starts with a digit or a minus sign.
 	if !strings.ContainsRune("-0123456789", rune(raw[0])) {
 		f.Refuse(Invalid("%s must be a number", name))
 		return 0
@@ -178,10 +188,10 @@ func (f *Fields) Texts(name string) ([]string, bool) {
 		return []string{}, false
 	}
 	texts := []string{}
-	seen := map[string]bool{}
+	added := map[string]bool{}
 	for _, text := range all {
-		if !seen[*text] {
-			seen[*text] = true
+		if !added[*text] {
+			added[*text] = true
 			texts = append(texts, *text)
 		}
 	}
@@ -201,7 +211,8 @@ func (f *Fields) Object(name string, read func(*Fields)) {
 		return
 	}
 	read(&members)
-	refused, ok := errors.AsType[*Error](members.Done())
+	err = members.Done()
+	refused, ok := errors.AsType[*Error](err)
 	if ok {
 		f.Refuse(Invalid("%s: %s", name, refused.Message))
 	}
@@ -225,7 +236,7 @@ func (f *Fields) Pairs(name string, maxKeys, maxLength int) map[string]json.RawM
 	for key, value := range pairs {
 		text := string(value) // the length of a number or a boolean is that of its JSON
 		switch value[0] {
-		case '{', '[', 'n':
+		case '{', '[', 'n': // an object, an array or null
 			f.Refuse(Invalid("%s.%.64s must be a string, a number or a boolean", name, key))
 		case '"':
 			text = f.text(name, value)
@@ -238,7 +249,8 @@ func (f *Fields) Pairs(name string, maxKeys, maxLength int) map[string]json.RawM
 
 // Choice reads a required string that must be one of the valid values.
 func (f *Fields) Choice(name string, valid ...string) string {
-	return f.choice(name, f.require(name), valid)
+	raw := f.require(name)
+	return f.choice(name, raw, valid)
 }
 
 // OptionalChoice reads a string that must be one of the valid values. It returns the fallback if the string is absent.
@@ -250,6 +262,7 @@ func (f *Fields) OptionalChoice(name, fallback string, valid ...string) string {
 	return f.choice(name, raw, valid)
 }
 
+// choice decodes a string and refuses it unless it is one of the valid values.
 func (f *Fields) choice(name string, raw json.RawMessage, valid []string) string {
 	value := f.text(name, raw)
 	f.oneOf(name, value, valid)
@@ -263,7 +276,8 @@ func (f *Fields) Integer(name string, fallback, minimum, maximum int64) int64 {
 		return fallback
 	}
 	n, err := strconv.ParseInt(string(raw), 10, 64)
-	if err != nil || n < minimum || n > maximum {
+	inRange := minimum <= n && n <= maximum
+	if err != nil || !inRange {
 		f.Refuse(Invalid("%s must be an integer from %d to %d", name, minimum, maximum))
 	}
 	return n
@@ -315,9 +329,10 @@ func (b Body) Fields(contentType string) *Fields {
 		return f
 	}
 	media, params, err := mime.ParseMediaType(contentType)
+	isJSON := err == nil && media == "application/json"
 	charset := params["charset"]
 	validCharset := charset == "" || strings.EqualFold(charset, "utf-8")
-	if err != nil || media != "application/json" || !validCharset {
+	if !isJSON || !validCharset {
 		f.Refuse(Invalid("a request with a body needs Content-Type: application/json"))
 		return f
 	}
@@ -332,7 +347,7 @@ func (b Body) Fields(contentType string) *Fields {
 	return f
 }
 
-// checkStrict refuses malformed bodies that encoding/json accepts or changes: bytes that are not
+// checkStrict returns an error for malformed bodies that encoding/json accepts or changes: bytes that are not
 // UTF-8, a second value after the first, and a name that an object has twice.
 func checkStrict(raw []byte) error {
 	if !utf8.Valid(raw) {
@@ -341,6 +356,7 @@ func checkStrict(raw []byte) error {
 	decoder := jsontext.NewDecoder(bytes.NewReader(raw))
 	_, err := decoder.ReadValue()
 	if err == nil {
+		// The value must be the whole body, so the next read must fail with io.EOF.
 		_, err = decoder.ReadToken()
 	}
 	if errors.Is(err, io.EOF) {

@@ -20,7 +20,8 @@ type Query struct {
 func ReadQuery(raw string) *Query {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return &Query{firstError: firstError{Invalid("the query string is malformed")}}
+		malformed := Invalid("the query string is malformed")
+		return &Query{firstError: firstError{err: malformed}}
 	}
 	return &Query{values: values}
 }
@@ -75,29 +76,36 @@ func (p Page) Offset() int64 { return min(p.Number-1, math.MaxInt32) * p.Size }
 
 // Page reads page and per_page.
 func (q *Query) Page() Page {
-	return Page{Number: q.integer("page", 1, math.MaxInt64), Size: q.integer("per_page", 25, 100)}
+	number := q.integer("page", 1, math.MaxInt64)
+	size := q.integer("per_page", 25, 100)
+	return Page{Number: number, Size: size}
 }
 
 // LargePage is like Page, for the lists of control calls.
 func (q *Query) LargePage() Page {
-	return Page{Number: q.integer("page", 1, math.MaxInt64), Size: q.integer("per_page", 1000, 1000)}
+	number := q.integer("page", 1, math.MaxInt64)
+	size := q.integer("per_page", 1000, 1000)
+	return Page{Number: number, Size: size}
 }
 
+// integer reads an integer from 1 to maximum. If maximum is math.MaxInt64, the integer has no limit. It returns the
+// fallback if the parameter is absent.
 func (q *Query) integer(name string, fallback, maximum int64) int64 {
 	text := q.Text(name)
 	if text == "" {
 		return fallback
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 || n > maximum {
-		if maximum == math.MaxInt64 {
-			q.Refuse(Invalid("%s must be an integer of at least 1", name))
-		} else {
-			q.Refuse(Invalid("%s must be an integer from 1 to %d", name, maximum))
-		}
-		return fallback
+	inRange := 1 <= n && n <= maximum
+	if err == nil && inRange {
+		return n
 	}
-	return n
+	if maximum == math.MaxInt64 {
+		q.Refuse(Invalid("%s must be an integer of at least 1", name))
+	} else {
+		q.Refuse(Invalid("%s must be an integer from 1 to %d", name, maximum))
+	}
+	return fallback
 }
 
 // Period reads from and to, both inclusive. Each is a time in the format of RFC 3339, or a date, which means midnight
@@ -105,10 +113,11 @@ func (q *Query) integer(name string, fallback, maximum int64) int64 {
 func (q *Query) Period(addToDate time.Duration) (from, to time.Time) {
 	from = q.instant("from")
 	to = q.instant("to")
-	if len(q.Text("to")) == len(time.DateOnly) {
+	if isDate(q.Text("to")) {
 		to = to.Add(addToDate)
 	}
-	if !from.IsZero() && !to.IsZero() && from.After(to) {
+	hasBoth := !from.IsZero() && !to.IsZero()
+	if hasBoth && from.After(to) {
 		q.Refuse(Invalid("from is after to"))
 	}
 	return from, to
@@ -121,13 +130,17 @@ func (q *Query) Date(name string) {
 	}
 }
 
+// isDate reports whether a text has the length of a date. A time with a zone is longer.
+func isDate(text string) bool { return len(text) == len(time.DateOnly) }
+
+// instant reads a time or a date. It returns the zero time if the parameter is absent.
 func (q *Query) instant(name string) time.Time {
 	text := q.Text(name)
 	if text == "" {
 		return time.Time{}
 	}
 	layout := time.RFC3339
-	if len(text) == len(time.DateOnly) {
+	if isDate(text) {
 		layout = time.DateOnly
 	}
 	at, err := time.Parse(layout, text)

@@ -56,7 +56,7 @@ func (t Time) MarshalJSON() ([]byte, error) { return json.Marshal(Timestamp(t.Ti
 // Timestamp formats a time as the API does: in UTC and with a fixed width, so that texts sort by time.
 func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// Error codes.
+// The codes of errors.
 const (
 	CodeInvalidRequest          = "invalid_request"
 	CodeUnauthorized            = "unauthorized"
