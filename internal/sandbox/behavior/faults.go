@@ -45,23 +45,23 @@ func (f *Fault) String() string {
 	text := fmt.Sprintf("fault %d: ", f.ID)
 	switch f.Then.Word {
 	case Drop:
-		text += "no answer"
+		text += "no response"
 	case Truncate:
-		text += "half of an answer"
+		text += "half of the response"
 	case Pass:
-		text += "answered as usual"
+		text += "the usual response"
 	default:
-		text += fmt.Sprintf("answered %d", f.Then.Status)
+		text += fmt.Sprintf("response %d", f.Then.Status)
 	}
 	if f.When == After {
-		text += ", once the call is committed"
+		text += "; the call is committed first"
 	} else if f.When == Later {
-		text += fmt.Sprintf(", and the call is committed %d s later", f.LaterSeconds)
+		text += fmt.Sprintf("; the call is committed %d s later", f.LaterSeconds)
 	} else if f.Then.Word != Pass {
-		text += ", nothing is done"
+		text += "; the call is not processed"
 	}
 	if f.DelayMS > 0 {
-		text += fmt.Sprintf(", %d ms later", f.DelayMS)
+		text += fmt.Sprintf("; delayed by %d ms", f.DelayMS)
 	}
 	return text
 }

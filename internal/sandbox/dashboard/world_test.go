@@ -82,11 +82,11 @@ func TestFaults(t *testing.T) {
 	b.post("/world", "remove-faults")
 	fault("then", "drop", "path", "/card").is(400).has("The API has no call GET /card")
 	fault("then", "drop", "path", "/cards", "method", "DELETE").has("The API has no call DELETE /cards")
-	fault("then", "drop", "times", "0", "path", "/cards/*", "method", "*", "when", "after").has("no answer, once the call is committed", "until removed")
-	fault("then", "pass", "delay_ms", "200", "times", "3").has("answered as usual, 200 ms later", `data-label="times left">3</td>`)
+	fault("then", "drop", "times", "0", "path", "/cards/*", "method", "*", "when", "after").has("no response; the call is committed first", "until removed")
+	fault("then", "pass", "delay_ms", "200", "times", "3").has("the usual response; delayed by 200 ms", `data-label="times left">3</td>`)
 	fault("then", "pass", "path", "no/path").is(400).has("where * stands for any segment", `value="no/path"`)
 	first := s.Get("/_sandbox/faults").Data()[0]
-	b.post("/world", "remove-fault", "id", fmt.Sprint(first["id"])).has("The fault is removed.").lacks("no answer, once")
+	b.post("/world", "remove-fault", "id", fmt.Sprint(first["id"])).has("The fault is removed.").lacks("no response; the")
 	if left := s.Get("/_sandbox/faults").Data(); len(left) != 1 || left[0]["then"] != "pass" {
 		t.Errorf("the faults are %v", left)
 	}
@@ -105,7 +105,7 @@ func TestFaults(t *testing.T) {
 	sandboxtest.Equal(t, "an answer came", lost.Err == nil, false)
 	sandboxtest.Equal(t, "cards", len(s.LiveCards()), 1)
 	b.post("/world", "add-fault", "method", "POST", "path", "/cards", "times", "1", "when", "later", "later_seconds", "60", "delay_ms", "0", "then", "drop").
-		has("The fault is added.", "no answer, and the call is committed 60 s later")
+		has("The fault is added.", "no response; the call is committed 60 s later")
 	s.WithoutRetries().Send(t.Context(), http.MethodPost, "/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50,"label":"late"}`)
 	b.get("/cards").lacks("late")
 	s.Advance("1m")
