@@ -10,14 +10,14 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 )
 
-// When a fault is applied.
+// The values of Fault.When: when the fault is applied.
 const (
 	Before = "before" // the call is not processed
 	After  = "after"  // the call is committed first
 	Later  = "later"  // the call is committed some time after the response
 )
 
-// What happens to the response, unless another one is sent instead.
+// The values of Then.Word: what happens to the response.
 const (
 	Drop     = "drop"     // the connection is closed without a response
 	Truncate = "truncate" // the body breaks off in the middle
@@ -72,7 +72,7 @@ func (f *Fault) Delay() time.Duration { return time.Duration(f.DelayMS) * time.M
 // Later returns the time between the response and the commit of a call.
 func (f *Fault) Later() time.Duration { return time.Duration(f.LaterSeconds) * time.Second }
 
-// Loses reports whether the response leaves it open whether the call was committed.
+// Loses reports whether the fault hides from the client whether the call was committed.
 func (f *Fault) Loses() bool {
 	switch f.Then.Word {
 	case Drop, Truncate:
@@ -84,13 +84,14 @@ func (f *Fault) Loses() bool {
 	}
 }
 
-// Then is Drop, Truncate, Pass, or a response.
+// Then is what happens to the response: Drop, Truncate or Pass, or another response that is sent instead.
 type Then struct {
-	Word   string          // empty: a response
-	Status int             // of the response
-	Body   json.RawMessage // of the response; nil: one of the service's errors
+	Word   string          // Drop, Truncate or Pass; empty if another response is sent
+	Status int             // of the other response
+	Body   json.RawMessage // of the other response; if nil, one of the service's errors is sent
 }
 
+// faultResponse is the JSON of a response that is sent instead.
 type faultResponse struct {
 	Status int             `json:"status"`
 	Body   json.RawMessage `json:"body,omitempty"`
@@ -101,7 +102,7 @@ func (t Then) MarshalJSON() ([]byte, error) {
 	if t.Word != "" {
 		return json.Marshal(t.Word)
 	}
-	return json.Marshal(faultResponse{t.Status, t.Body})
+	return json.Marshal(faultResponse{Status: t.Status, Body: t.Body})
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -120,6 +121,7 @@ func (t *Then) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// matches reports whether the fault applies to a call.
 func (f *Fault) matches(method, path string) bool {
 	if f.Method != Any && f.Method != method {
 		return false
@@ -127,14 +129,24 @@ func (f *Fault) matches(method, path string) bool {
 	if f.Path == Any {
 		return true
 	}
-	return slices.EqualFunc(strings.Split(f.Path, "/"), strings.Split(path, "/"), func(pattern, segment string) bool {
-		return pattern == segment || (pattern == Any && segment != "")
-	})
+	patterns := strings.Split(f.Path, "/")
+	segments := strings.Split(path, "/")
+	return slices.EqualFunc(patterns, segments, matchesSegment)
+}
+
+// matchesSegment reports whether a segment of a path matches a segment of a fault's path. Any matches all but an empty
+// segment.
+func matchesSegment(pattern, segment string) bool {
+	if pattern == Any && segment != "" {
+		return true
+	}
+	return pattern == segment
 }
 
 // Scan implements sql.Scanner.
 func (f *Fault) Scan(column any) error { return store.JSON{Into: f}.Scan(column) }
 
+// selectFaults selects faults as JSON. The id and the number of times left are in columns of their own.
 const selectFaults = `SELECT json_set(definition, '$.id', id, '$.times', COALESCE(times_left, 0)) FROM faults `
 
 // Faults returns the faults that will still be applied, oldest first.
@@ -160,8 +172,11 @@ func FindFault(tx *store.Tx, method, path string) (int64, error) {
 // the last time.
 func TakeFault(tx *store.Tx, method, path string) (*Fault, error) {
 	id, err := FindFault(tx, method, path)
-	if err != nil || id == 0 {
+	if err != nil {
 		return nil, err
+	}
+	if id == 0 {
+		return nil, nil
 	}
 	f, err := store.Value[Fault](tx, selectFaults+`WHERE id = ?`, id)
 	if err != nil {
@@ -180,6 +195,7 @@ func AddFault(tx *store.Tx, f *Fault) error {
 	if err != nil {
 		return fmt.Errorf("writing a fault: %w", err)
 	}
+	// The column times_left is NULL for a fault that applies until it is deleted.
 	f.ID, err = tx.Insert(`INSERT INTO faults (times_left, definition, method, path) VALUES (NULLIF(?, 0), ?, ?, ?)`,
 		f.Times, string(definition), f.Method, f.Path)
 	return err
@@ -187,7 +203,8 @@ func AddFault(tx *store.Tx, f *Fault) error {
 
 // RemoveFault removes a fault, and reports whether it existed.
 func RemoveFault(tx *store.Tx, id int64) (bool, error) {
-	return tx.Get([]any{&id}, `DELETE FROM faults WHERE id = ? RETURNING id`, id)
+	var removed int64
+	return tx.Get([]any{&removed}, `DELETE FROM faults WHERE id = ? RETURNING id`, id)
 }
 
 // ClearFaults removes all faults.

@@ -32,6 +32,7 @@ func (l *Limits) Settings() []Setting {
 	}
 }
 
+// limitsSetting is the name of the setting with the limits.
 const limitsSetting = "limits"
 
 // ReadLimits returns the limits of the file.
@@ -53,6 +54,7 @@ const (
 	Details Class = "details" // reading a card's number and code
 )
 
+// longestWindow is the length of the longest window of any limit.
 const longestWindow = time.Hour
 
 // window is a limit for the calls of a class in a sliding window of time.
@@ -65,14 +67,14 @@ type window struct {
 // windows returns the limits for a class of calls.
 func (l Limits) windows(class Class) []window {
 	all := []window{
-		{Request, l.RequestsPerMinute, time.Minute},
-		{Request, l.RequestsPerHour, longestWindow},
+		{class: Request, limit: l.RequestsPerMinute, length: time.Minute},
+		{class: Request, limit: l.RequestsPerHour, length: longestWindow},
 	}
 	switch class {
 	case Create:
-		all = append(all, window{Create, l.CreatesPerMinute, time.Minute})
+		all = append(all, window{class: Create, limit: l.CreatesPerMinute, length: time.Minute})
 	case Details:
-		all = append(all, window{Details, l.DetailsPerMinute, time.Minute})
+		all = append(all, window{class: Details, limit: l.DetailsPerMinute, length: time.Minute})
 	}
 	return slices.DeleteFunc(all, func(w window) bool { return w.limit == 0 })
 }
@@ -99,7 +101,8 @@ func (c *Counters) Admit(l Limits, keyID int64, class Class, now time.Time) time
 	limited := map[Class]bool{} // the classes with a limit
 	for _, w := range l.windows(class) {
 		limited[w.class] = true
-		wait = max(wait, c.history(keyID, w.class).wait(w, now))
+		h := c.history(keyID, w.class)
+		wait = max(wait, h.wait(w, now))
 	}
 	if wait > 0 {
 		return wait
@@ -115,7 +118,8 @@ func (c *Counters) Used(keyID int64, now time.Time) Limits {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	count := func(class Class, length time.Duration) int64 {
-		return int64(len(c.history(keyID, class).window(length, now)))
+		calls := c.history(keyID, class).window(length, now)
+		return int64(len(calls))
 	}
 	return Limits{
 		RequestsPerMinute: count(Request, time.Minute),
@@ -142,7 +146,7 @@ func (c *Counters) history(keyID int64, class Class) *history {
 }
 
 // clockStep is how far in the future the newest call can be without a reset of the service's clock. Concurrent calls
-// may be counted out of order, so it is longer than any call takes.
+// may be counted out of order, so clockStep is longer than any call takes.
 const clockStep = 5 * time.Minute
 
 // history contains the times of calls in Unix milliseconds, in ascending order.
@@ -150,24 +154,31 @@ type history []int64
 
 // add adds a call and drops the calls that have left the longest window. It keeps the order.
 func (h *history) add(now time.Time) {
+	calls := h.window(longestWindow, now)
 	at := now.UnixMilli()
-	*h = h.window(longestWindow, now)
-	if len(*h) > 0 {
-		at = max(at, (*h)[len(*h)-1])
+	if len(calls) > 0 {
+		newest := calls[len(calls)-1]
+		at = max(at, newest)
 	}
-	*h = append(*h, at)
+	calls = append(calls, at)
+	*h = calls
 }
 
 // window returns the calls in the window that ends now. It forgets all calls if the service's clock was reset.
 func (h *history) window(length time.Duration, now time.Time) []int64 {
-	if len(*h) > 0 {
-		newest := time.UnixMilli((*h)[len(*h)-1])
-		if newest.Sub(now) > clockStep {
-			*h = nil
-		}
+	calls := *h
+	if len(calls) == 0 {
+		return nil
 	}
-	first, _ := slices.BinarySearch(*h, now.Add(-length).UnixMilli()+1)
-	return (*h)[first:]
+	newest := time.UnixMilli(calls[len(calls)-1])
+	if newest.Sub(now) > clockStep {
+		*h = nil
+		return nil
+	}
+	// The window excludes its start, so its first call is at least a millisecond later.
+	start := now.Add(-length).UnixMilli()
+	first, _ := slices.BinarySearch(calls, start+1)
+	return calls[first:]
 }
 
 // wait returns the time until the window has room for another call.
@@ -177,6 +188,6 @@ func (h *history) wait(w window, now time.Time) time.Duration {
 	if count < w.limit {
 		return 0
 	}
-	blocking := calls[count-w.limit] // the window has room when this call has left it
+	blocking := calls[count-w.limit] // when this call leaves the window, fewer calls than the limit remain
 	return time.UnixMilli(blocking).Add(w.length).Sub(now)
 }

@@ -80,9 +80,13 @@ type Quirks struct {
 // DefaultQuirks returns the quirks of a new sandbox.
 var DefaultQuirks = sync.OnceValue(func() Quirks {
 	q := Quirks{
-		WalletFields: [2]string{"wallet_a_pay", "wallet_b_pay"},
-		CardsPerPage: 100, TerminatedStatus: http.StatusBadRequest, WalletDecimals: 2, ExpYearDigits: 4,
+		WalletFields:     [2]string{"wallet_a_pay", "wallet_b_pay"},
+		CardsPerPage:     100,
+		TerminatedStatus: http.StatusBadRequest,
+		WalletDecimals:   2,
+		ExpYearDigits:    4,
 	}
+	// The default of a text is its first word.
 	for _, s := range q.Settings() {
 		if s.Text != nil {
 			*s.Text = s.Words[0]
@@ -91,6 +95,7 @@ var DefaultQuirks = sync.OnceValue(func() Quirks {
 	return q
 })
 
+// quirksSetting is the name of the setting with the quirks.
 const quirksSetting = "quirks"
 
 // ReadQuirks returns the quirks of the file.
@@ -104,8 +109,8 @@ func (q Quirks) Write(tx *store.Tx) error { return tx.WriteSetting(quirksSetting
 
 // Setting is a limit or a quirk. Either Text or Number points to its value.
 type Setting struct {
-	Name    string // in JSON
-	About   string
+	Name    string   // in JSON
+	About   string   // a description
 	Text    *string  // one of Words
 	Number  *int64   // from Minimum to Maximum, and one of Words if there are any
 	Words   []string // the default first, if it is a text
@@ -157,7 +162,8 @@ func (q *Quirks) Settings() []Setting {
 // Rewrite writes the values of a response in the notation that the quirks choose. It recognizes amounts by
 // their decimal point, which no other number of the service has. Metadata belongs to the caller and is not changed.
 func (q Quirks) Rewrite(response []byte) ([]byte, error) {
-	if q.Amounts == Decimals && q.Timestamps == UTC && q.EmptyMetadata == Object {
+	defaultValues := q.Timestamps == UTC && q.EmptyMetadata == Object
+	if defaultValues && q.Amounts == Decimals {
 		return response, nil
 	}
 	decoder := json.NewDecoder(bytes.NewReader(response))
@@ -177,7 +183,8 @@ func (q Quirks) rewritten(name string, value any) any {
 	case json.Number:
 		return q.amount(v)
 	case string:
-		if q.Timestamps == Bare && (name == "created_at" || name == "expires_at") {
+		isTime := name == "created_at" || name == "expires_at"
+		if isTime && q.Timestamps == Bare {
 			return strings.TrimSuffix(v, "Z")
 		}
 	case []any:
@@ -198,6 +205,7 @@ func (q Quirks) rewritten(name string, value any) any {
 	return value
 }
 
+// amount returns an amount in the notation of the quirks. It does not change other numbers, which have no decimal point.
 func (q Quirks) amount(number json.Number) any {
 	decimals := number.String()
 	if !strings.Contains(decimals, ".") {
@@ -207,7 +215,9 @@ func (q Quirks) amount(number json.Number) any {
 	case Strings:
 		return decimals
 	case Plain:
-		return json.Number(strings.TrimSuffix(strings.TrimRight(decimals, "0"), "."))
+		plain := strings.TrimRight(decimals, "0")
+		plain = strings.TrimSuffix(plain, ".")
+		return json.Number(plain)
 	case Floats:
 		return json.Number(decimals + "0000000000004") // like the rounding error of a binary fraction
 	}
@@ -216,8 +226,10 @@ func (q Quirks) amount(number json.Number) any {
 
 // WalletAmount returns an amount of the wallet as JSON. A quirk can add fractions of a cent.
 func (q Quirks) WalletAmount(a usd.Amount) json.Number {
+	const fraction = "1234" // any digits; the quirk decides how many of them follow the two decimals of cents
 	if q.WalletDecimals > 2 {
-		return json.Number(a.String() + "1234"[:q.WalletDecimals-2])
+		digits := q.WalletDecimals - 2
+		return json.Number(a.String() + fraction[:digits])
 	}
 	return json.Number(a.String())
 }
