@@ -1,6 +1,6 @@
 -- Version 1. Amounts are cents of a US dollar, times are Unix milliseconds (UTC).
 
--- The first release that reads the file.
+-- The first release that can read the file.
 CREATE VIEW read_by AS SELECT 'vcard 0.2.0' AS release;
 
 CREATE TABLE service (
@@ -14,7 +14,7 @@ CREATE TABLE accounts (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id  TEXT    NOT NULL UNIQUE,
   key_hash   BLOB    NOT NULL UNIQUE,
-  chosen_key TEXT,            -- null: it is derived
+  chosen_key TEXT,            -- null: the key is derived from the master key
   state      TEXT    NOT NULL
 );
 
@@ -39,13 +39,13 @@ CREATE TABLE ledger_entries (
   account_id      INTEGER NOT NULL REFERENCES accounts (id),
   kind            TEXT    NOT NULL,
   card_account_id INTEGER REFERENCES ledger_accounts (id),
-  transaction_id  TEXT,                                    -- that moved the money; null: none did
+  transaction_id  TEXT,                                    -- the transaction that moved the money; null: none
   created_at      INTEGER NOT NULL
 );
 CREATE INDEX ledger_entries_by_account ON ledger_entries (account_id);
 CREATE INDEX ledger_entries_by_transaction ON ledger_entries (transaction_id) WHERE transaction_id IS NOT NULL;
--- Money that an owner moves, of which a card has few entries among those of its
--- transactions.
+-- Movements of an account's own money. They are few among the entries of a
+-- card's transactions.
 CREATE INDEX ledger_movements_by_account ON ledger_entries (account_id, id)
   WHERE kind IN ('opening balance', 'deposit confirmed', 'card issued', 'card funded', 'card withdrawn', 'card terminated');
 CREATE INDEX ledger_movements_by_card ON ledger_entries (card_account_id, id)
@@ -55,14 +55,14 @@ CREATE TABLE ledger_postings (
   entry_id          INTEGER NOT NULL REFERENCES ledger_entries (id),
   ledger_account_id INTEGER NOT NULL REFERENCES ledger_accounts (id),
   amount            INTEGER NOT NULL,
-  balance           INTEGER NOT NULL,                      -- of the account, with it
+  balance           INTEGER NOT NULL,                      -- of the ledger account, after the posting
   PRIMARY KEY (entry_id, ledger_account_id)
 ) WITHOUT ROWID;
 
--- What a card held at the end of each UTC day on which that changed.
+-- The balance of a card at the end of each UTC day on which it changed.
 CREATE TABLE daily_balances (
   ledger_account_id INTEGER NOT NULL REFERENCES ledger_accounts (id),
-  day               INTEGER NOT NULL,                      -- since 1970
+  day               INTEGER NOT NULL,                      -- UTC days since 1 January 1970
   balance           INTEGER NOT NULL,
   PRIMARY KEY (ledger_account_id, day)
 ) WITHOUT ROWID;
@@ -75,7 +75,7 @@ CREATE TABLE cards (
   bin_id             TEXT    NOT NULL,
   last4              TEXT    NOT NULL,
   status             TEXT    NOT NULL,
-  loaded             INTEGER NOT NULL,     -- what its owner put on it, less what was taken back
+  loaded             INTEGER NOT NULL,     -- loads minus withdrawals
   spending_limit     INTEGER NOT NULL,
   label              TEXT    NOT NULL,
   allowed_categories TEXT    NOT NULL,     -- JSON
@@ -88,20 +88,20 @@ CREATE INDEX cards_by_account ON cards (account_id, id);
 CREATE INDEX cards_by_status ON cards (account_id, status, id);
 CREATE INDEX cards_by_bin ON cards (account_id, bin_id, status, id);
 
--- What a card went through that its transactions do not tell.
+-- The changes of a card's status.
 CREATE TABLE status_changes (
   id         INTEGER PRIMARY KEY,
   account_id INTEGER NOT NULL REFERENCES accounts (id),
   card_id    INTEGER NOT NULL REFERENCES cards (id),
   status     TEXT    NOT NULL,
-  automatic  INTEGER NOT NULL,   -- the balance fell below the card's threshold
+  automatic  INTEGER NOT NULL,   -- 1: the service froze the card, because its balance fell below the threshold
   created_at INTEGER NOT NULL
 );
 CREATE INDEX status_changes_by_account ON status_changes (account_id, id);
 CREATE INDEX status_changes_by_card ON status_changes (card_id, id);
 
--- Transactions are listed in the order of their ids. The indexes hold all that a
--- filter or a sum asks for, so that rows which an offset skips are never read.
+-- Transactions are listed in the order of their ids. The indexes contain all
+-- columns of filters and sums, so that rows which an offset skips are never read.
 CREATE TABLE transactions (
   id             INTEGER PRIMARY KEY,
   public_id      TEXT    NOT NULL UNIQUE,
@@ -109,15 +109,15 @@ CREATE TABLE transactions (
   card_id        INTEGER NOT NULL REFERENCES cards (id),
   parent_id      INTEGER REFERENCES transactions (id), -- a settlement's authorization, a refund's settlement
   type           TEXT    NOT NULL,
-  state          TEXT,                                 -- of a purchase; null: a settlement or refund
+  state          TEXT,                                 -- of a purchase; null: a settlement or a refund
   amount         INTEGER NOT NULL,
   fee            INTEGER NOT NULL,
   merchant_name  TEXT    NOT NULL,
   merchant_mcc   TEXT    NOT NULL,
-  decline_reason TEXT,                                 -- null: no decline
-  decline_facts  TEXT,                                 -- JSON: what decided it; null: no decline
-  created_at     INTEGER NOT NULL,                     -- never decreases along the ids
-  -- What a purchase came to, with all that followed it.
+  decline_reason TEXT,                                 -- null: not declined
+  decline_facts  TEXT,                                 -- JSON: the values that decided the decline; null: not declined
+  created_at     INTEGER NOT NULL,                     -- never decreases with the id
+  -- The sums of a purchase, including its settlements and refunds.
   settled        INTEGER NOT NULL DEFAULT 0,
   refunded       INTEGER NOT NULL DEFAULT 0,
   fees           INTEGER NOT NULL DEFAULT 0
@@ -129,13 +129,13 @@ CREATE INDEX transactions_by_time ON transactions (account_id, created_at, id);
 CREATE INDEX transactions_by_card ON transactions (card_id, id, type, created_at);
 CREATE INDEX transactions_by_parent ON transactions (parent_id) WHERE parent_id IS NOT NULL;
 
--- What the purchases of a UTC day came to, with all that followed them.
+-- The sums of the purchases of a UTC day, including their settlements and refunds.
 CREATE TABLE daily_sums (
   account_id INTEGER NOT NULL REFERENCES accounts (id),
   card_id    INTEGER NOT NULL,                         -- 0: all cards of the account
-  day        INTEGER NOT NULL,                         -- since 1970
-  purchases  INTEGER NOT NULL,                         -- how many
-  declines   INTEGER NOT NULL,                         -- how many of them
+  day        INTEGER NOT NULL,                         -- UTC days since 1 January 1970
+  purchases  INTEGER NOT NULL,                         -- their number, including declines
+  declines   INTEGER NOT NULL,                         -- their number
   held       INTEGER NOT NULL,
   settled    INTEGER NOT NULL,
   refunded   INTEGER NOT NULL,
@@ -144,8 +144,8 @@ CREATE TABLE daily_sums (
 ) WITHOUT ROWID;
 CREATE INDEX daily_sums_by_day ON daily_sums (account_id, day, card_id, settled, held, refunded);
 
--- What the authorizations of a UTC calendar month came to: settled amounts, and
--- held ones as long as they are not settled.
+-- The sum of a card's authorizations of a UTC calendar month. A settled
+-- authorization counts with the settled amount, an open one with the held amount.
 CREATE TABLE card_spending (
   card_id INTEGER NOT NULL REFERENCES cards (id),
   month   TEXT    NOT NULL,                -- YYYY-MM
@@ -161,7 +161,7 @@ CREATE TABLE challenges (
   card_id    INTEGER NOT NULL REFERENCES cards (id),
   merchant   TEXT    NOT NULL,
   amount     INTEGER NOT NULL,
-  status     TEXT    NOT NULL,  -- pending also when expired: expires_at and the clock decide
+  status     TEXT    NOT NULL,  -- still pending after expires_at, when the challenge counts as expired
   expires_at INTEGER NOT NULL
 );
 CREATE INDEX challenges_by_account ON challenges (account_id, status, expires_at, id);
@@ -189,29 +189,29 @@ CREATE TABLE webhooks (
 );
 CREATE INDEX webhooks_by_account ON webhooks (account_id);
 
--- The outbox: written with the change that an event tells of.
+-- The outbox. An event is written in the same transaction as its change.
 CREATE TABLE events (
   id         INTEGER PRIMARY KEY,
   public_id  TEXT    NOT NULL UNIQUE,
   account_id INTEGER NOT NULL REFERENCES accounts (id),
   type       TEXT    NOT NULL,
-  subject    TEXT    NOT NULL,  -- the id of what it is about
+  subject    TEXT    NOT NULL,  -- the id of the object that changed
   payload    TEXT    NOT NULL,  -- the body to send
   created_at INTEGER NOT NULL
 );
 CREATE INDEX events_by_account ON events (account_id, id);
 CREATE INDEX events_by_subject ON events (subject);
 
--- What one endpoint is to be told.
+-- The delivery of an event to a webhook.
 CREATE TABLE deliveries (
   id           INTEGER PRIMARY KEY,
   public_id    TEXT    NOT NULL UNIQUE,
   event_id     INTEGER NOT NULL REFERENCES events (id),
   webhook_id   INTEGER NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
-  round        INTEGER NOT NULL DEFAULT 0,  -- how often it was asked for again
-  failures     INTEGER NOT NULL DEFAULT 0,  -- of this round: the place in the schedule
+  round        INTEGER NOT NULL DEFAULT 0,  -- how often a redelivery was requested
+  failures     INTEGER NOT NULL DEFAULT 0,  -- of this round; they decide the time of the next attempt
   state        TEXT    NOT NULL DEFAULT 'pending',
-  due_at       INTEGER                      -- null: delivered, or failed for good
+  due_at       INTEGER                      -- null: delivered, or not attempted again
 );
 CREATE TRIGGER forget_event AFTER DELETE ON deliveries WHEN NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = OLD.event_id)
 BEGIN DELETE FROM events WHERE id = OLD.event_id; END;
@@ -222,7 +222,7 @@ CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, state, id);
 CREATE TABLE delivery_tries (
   id          INTEGER PRIMARY KEY,
   delivery_id INTEGER NOT NULL REFERENCES deliveries (id) ON DELETE CASCADE,
-  response    BLOB,                         -- the beginning of its body; null: none
+  response    BLOB,                         -- the beginning of the response body; null: none
   time        INTEGER NOT NULL,
   status      INTEGER,                      -- null: there was no response
   error       TEXT,                         -- null: delivered
@@ -243,15 +243,15 @@ CREATE TABLE idempotent_responses (
 ) WITHOUT ROWID;
 CREATE INDEX idempotent_responses_by_age ON idempotent_responses (created_at);
 
--- What one process of a client has asked for. The sums are those of its requests.
+-- The requests of one process of a client. The sums are those of its requests.
 CREATE TABLE runs (
   id         INTEGER PRIMARY KEY,
   account_id INTEGER NOT NULL,
-  name       TEXT    NOT NULL,     -- empty: the client has no name for it
+  name       TEXT    NOT NULL,     -- empty: the client did not name the run
   requests   INTEGER NOT NULL,
   refused    INTEGER NOT NULL,
   lost       INTEGER NOT NULL,
-  changes    INTEGER NOT NULL,     -- how many asked for a change
+  changes    INTEGER NOT NULL,     -- the number of requests for a change
   to_cards   INTEGER NOT NULL,     -- from the wallet to cards
   from_cards INTEGER NOT NULL,     -- from cards to the wallet
   fees       INTEGER NOT NULL,
@@ -271,24 +271,24 @@ CREATE TABLE request_log (
   path            TEXT    NOT NULL,
   query           TEXT    NOT NULL,
   status          INTEGER NOT NULL,              -- 0: there was no response
-  error           TEXT    NOT NULL,              -- its code
+  error           TEXT    NOT NULL,              -- the code of the error; empty: none
   idempotency_key TEXT    NOT NULL,
   replayed        INTEGER NOT NULL,
-  card_id         TEXT    NOT NULL,              -- that it is about, or has issued
-  fault           TEXT    NOT NULL,              -- that it met, in words
-  lost            INTEGER NOT NULL,              -- a change whose response did not arrive as it was written
+  card_id         TEXT    NOT NULL,              -- the card of the request, or the issued card
+  fault           TEXT    NOT NULL,              -- a description of the applied fault; empty: none
+  lost            INTEGER NOT NULL,              -- 1: a fault hid from the client whether the change was made
   duration_us     INTEGER NOT NULL,
   time            INTEGER NOT NULL,
   message         TEXT    NOT NULL,              -- of a refusal
-  -- What it changed.
-  wallet          INTEGER NOT NULL,              -- below zero: it left the wallet
-  fee             INTEGER NOT NULL,              -- of that, to the service
+  -- The changes that the request made.
+  wallet          INTEGER NOT NULL,              -- the change of the wallet balance
+  fee             INTEGER NOT NULL,              -- the part of the change that was the service's fee
   balance_before  INTEGER NOT NULL,              -- of the card
   balance_after   INTEGER NOT NULL,
-  status_before   TEXT    NOT NULL,              -- of the card; empty: there was none
+  status_before   TEXT    NOT NULL,              -- of the card; empty: there was no card
   status_after    TEXT    NOT NULL,
-  entry_id        INTEGER,                       -- of the ledger; null: it posted none
-  status_change   INTEGER                        -- null: the status stayed
+  entry_id        INTEGER,                       -- the ledger entry; null: none
+  status_change   INTEGER                        -- the row of status_changes; null: none
 );
 CREATE INDEX request_log_by_account ON request_log (account_id, id, method, status);
 CREATE INDEX request_log_by_run ON request_log (run_id, time, id);
@@ -296,13 +296,14 @@ CREATE INDEX request_log_by_card ON request_log (card_id, run_id) WHERE card_id 
 CREATE INDEX request_log_by_entry ON request_log (entry_id) WHERE entry_id IS NOT NULL;
 CREATE INDEX request_log_by_status_change ON request_log (status_change) WHERE status_change IS NOT NULL;
 
--- What the control calls changed about the service; what is not here is as usual.
+-- The settings that control calls have changed. Other settings have their defaults.
 CREATE TABLE settings (
   name  TEXT PRIMARY KEY,
   value TEXT NOT NULL               -- JSON
 ) WITHOUT ROWID;
 
--- Each call is matched against all faults; most need no more than method and path.
+-- Each call is compared with the method and path of all faults. The definition is
+-- read only for a fault that matches.
 CREATE TABLE faults (
   id         INTEGER PRIMARY KEY,
   method     TEXT NOT NULL,
