@@ -148,8 +148,8 @@ var errNewer = errors.New("it was written by a later version of this program")
 // check returns an error if the file does not belong to a sandbox, or has a version that this program
 // cannot read. newest is the latest version that it can read.
 func (m mark) check(newest int32) error {
-	unused := mark{empty: true}
-	if m == unused {
+	newFile := mark{empty: true}
+	if m == newFile {
 		return nil
 	}
 	if m.application != applicationID {
@@ -230,22 +230,21 @@ func (db *DB) prepare(ctx context.Context) error {
 // createSchema creates the schema if the file is empty, and returns the file's version.
 func (db *DB) createSchema(ctx context.Context) (int32, error) {
 	var version int32
-	err := retryBusy(ctx, func() error {
-		return db.change(ctx, func(tx *Tx, m mark) error {
+	create := func(tx *Tx, m mark) error {
+		if !m.empty {
 			version = m.version
-			if !m.empty {
-				return nil
-			}
-			version = db.version()
-			return db.upgrade(tx, m)
-		})
-	})
+			return nil
+		}
+		version = db.version()
+		return db.upgrade(tx, m)
+	}
+	err := retryBusy(ctx, func() error { return db.change(ctx, create) })
 	return version, err
 }
 
 // migrate upgrades the file from its current version, which another process may have changed meanwhile.
 func (db *DB) migrate(ctx context.Context) error {
-	return db.change(ctx, func(tx *Tx, m mark) error { return db.upgrade(tx, m) })
+	return db.change(ctx, db.upgrade)
 }
 
 // change calls f with the mark of the file, in a transaction that may change the schema.

@@ -363,15 +363,14 @@ func (db *DB) run(ctx context.Context, t transaction, f func(*Tx) error) error {
 	}
 	defer t.pool.release(c)
 	tx := &Tx{conn: c, ctx: t.ctx}
-	err = retryBusy(startCtx, func() error {
-		return tx.run(t.begin, func(tx *Tx) error {
-			err := db.setTime(tx)
-			if err != nil {
-				return err
-			}
-			return f(tx)
-		})
-	})
+	setTimeAndRun := func(tx *Tx) error {
+		err := db.setTime(tx)
+		if err != nil {
+			return err
+		}
+		return f(tx)
+	}
+	err = retryBusy(startCtx, func() error { return tx.run(t.begin, setTimeAndRun) })
 	if isFull(err) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
