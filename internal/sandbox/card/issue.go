@@ -155,15 +155,42 @@ type bin struct {
 // bins returns the catalogue. All BINs support 3D Secure.
 func bins() []bin {
 	return []bin{
-		{ID: "bin_ads_visa_us", Network: "visa", Category: "ads", ThreeDS: true, WalletAPay: true, WalletBPay: true, Maximum: 50_000 * usd.Dollar},
-		{ID: "bin_ads_visa_eu", Network: "visa", Category: "ads", ThreeDS: true, WalletAPay: true, Maximum: 30_000 * usd.Dollar},
-		{ID: "bin_ads_mastercard_us", Network: "mastercard", Category: "ads", ThreeDS: true, WalletBPay: true, Maximum: 50_000 * usd.Dollar},
-		{ID: "bin_ads_mastercard_eu", Network: "mastercard", Category: "ads", ThreeDS: true, Maximum: 25_000 * usd.Dollar},
-		{ID: "bin_software_visa_us", Network: "visa", Category: "software", ThreeDS: true, WalletAPay: true, WalletBPay: true, Maximum: 20_000 * usd.Dollar},
-		{ID: "bin_software_mastercard_us", Network: "mastercard", Category: "software", ThreeDS: true, WalletBPay: true, Maximum: 15_000 * usd.Dollar},
-		{ID: "bin_general_visa_us", Network: "visa", Category: "general", ThreeDS: true, WalletAPay: true, Maximum: 10_000 * usd.Dollar},
-		{ID: "bin_general_visa_eu", Network: "visa", Category: "general", ThreeDS: true, Maximum: 5_000 * usd.Dollar},
-		{ID: "bin_general_mastercard_us", Network: "mastercard", Category: "general", ThreeDS: true, WalletAPay: true, WalletBPay: true, Maximum: 10_000 * usd.Dollar},
+		{
+			ID: "bin_ads_visa_us", Network: "visa", Category: "ads", Maximum: 50_000 * usd.Dollar,
+			ThreeDS: true, WalletAPay: true, WalletBPay: true,
+		},
+		{
+			ID: "bin_ads_visa_eu", Network: "visa", Category: "ads", Maximum: 30_000 * usd.Dollar,
+			ThreeDS: true, WalletAPay: true,
+		},
+		{
+			ID: "bin_ads_mastercard_us", Network: "mastercard", Category: "ads", Maximum: 50_000 * usd.Dollar,
+			ThreeDS: true, WalletBPay: true,
+		},
+		{
+			ID: "bin_ads_mastercard_eu", Network: "mastercard", Category: "ads", Maximum: 25_000 * usd.Dollar,
+			ThreeDS: true,
+		},
+		{
+			ID: "bin_software_visa_us", Network: "visa", Category: "software", Maximum: 20_000 * usd.Dollar,
+			ThreeDS: true, WalletAPay: true, WalletBPay: true,
+		},
+		{
+			ID: "bin_software_mastercard_us", Network: "mastercard", Category: "software", Maximum: 15_000 * usd.Dollar,
+			ThreeDS: true, WalletBPay: true,
+		},
+		{
+			ID: "bin_general_visa_us", Network: "visa", Category: "general", Maximum: 10_000 * usd.Dollar,
+			ThreeDS: true, WalletAPay: true,
+		},
+		{
+			ID: "bin_general_visa_eu", Network: "visa", Category: "general", Maximum: 5_000 * usd.Dollar,
+			ThreeDS: true,
+		},
+		{
+			ID: "bin_general_mastercard_us", Network: "mastercard", Category: "general", Maximum: 10_000 * usd.Dollar,
+			ThreeDS: true, WalletAPay: true, WalletBPay: true,
+		},
 	}
 }
 
@@ -176,6 +203,7 @@ func binByID(id string) (bin, bool) {
 	return bin{}, false
 }
 
+// listBINs returns the catalogue. The names of the mobile wallets' fields depend on a quirk.
 func listBINs(c *server.Call) (wire.Response, error) {
 	var shown []map[string]any
 	wallets := c.Quirks.WalletFields
@@ -192,6 +220,7 @@ func listBINs(c *server.Call) (wire.Response, error) {
 	return wire.OK(map[string]any{"data": shown, "total": len(shown)}), nil
 }
 
+// otherCategory is the category of all codes that have no other category.
 const otherCategory = "other"
 
 // mccRange is an inclusive range of merchant category codes. All codes have four digits, so comparing the texts
@@ -200,6 +229,7 @@ type mccRange struct{ first, last string }
 
 func (r mccRange) contains(code string) bool { return r.first <= code && code <= r.last }
 
+// category is a category of merchants.
 type category struct {
 	name  string
 	codes []mccRange
@@ -208,22 +238,50 @@ type category struct {
 // categories returns the categories with their codes. No code has two categories. All other codes belong to "other".
 func categories() []category {
 	return []category{
-		{"advertising", []mccRange{{"7311", "7311"}, {"7333", "7333"}}},
-		{"software", []mccRange{{"4816", "4816"}, {"5734", "5734"}, {"5817", "5818"}, {"7372", "7372"}, {"7375", "7375"}, {"7379", "7379"}}},
-		{"travel", []mccRange{{"3000", "3999"}, {"4411", "4411"}, {"4511", "4511"}, {"4582", "4582"}, {"4722", "4723"}, {"7011", "7012"}, {"7032", "7033"}, {"7512", "7519"}}},
-		{"retail", []mccRange{{"5200", "5399"}, {"5611", "5733"}, {"5735", "5735"}, {"5931", "5974"}, {"5977", "5999"}}},
-		{"food", []mccRange{{"5411", "5499"}, {"5811", "5814"}, {"5921", "5921"}}},
-		{"entertainment", []mccRange{{"5815", "5816"}, {"7829", "7841"}, {"7911", "7999"}}},
-		{"utilities", []mccRange{{"4900", "4900"}}},
-		{"telecom", []mccRange{{"4812", "4815"}, {"4821", "4821"}, {"4899", "4899"}}},
-		{"education", []mccRange{{"8211", "8299"}, {"8351", "8351"}}},
-		{"health", []mccRange{{"5047", "5047"}, {"5122", "5122"}, {"5912", "5912"}, {"5975", "5976"}, {"8011", "8099"}}},
-		{"transport", []mccRange{{"4011", "4011"}, {"4111", "4131"}, {"4214", "4225"}, {"4784", "4789"}, {"5541", "5542"}, {"7523", "7523"}}},
-		{"finance", []mccRange{{"4829", "4829"}, {"6010", "6540"}}},
-		{"government", []mccRange{{"9211", "9405"}}},
+		{name: "advertising", codes: []mccRange{
+			{"7311", "7311"}, {"7333", "7333"},
+		}},
+		{name: "software", codes: []mccRange{
+			{"4816", "4816"}, {"5734", "5734"}, {"5817", "5818"}, {"7372", "7372"}, {"7375", "7375"}, {"7379", "7379"},
+		}},
+		{name: "travel", codes: []mccRange{
+			{"3000", "3999"}, {"4411", "4411"}, {"4511", "4511"}, {"4582", "4582"}, {"4722", "4723"}, {"7011", "7012"},
+			{"7032", "7033"}, {"7512", "7519"},
+		}},
+		{name: "retail", codes: []mccRange{
+			{"5200", "5399"}, {"5611", "5733"}, {"5735", "5735"}, {"5931", "5974"}, {"5977", "5999"},
+		}},
+		{name: "food", codes: []mccRange{
+			{"5411", "5499"}, {"5811", "5814"}, {"5921", "5921"},
+		}},
+		{name: "entertainment", codes: []mccRange{
+			{"5815", "5816"}, {"7829", "7841"}, {"7911", "7999"},
+		}},
+		{name: "utilities", codes: []mccRange{
+			{"4900", "4900"},
+		}},
+		{name: "telecom", codes: []mccRange{
+			{"4812", "4815"}, {"4821", "4821"}, {"4899", "4899"},
+		}},
+		{name: "education", codes: []mccRange{
+			{"8211", "8299"}, {"8351", "8351"},
+		}},
+		{name: "health", codes: []mccRange{
+			{"5047", "5047"}, {"5122", "5122"}, {"5912", "5912"}, {"5975", "5976"}, {"8011", "8099"},
+		}},
+		{name: "transport", codes: []mccRange{
+			{"4011", "4011"}, {"4111", "4131"}, {"4214", "4225"}, {"4784", "4789"}, {"5541", "5542"}, {"7523", "7523"},
+		}},
+		{name: "finance", codes: []mccRange{
+			{"4829", "4829"}, {"6010", "6540"},
+		}},
+		{name: "government", codes: []mccRange{
+			{"9211", "9405"},
+		}},
 	}
 }
 
+// categoryNames returns the names that allowed_categories accepts.
 func categoryNames() []string {
 	var names []string
 	for _, c := range categories() {

@@ -182,7 +182,8 @@ type Sums struct {
 // Net returns the settled amount minus the refunded amount.
 func (s Sums) Net() usd.Amount { return s.Settled - s.Refunded }
 
-// Sum adds up the purchases that match a filter. From and To must be the limits of whole days.
+// Sum adds up the purchases that match a filter, in which Purchases must be true. Besides, the filter may set Text, State,
+// From and To. From and To must be the limits of whole days.
 func Sum(tx *store.Tx, accountID int64, f Filter) (Sums, error) {
 	where := f.Where(accountID)
 	// Without rows, SUM is NULL.
