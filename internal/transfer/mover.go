@@ -92,7 +92,7 @@ func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Move
 	}
 	unlock, err := m.client.LockCard(ctx, cardID)
 	if err != nil {
-		return *t, fmt.Errorf("%s: waiting for another call on this card: %w", t.operation(), err)
+		return *t, fmt.Errorf("%s: nothing was sent, because another operation on this card is still running: %w", t.operation(), err)
 	}
 	defer unlock()
 	decision, err := t.ask(ctx)

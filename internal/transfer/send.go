@@ -41,7 +41,7 @@ func (t *Transfer) send(ctx context.Context, decision reconcile.Decision) error 
 
 		afterLoss, err := t.lookAfterLoss(move, decision)
 		if err != nil {
-			return t.lost(decision, move.Undecided(fmt.Errorf("%w; verifying did not decide it: %w", failure, err)))
+			return t.lost(decision, move.Undecided(fmt.Errorf("%w; the outcome could not be verified: %w", failure, err)))
 		}
 		if afterLoss.Verdict == reconcile.Made {
 			return t.found(move, decision, afterLoss)
