@@ -84,7 +84,7 @@ func (c config) applyShared(ctx context.Context, settings *api.Config, diags *di
 	if !c.RequestTimeout.IsNull() {
 		timeout, err := time.ParseDuration(c.RequestTimeout.ValueString())
 		if err != nil {
-			diags.AddAttributeError(path.Root("request_timeout"), "Invalid duration", display.Sentence(err.Error()))
+			diags.AddAttributeError(path.Root("request_timeout"), "Invalid duration", "request_timeout "+checkTimeout(c.RequestTimeout.ValueString()))
 		}
 		settings.RequestTimeout = timeout
 	}
@@ -206,10 +206,11 @@ func (c config) checkSandbox(file string) diag.Diagnostic {
 			return diag.NewErrorDiagnostic("Both sandbox and account are configured",
 				envSandbox+" is set together with "+envAPIKey+" or "+envBaseURL+". "+
 					"To use the account, unset "+envSandbox+". To use the sandbox, unset the other two. "+
-					"A provider block that configures either also takes precedence.")
+					"Alternatively, configure one of them in the provider block, which overrides the variables.")
 		}
 		return diag.NewAttributeErrorDiagnostic(path.Root("sandbox"), "Both sandbox and account are configured",
-			"sandbox conflicts with api_key and base_url: the embedded sandbox has its own key and address. Remove one of them.")
+			"sandbox conflicts with api_key and base_url: the embedded sandbox has its own key and address. "+
+				"Remove sandbox to use the account, or remove api_key and base_url to use the sandbox.")
 	}
 	return checkSandboxPath(file)
 }
