@@ -159,6 +159,7 @@ func configAttributes() map[string]schema.Attribute {
 
 var prefixForm = regexp.MustCompile(`^[A-Za-z0-9._-]{0,31}-$`)
 
+// checkLabelPrefix returns what is wrong with a label prefix, as in "must be 1 to 32 letters …", or "".
 func checkLabelPrefix(text string) string {
 	if prefixForm.MatchString(text) {
 		return ""
@@ -170,12 +171,13 @@ func checkLabelPrefix(text string) string {
 // account. It ignores VCARD_SANDBOX if the configuration sets api_key or base_url, and VCARD_API_KEY and
 // VCARD_BASE_URL if the configuration sets sandbox.
 func (c *config) fillFromEnvironment(getenv func(string) string) string {
-	path, ok := c.Sandbox.Attributes()["path"].(types.String)
-	if ok {
+	path, found := c.Sandbox.Attributes()["path"].(types.String)
+	if found {
 		return path.ValueString()
 	}
 	sandboxPath := ""
-	if c.Sandbox.IsNull() && c.APIKey.IsNull() && c.BaseURL.IsNull() {
+	usesAccount := !c.APIKey.IsNull() || !c.BaseURL.IsNull()
+	if c.Sandbox.IsNull() && !usesAccount {
 		sandboxPath = getenv(envSandbox)
 		trimmed := strings.TrimSpace(sandboxPath)
 		if trimmed != "" { // a path of spaces alone is refused later
@@ -195,6 +197,7 @@ func stringOrVariable(attribute types.String, variable string) types.String {
 	return attribute
 }
 
+// checkBalance returns what is wrong with an initial balance, as in "must be a number, …", or "".
 func checkBalance(text string) string {
 	_, err := parseBalance(text)
 	if err != nil {
@@ -220,6 +223,7 @@ func parseBalance(text string) (usd.Amount, error) {
 	return value.Amount(), nil
 }
 
+// checkTimeout returns what is wrong with a request timeout, as in "must be a duration …", or "".
 func checkTimeout(text string) string {
 	duration, err := time.ParseDuration(text)
 	if err != nil || duration < time.Second {

@@ -144,6 +144,7 @@ func (c config) applyAccount(settings *api.Config, diags *diag.Diagnostics) {
 	}
 }
 
+// checkAccount returns what is wrong with the address and key of an account, or nil.
 func checkAccount(key, baseURL string) diag.Diagnostic {
 	host := foreignHost(baseURL)
 	if host != "" && strings.HasPrefix(key, transport.SandboxKeyPrefix) {
@@ -158,14 +159,17 @@ func checkAccount(key, baseURL string) diag.Diagnostic {
 	return nil
 }
 
-// foreignHost returns the host of an address if it is not this machine. It returns "" for plain http, because a
-// sandbox on another machine uses it, and for addresses that api.New refuses.
+// foreignHost returns the host of an address if it is not this machine. It returns "" for plain http, which a sandbox
+// on another machine may use, and for addresses that api.New refuses.
 func foreignHost(baseURL string) string {
 	if strings.Contains(strings.ToLower(baseURL), "sk_live_") {
 		return "" // the address contains an API key, which no message may quote
 	}
 	u, err := url.Parse(baseURL)
-	if err != nil || u.Scheme == "http" || u.Hostname() == "" || transport.IsLoopback(u.Hostname()) {
+	if err != nil || u.Scheme == "http" {
+		return ""
+	}
+	if u.Hostname() == "" || transport.IsLoopback(u.Hostname()) {
 		return ""
 	}
 	return u.Host
@@ -195,9 +199,10 @@ func configDiagnostic(err error) diag.Diagnostic {
 	}
 }
 
+// checkSandbox returns what is wrong with a configuration that uses the embedded sandbox, or nil.
 func (c config) checkSandbox(file string) diag.Diagnostic {
 	if strings.Contains(strings.ToLower(file), "sk_live_") {
-		// Without an attribute path, because the CLI would print the line with the key.
+		// The error has no attribute path, because the CLI would print the line with the key.
 		return diag.NewErrorDiagnostic("Invalid sandbox path",
 			"sandbox.path or "+envSandbox+" contains an API key. Set the key with api_key or "+envAPIKey+" instead.")
 	}
@@ -215,6 +220,7 @@ func (c config) checkSandbox(file string) diag.Diagnostic {
 	return checkSandboxPath(file)
 }
 
+// checkSandboxPath returns what is wrong with the path of a sandbox, or nil.
 func checkSandboxPath(file string) diag.Diagnostic {
 	switch {
 	case strings.ContainsFunc(file, unicode.IsControl):
@@ -233,9 +239,9 @@ func checkSandboxPath(file string) diag.Diagnostic {
 			"To use a sandbox that runs as a server, set base_url and api_key to the values that it printed.", file))
 	case strings.TrimSpace(file) != file:
 		return refusePath("Invalid sandbox path", fmt.Sprintf("must not start or end with a space, got %q.", file))
-	case len(filepath.Ext(file)) <= 1: // a path such as "true", or a folder
+	case len(filepath.Ext(file)) <= 1: // no extension or only its dot, as in "true" or the path of a folder
 		return refusePath("Invalid sandbox path", fmt.Sprintf("must name a file with an extension, such as vcard-sandbox.db, got %q.", file))
-	case strings.HasPrefix(filepath.Ext(file), ".tf"): // the sandbox would lock the state
+	case strings.HasPrefix(filepath.Ext(file), ".tf"): // the sandbox would lock the state file
 		return refusePath("Invalid sandbox path", fmt.Sprintf("must not be one of Terraform's files, got %q. Name another file, such as vcard-sandbox.db.", file))
 	}
 	return nil
@@ -246,6 +252,8 @@ func refusePath(title, problem string) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("sandbox").AtName("path"), title, "sandbox.path or "+envSandbox+" "+problem)
 }
 
+// openSandbox opens the embedded sandbox and sets its address, key and transport in settings. It adds an error and
+// returns nil if it cannot. The balance is the initial balance of a new sandbox.
 func (c config) openSandbox(ctx context.Context, file string, balance types.String, settings *api.Config, diags *diag.Diagnostics) *sandbox.Sandbox {
 	options := sandbox.Options{Path: file, InitialBalance: sandbox.DefaultInitialBalance}
 	if !balance.IsNull() {

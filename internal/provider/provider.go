@@ -99,10 +99,12 @@ func NewServer(version string, options ...Option) func() tfprotov6.ProviderServe
 	return newProvider(version, options).newServer
 }
 
+// newServer returns a server with a session of its own. All servers share the sandboxes.
 func (p *vcardProvider) newServer() tfprotov6.ProviderServer {
 	instance := *p
 	instance.session = new(atomic.Pointer[session.Session])
-	inner, ok := providerserver.NewProtocol6(&instance)().(framework)
+	newFramework := providerserver.NewProtocol6(&instance)
+	inner, ok := newFramework().(framework)
 	if !ok {
 		panic("the framework does not serve list resources or actions")
 	}
@@ -285,7 +287,10 @@ func requestsLog(variable string) bool {
 	if value == "" {
 		return false
 	}
-	return name == "TF_LOG" || strings.HasPrefix(name, "TF_LOG_PROVIDER") || strings.HasPrefix(name, "TF_LOG_SDK")
+	if name == "TF_LOG" {
+		return true
+	}
+	return strings.HasPrefix(name, "TF_LOG_PROVIDER") || strings.HasPrefix(name, "TF_LOG_SDK")
 }
 
 const (
@@ -295,6 +300,7 @@ const (
 	softMemoryLimit = 48 << 20
 )
 
+// tuneGarbageCollection trades memory for speed, unless the environment sets its own limits.
 func tuneGarbageCollection() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

@@ -38,7 +38,7 @@ type server struct {
 func (s server) Close() error { return s.sandboxes.close() }
 
 // handle calls a method of the framework's server, and ends the call when the method returns. Methods that return a
-// stream do not use it.
+// stream do not use handle, because their calls end later.
 func handle[Request, Response any](
 	ctx context.Context, s server, req Request, method func(context.Context, Request) (Response, error),
 ) (response Response, err error) {
@@ -49,7 +49,8 @@ func handle[Request, Response any](
 	if err != nil { // the response may be nil
 		return response, err
 	}
-	field := reflect.Indirect(reflect.ValueOf(response)).FieldByName("Diagnostics")
+	value := reflect.Indirect(reflect.ValueOf(response))
+	field := value.FieldByName("Diagnostics") // response types share no interface, and some have no diagnostics
 	if field.IsValid() {
 		diagnostics, _ := reflect.TypeAssert[[]*tfprotov6.Diagnostic](field)
 		s.finish(diagnostics)
@@ -66,21 +67,26 @@ func (s server) finish(diagnostics []*tfprotov6.Diagnostic) {
 	}
 }
 
-// withKeySteps replaces names inside an object attribute, such as top_up.to, with keys. Terraform before
+// withKeySteps replaces the names inside an object attribute, such as "to" in top_up.to, with keys. Terraform before
 // 1.17 and OpenTofu find the line of an attribute inside an object only by its key.
 func withKeySteps(attribute *tftypes.AttributePath) *tftypes.AttributePath {
 	if attribute == nil || len(attribute.Steps()) < 2 {
 		return attribute
 	}
 	steps := slices.Clone(attribute.Steps())
-	for i, step := range steps[1:] {
-		if name, ok := step.(tftypes.AttributeName); ok {
-			steps[i+1] = tftypes.ElementKeyString(name)
+	for i, step := range steps {
+		if i == 0 {
+			continue // the first step is the object attribute itself
+		}
+		name, ok := step.(tftypes.AttributeName)
+		if ok {
+			steps[i] = tftypes.ElementKeyString(name)
 		}
 	}
 	return tftypes.NewAttributePathWithSteps(steps)
 }
 
+// redacted returns a text without API keys and other secrets.
 func (s server) redacted(text string) string {
 	var client *transport.Client // a nil client knows no API key
 	configured := s.session.Load()
@@ -108,7 +114,8 @@ func redactedStream[Result any](
 	}
 }
 
-// forward yields each result with secrets removed. It reports whether the caller has stopped reading.
+// forward yields each result with secrets removed. It reports whether the caller has stopped reading. The error is a
+// panic of the code that produces the results.
 func forward[Result any](results iter.Seq[Result], redact func(Result) Result, yield func(Result) bool) (stopped bool, err error) {
 	defer crash.Catch(&err)
 	for result := range results {
@@ -325,7 +332,7 @@ func (c *callContext) Value(key any) any {
 }
 
 // GenerateResourceConfig leaves out attributes that are false. With frozen = false in the generated configuration,
-// the next plan would unfreeze a card that someone freezes in an emergency; without it, the card stays frozen.
+// the next apply would unfreeze a card that someone freezes in an emergency. Without frozen, the card stays frozen.
 func (s server) GenerateResourceConfig(
 	ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest,
 ) (*tfprotov6.GenerateResourceConfigResponse, error) {
@@ -354,6 +361,7 @@ func (s server) GenerateResourceConfig(
 	return response, nil
 }
 
+// nullIfFalse returns null for false, and any other value unchanged.
 func nullIfFalse(_ *tftypes.AttributePath, value tftypes.Value) (tftypes.Value, error) {
 	if value.Equal(tftypes.NewValue(tftypes.Bool, false)) {
 		return tftypes.NewValue(tftypes.Bool, nil), nil
