@@ -121,7 +121,7 @@ func configAttributes() map[string]schema.Attribute {
 			"With `"+keysHonoured+"`, the provider sends a request again if "+
 			"its response was lost. "+
 			"With `"+keysUnknown+"`, it waits, reads the card, and stops if it cannot tell whether money moved. "+
-			"Ask the service's support before you set it. The embedded sandbox honours keys.",
+			"Ask the service's support before you set `"+keysHonoured+"`. The embedded sandbox honours keys.",
 			tfkit.OneOf(keysUnknown, keysHonoured)),
 		"label_prefix": text("Prefix of generated labels: 1 to 32 letters, digits, `.`, `_` and `-`, with a `-` at the end. Default: `"+labels.DefaultPrefix+"`. "+
 			"The date and 20 random characters follow, as in `tf-20261123-k3…`. Give each workspace its own prefix, "+
@@ -131,16 +131,16 @@ func configAttributes() map[string]schema.Attribute {
 		"wallet_check": text("What the provider does if a plan takes more than the wallet holds, or if it cannot read the wallet: "+
 			"`warn` (the default), `error` to refuse the plan, or `off`. "+
 			"With `error`, it still only warns if money from other cards could cover the plan. Actions are not counted. "+
-			"Unless it is `off`, apply does not terminate a card for its replacement while the wallet cannot pay for the new one.",
+			"While the wallet cannot pay for a replacement, apply does not terminate the old card, unless `wallet_check` is `off`.",
 			tfkit.OneOf(session.WalletCheckWarn, session.WalletCheckError, session.WalletCheckOff)),
 		"max_card_load": amount(api.MinimumLoad, "Highest `amount` or `top_up.to` of a card, and highest `amount` of "+
-			"an action `vcard_card_fund`, in USD with at most two decimals; "+
-			"at least "+api.MinimumLoad.String()+". A plan with a higher amount is refused, for example if you wrote "+
+			"the action `vcard_card_fund`, in USD with at most two decimals; "+
+			"at least "+api.MinimumLoad.String()+". The provider refuses plans with a higher amount, for example if you wrote "+
 			"cents instead of dollars. Default: no limit."),
 		"max_taken_per_plan": amount(0, "Maximum that one plan may take from the wallet, in USD with at most two "+
 			"decimals: the sum of loads, issuance fees, funds and top-ups. "+
 			"Money that returns to the wallet is not deducted. "+
-			"Each card beyond it is refused, for example if you plan a whole fleet "+
+			"The provider refuses each card beyond the maximum, for example if you plan a whole fleet "+
 			"in the wrong workspace. "+
 			"Amounts that are known only during apply count during apply. Actions are not counted. Default: no limit."),
 		"rate_limits": schema.SingleNestedAttribute{

@@ -13,6 +13,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
+// issuanceCost is the function issuance_cost.
 type issuanceCost struct{}
 
 func newIssuanceCost() function.Function { return issuanceCost{} }
@@ -24,9 +25,9 @@ func (issuanceCost) Metadata(_ context.Context, _ function.MetadataRequest, resp
 func (issuanceCost) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
 	resp.Definition = function.Definition{
 		Summary: "Calculates the cost of issuing cards",
-		MarkdownDescription: fmt.Sprintf("Returns the amount that issuing one card per load deducts from the wallet, in USD "+
-			"and exact to the cent: the sum of the loads, plus an issuance fee of %s USD per card. "+
-			"An empty list returns 0.", api.IssuanceFee),
+		MarkdownDescription: fmt.Sprintf("Returns what it costs to issue one card for each load, in USD: the sum of the loads "+
+			"plus an issuance fee of %s USD per card. "+
+			"The result is exact to the cent. An empty list returns 0.", api.IssuanceFee),
 		Parameters: []function.Parameter{
 			function.ListParameter{
 				Name: "amounts", ElementType: types.NumberType,
