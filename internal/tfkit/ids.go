@@ -77,7 +77,7 @@ func CreatedAt(at transport.Timestamp, name string, diags *diag.Diagnostics) tim
 	created, problems := timetypes.NewRFC3339Value(string(at))
 	if problems.HasError() {
 		diags.AddWarning("Unreadable creation time",
-			"The creation time of "+name+" is not an RFC 3339 time. created_at stays null.")
+			"The creation time of "+name+" is not an RFC 3339 time, so created_at stays null. No other attribute is affected.")
 		return timetypes.NewRFC3339Null()
 	}
 	return created
@@ -117,7 +117,7 @@ func (i *InvalidIDs) Warning(records string) diag.Diagnostics {
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Records with invalid ids were left out",
 		fmt.Sprintf("The service returned %s with invalid ids (%d). An id may contain only letters, digits and the characters . _ ~ : = + and -. "+
-			"These %s are left out, because no request can contain such an id:\n  - %s\n\nSend the ids to the service's support.",
+			"The result leaves these %s out, because no request can contain such an id:\n  - %s\n\nSend the ids to the service's support.",
 			records, i.count, records, strings.Join(i.named, "\n  - ")))}
 }
 
@@ -151,9 +151,9 @@ func (r *Replacement) UnknownAdvice(noun string) string {
 	}
 	attributes := strings.Join(r.unknown, " and ")
 	if len(r.unknown) == 1 {
-		return fmt.Sprintf(" %s is known only after apply. The %s is replaced even if the value does not change. To avoid that, apply what it depends on first.",
+		return fmt.Sprintf(" %s is known only after apply. The %s is replaced even if the value does not change. To avoid that, first apply the resources that the value depends on.",
 			attributes, noun)
 	}
-	return fmt.Sprintf(" %s are known only after apply. The %s is replaced even if the values do not change. To avoid that, apply what they depend on first.",
+	return fmt.Sprintf(" %s are known only after apply. The %s is replaced even if the values do not change. To avoid that, first apply the resources that the values depend on.",
 		attributes, noun)
 }
