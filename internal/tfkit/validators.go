@@ -91,20 +91,22 @@ func OneOf[Word ~string](words ...Word) validator.String {
 // WholeNumberBetween requires a whole number between two bounds, inclusive. It is for number attributes: for an
 // Int64 attribute, Terraform would report 1000 / 3 as a bug in the provider.
 func WholeNumberBetween(least, most int64) validator.Number {
-	want := "a whole number"
-	if most != math.MaxInt64 {
-		want = fmt.Sprintf("a whole number between %d and %d", least, most)
+	inRange := fmt.Sprintf("a whole number between %d and %d", least, most)
+	whole := inRange
+	if most == math.MaxInt64 { // the bounds are those of the type and not worth mentioning
+		whole = "a whole number"
 	}
 	return numberRule{func(number *big.Float) (title, problem string) {
 		n, accuracy := number.Int64()
-		if accuracy == big.Exact && n >= least && n <= most {
+		isInRange := n >= least && n <= most
+		if accuracy == big.Exact && isInRange {
 			return "", ""
 		}
-		problem = fmt.Sprintf("must be %s, got %s.", want, number.Text('g', 10))
+		got := number.Text('g', 10)
 		if number.IsInt() {
-			return "Number out of range", problem
+			return "Number out of range", fmt.Sprintf("must be %s, got %s.", inRange, got)
 		}
-		return "Not a whole number", problem + " Round a computed value, for example with floor()."
+		return "Not a whole number", fmt.Sprintf("must be %s, got %s. Round a computed value, for example with floor().", whole, got)
 	}}
 }
 
