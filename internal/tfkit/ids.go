@@ -47,12 +47,15 @@ func CardID() validator.String {
 // RequireCardID checks an id before it is sent. It reports whether the id is null or has the documented form,
 // and adds an error if not.
 func RequireCardID(at path.Path, id types.String, diags *diag.Diagnostics) bool {
+	rule := cardID(IsCardID)
+	req := validator.StringRequest{Path: at, ConfigValue: id}
 	resp := validator.StringResponse{}
-	cardID(IsCardID).ValidateString(context.Background(), validator.StringRequest{Path: at, ConfigValue: id}, &resp)
+	rule.ValidateString(context.Background(), req, &resp)
 	diags.Append(resp.Diagnostics...)
 	return !resp.Diagnostics.HasError()
 }
 
+// cardID requires an id that isValid accepts.
 func cardID(isValid func(string) bool) validator.String {
 	return Rule("Invalid card id", func(id string) string {
 		if isValid(id) {
@@ -87,13 +90,14 @@ func CreatedAt(at transport.Timestamp, name string, diags *diag.Diagnostics) tim
 // out, because no request can contain the id.
 type InvalidIDs struct {
 	count int
-	named []string // the first of them
+	named []string // descriptions of the first of these records
 }
 
 // Collect reports whether a record's id is malformed, or the id of its owner, if it has one. If so, it also
 // counts the record for the warning.
 func (i *InvalidIDs) Collect(id, owner string) bool {
-	if transport.IsID(id) && (owner == "" || transport.IsID(owner)) {
+	hasValidOwner := owner == "" || transport.IsID(owner)
+	if hasValidOwner && transport.IsID(id) {
 		return false
 	}
 	const maxNamed = 10
@@ -109,8 +113,8 @@ func (i *InvalidIDs) Collect(id, owner string) bool {
 	return true
 }
 
-// Warning names the first of the collected records. It returns nil if there are none. The noun for the records
-// is a plural, such as "cards".
+// Warning returns a warning that names the first of the collected records, or nil if there are none. The noun for
+// the records is a plural, such as "cards".
 func (i *InvalidIDs) Warning(records string) diag.Diagnostics {
 	if i.count == 0 {
 		return nil
@@ -123,8 +127,9 @@ func (i *InvalidIDs) Warning(records string) diag.Diagnostics {
 
 // Replacement collects the attributes that replace a resource.
 type Replacement struct {
-	Paths          path.Paths
-	names, unknown []string
+	Paths   path.Paths
+	names   []string
+	unknown []string // the names of the attributes whose configured values are not known yet
 }
 
 // Add notes that an attribute replaces the resource with its configured value.
@@ -137,14 +142,15 @@ func (r *Replacement) Add(ctx context.Context, name string, configured attr.Valu
 	}
 }
 
-// Attributes lists the names of the attributes, as in a list of HCL.
+// Attributes returns the names of the attributes for a list in HCL, as in "url, events".
 func (r *Replacement) Attributes() string { return strings.Join(r.names, ", ") }
 
-// Names lists the names of the attributes, as in a sentence.
+// Names returns the names of the attributes for a sentence, as in "url and events".
 func (r *Replacement) Names() string { return strings.Join(r.names, " and ") }
 
-// UnknownAdvice names the attributes whose values are known only after apply and may not change. It begins
-// with a space, to follow other sentences. The noun is the object that is replaced, such as "card".
+// UnknownAdvice names the attributes whose values are known only after apply, and says how to avoid a replacement if
+// they do not change. It starts with a space, to follow other sentences. The noun is the object that is replaced,
+// such as "card".
 func (r *Replacement) UnknownAdvice(noun string) string {
 	if len(r.unknown) == 0 {
 		return ""

@@ -24,7 +24,7 @@ type rule[Value any] func(Value) (title, problem string)
 // Description is empty, because the attribute's own description says what a value must be.
 func (rule[Value]) Description(context.Context) string { return "" }
 
-// MarkdownDescription is empty too.
+// MarkdownDescription is empty for the same reason.
 func (rule[Value]) MarkdownDescription(context.Context) string { return "" }
 
 func (r rule[Value]) validate(at path.Path, configured attr.Value, value Value, diags *diag.Diagnostics) {
@@ -76,10 +76,17 @@ func OneLine() validator.String {
 
 // IsOneLine reports whether a text has no control characters and no line breaks.
 func IsOneLine(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' })
+	return !strings.ContainsFunc(text, isControlOrSeparator)
 }
 
-// OneOf requires one of the words.
+// isControlOrSeparator reports whether a character is a control character, or Unicode's separator of lines or
+// paragraphs.
+func isControlOrSeparator(r rune) bool {
+	isSeparator := r == '\u2028' || r == '\u2029'
+	return isSeparator || unicode.IsControl(r)
+}
+
+// OneOf requires one of these words.
 func OneOf[Word ~string](words ...Word) validator.String {
 	values := make([]string, len(words))
 	for i, word := range words {
