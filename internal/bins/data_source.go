@@ -92,7 +92,13 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 			continue
 		}
 		m.IDs = append(m.IDs, b.ID)
-		m.Bins = append(m.Bins, bin{ID: b.ID, Network: b.Network.String(), Category: b.Category.String(), ThreeDS: b.ThreeDS, Wallets: b.Wallets})
+		m.Bins = append(m.Bins, bin{
+			ID:       b.ID,
+			Network:  b.Network.String(),
+			Category: b.Category.String(),
+			ThreeDS:  b.ThreeDS,
+			Wallets:  b.Wallets,
+		})
 	}
 	diags.Append(invalid.Warning("BINs")...)
 	if len(m.Bins) == 0 {
@@ -117,6 +123,7 @@ func describe(catalogue []api.Bin) string {
 
 func sortedNames(names map[string]bool) string {
 	return strings.Join(slices.Sorted(maps.Keys(names)), ", ")
+// sortedNames returns the keys in alphabetical order, separated by commas.
 }
 
 // matches reports whether a BIN passes the configured filters. A filter that is null accepts every BIN.
