@@ -29,7 +29,7 @@ func NewDataSource() datasource.DataSource {
 func about() schema.Schema {
 	return schema.Schema{
 		MarkdownDescription: "Lists the BINs that cards can be issued on, in the order of the service's catalogue. " +
-			"If no BIN matches all filters, the lists are empty, and a warning names the catalogue.",
+			"If no BIN matches all filters, the lists are empty, and a warning names the networks and categories of the catalogue.",
 		Attributes: map[string]schema.Attribute{
 			"network": tfkit.Filter("Only BINs of this card network, such as `visa`; case does not matter. Default: "+
 				"all networks.", tfkit.NotEmpty()),
@@ -102,15 +102,16 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	}
 	diags.Append(invalid.Warning("BINs")...)
 	if len(m.Bins) == 0 {
-		diags.AddWarning("No BIN matches the filters", "ids and bins are empty. "+describe(catalogue)+" Change the filters.")
+		diags.AddWarning("No BIN matches the filters", "ids and bins are empty. "+describe(catalogue))
 	}
 	return nil
 }
 
-// describe lists the networks and categories of a catalogue, for a configuration whose filters match no BIN.
+// describe lists the networks and categories of a catalogue, for a configuration whose filters match no BIN. It also
+// says what to do.
 func describe(catalogue []api.Bin) string {
 	if len(catalogue) == 0 {
-		return "The service's catalogue is empty."
+		return "The service's catalogue is empty. Ask the service's support which BINs the account can use."
 	}
 	networks := map[string]bool{}
 	categories := map[string]bool{}
@@ -118,12 +119,13 @@ func describe(catalogue []api.Bin) string {
 		networks[b.Network.String()] = true
 		categories[b.Category.String()] = true
 	}
-	return fmt.Sprintf("The catalogue has %d BINs, with the networks %s and the categories %s.", len(catalogue), sortedNames(networks), sortedNames(categories))
+	return fmt.Sprintf("The catalogue has %d BINs, with the networks %s and the categories %s. Change the filters.",
+		len(catalogue), sortedNames(networks), sortedNames(categories))
 }
 
+// sortedNames returns the keys in alphabetical order, separated by commas.
 func sortedNames(names map[string]bool) string {
 	return strings.Join(slices.Sorted(maps.Keys(names)), ", ")
-// sortedNames returns the keys in alphabetical order, separated by commas.
 }
 
 // matches reports whether a BIN passes the configured filters. A filter that is null accepts every BIN.

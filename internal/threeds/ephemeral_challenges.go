@@ -38,7 +38,7 @@ func (r *challengesResource) Schema(_ context.Context, _ ephemeral.SchemaRequest
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Reads pending 3D Secure challenges with their one-time codes, which are never written to a plan or state. " +
-			"Challenges expire within minutes, so one that a plan reads may be gone when it is applied. " +
+			"Challenges expire within minutes, so a challenge that a plan reads may have expired by the time you apply. " +
 			"Requires Terraform 1.10 or OpenTofu 1.11.",
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{

@@ -99,7 +99,7 @@ func aboutAddresses() schema.Schema {
 			},
 			"by_currency": schema.MapNestedAttribute{
 				Computed:            true,
-				MarkdownDescription: "The same addresses by the code of their coin. If a coin has several, only the first.",
+				MarkdownDescription: "The same addresses by the code of their coin. If a coin has several addresses, this is the first one.",
 				NestedObject:        schema.NestedAttributeObject{Attributes: address},
 			},
 		},
