@@ -105,8 +105,9 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 		}
 		sums.add(t)
 		if sums.size > maxSums {
-			return fmt.Errorf("list transactions: the result needs more than %d sums by card, currency and type. "+
-				"Choose a shorter period, or set card_id", maxSums)
+			diags.AddError("Too many sums", fmt.Sprintf("The result needs more than %d sums by card, currency and type. "+
+				"Choose a shorter period with from and to, or set card_id.", maxSums))
+			return nil
 		}
 	}
 	m.Truncated = types.BoolValue(count > limit)
@@ -118,7 +119,7 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	if unreadable > 0 {
 		diags.AddWarning("Transactions with unreadable amounts", fmt.Sprintf("The service returned %d transactions "+
 			"with amounts that do not match its documentation. "+
-			"They are listed without amount and fee, and are not part of summary and by_card:\n  - %s\n\n"+
+			"The result lists them without amount and fee, and leaves them out of summary and by_card:\n  - %s\n\n"+
 			"Report these ids to the service's support.", unreadable, strings.Join(problems, "\n  - ")))
 	}
 	return nil
@@ -282,7 +283,7 @@ func checkPeriod(m model, diags *diag.Diagnostics) {
 		return
 	}
 	diags.AddAttributeError(path.Root("from"), "from is later than to",
-		fmt.Sprintf("from must not be later than to, got from %q and to %q. Both are inclusive, and a date is the whole day in UTC.",
+		fmt.Sprintf("from is %q, and to is %q. A date is the whole day in UTC. Choose an earlier from or a later to.",
 			m.From.ValueString(), m.To.ValueString()))
 }
 

@@ -33,6 +33,7 @@ func TestTitles(t *testing.T) {
 	t.Parallel()
 	acctest.CheckTitles(t, []string{
 		titlePeriod,
+		"Too many sums",
 		"Transactions with unreadable amounts",
 	})
 }
