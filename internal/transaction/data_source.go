@@ -63,7 +63,7 @@ type merchant struct {
 }
 
 const (
-	// maxSums limits the memory for sums: there is one for each card, currency and undocumented type.
+	// maxSums limits the memory for sums. Each currency of each card has one, and so has each undocumented type in it.
 	maxSums = 50_000
 	// maxNamed is the maximum number of transactions that a warning names.
 	maxNamed = 5
@@ -137,6 +137,7 @@ func (m *model) filter() api.TransactionFilter {
 	}
 }
 
+// transactionFromAPI returns a transaction for the list. If its amounts are unreadable, they stay null.
 func transactionFromAPI(t api.Transaction) transaction {
 	listed := transaction{
 		ID:        t.ID,
@@ -240,6 +241,7 @@ func summaryObject() schema.NestedAttributeObject {
 	}}
 }
 
+// timeForm matches a date or time of the accepted form, even one that does not exist, such as 2026-02-30.
 var timeForm = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})?)?$`)
 
 // checkTime checks a date or time. If it is invalid, checkTime returns the title of the error and the problem.
@@ -248,8 +250,9 @@ func checkTime(text string) (title, problem string) {
 	if err == nil {
 		return "", ""
 	}
-	for _, withoutZone := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05"} {
-		_, err := time.Parse(withoutZone, text)
+	layoutsWithoutZone := []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05"}
+	for _, layout := range layoutsWithoutZone {
+		_, err := time.Parse(layout, text)
 		if err == nil {
 			return "Time has no zone", fmt.Sprintf("must have a time zone, got %q. Add Z for UTC, or an offset such as +02:00.", text)
 		}
@@ -297,7 +300,7 @@ type summary struct {
 	NetSpend   types.Number     `tfsdk:"net_spend"`
 }
 
-// total has the sums of the transactions in one currency.
+// total has the sums of the transactions in one currency. The keys of counts are types, documented or not.
 type total struct {
 	counts  map[string]int64
 	amounts map[api.TransactionType]usd.Decimal
@@ -307,7 +310,8 @@ type total struct {
 // totals has the sums by currency code.
 type totals map[string]*total
 
-// add adds a transaction to the sums. It returns how many sums were created for it.
+// add adds a transaction to the sums. It returns how many sums it created: one for a new currency, which includes the
+// documented types, and one for a new undocumented type.
 func (t totals) add(tx api.Transaction) int {
 	added := 0
 	sum := t[tx.Currency]
@@ -328,11 +332,13 @@ func (t totals) add(tx api.Transaction) int {
 	return added
 }
 
+// summaries returns the sums by currency code, as the state has them.
 func (t totals) summaries() map[string]summary {
 	summaries := make(map[string]summary, len(t))
 	for currency, sum := range t {
 		settled := sum.amounts[api.TransactionSettlement]
 		refunded := sum.amounts[api.TransactionRefund]
+		netSpend := settled.Sub(refunded).Add(sum.fees)
 		summaries[currency] = summary{
 			Counts:     sum.counts,
 			Authorized: types.NumberValue(sum.amounts[api.TransactionAuthorization].BigFloat()),
@@ -340,7 +346,7 @@ func (t totals) summaries() map[string]summary {
 			Refunded:   types.NumberValue(refunded.BigFloat()),
 			Declined:   types.NumberValue(sum.amounts[api.TransactionDecline].BigFloat()),
 			Fees:       types.NumberValue(sum.fees.BigFloat()),
-			NetSpend:   types.NumberValue(settled.Sub(refunded).Add(sum.fees).BigFloat()),
+			NetSpend:   types.NumberValue(netSpend.BigFloat()),
 		}
 	}
 	return summaries
@@ -357,6 +363,7 @@ func newCardTotals() *cardTotals {
 	return &cardTotals{all: totals{}, byCard: map[string]totals{}}
 }
 
+// add adds a transaction to the sums of all transactions and to those of its card.
 func (c *cardTotals) add(tx api.Transaction) {
 	card := c.byCard[tx.CardID]
 	if card == nil {
