@@ -107,7 +107,7 @@ func (r *webhookResource) Delete(ctx context.Context, req resource.DeleteRequest
 	warned, diags := req.Private.GetKey(ctx, warnedKey)
 	resp.Diagnostics.Append(diags...)
 	if !resp.Diagnostics.HasError() && string(warned) != "true" {
-		resp.Diagnostics.Append(staysRegistered(state))
+		resp.Diagnostics.Append(removalWarning(state))
 	}
 }
 
@@ -184,7 +184,7 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		return
 	}
 	if destroys {
-		resp.Diagnostics.Append(staysRegistered(state))
+		resp.Diagnostics.Append(removalWarning(state))
 		resp.Diagnostics.Append(resp.Private.SetKey(ctx, warnedKey, []byte("true"))...)
 		return
 	}
@@ -215,7 +215,7 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		return
 	}
 	resp.RequiresReplace = changed.Paths
-	resp.Diagnostics.Append(replaced(state, config, changed))
+	resp.Diagnostics.Append(replacementWarning(state, config, changed))
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, warnedKey, []byte("true"))...)
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 }
@@ -243,14 +243,14 @@ func changes(ctx context.Context, config, state model) *tfkit.Replacement {
 	return changed
 }
 
-func staysRegistered(endpoint model) diag.Diagnostic {
+func removalWarning(endpoint model) diag.Diagnostic {
 	// The title names the endpoint: Terraform folds warnings with the same title, and the ids would be lost.
 	return diag.NewWarningDiagnostic("Webhook endpoint stays registered: "+endpoint.ID.ValueString(),
 		fmt.Sprintf("The service cannot remove endpoints through its API, so Terraform only forgets %s. It keeps receiving events%s until you remove it in the dashboard.",
 			endpoint.name(), endpoint.where()))
 }
 
-func replaced(old, next model, reasons *tfkit.Replacement) diag.Diagnostic {
+func replacementWarning(old, next model, reasons *tfkit.Replacement) diag.Diagnostic {
 	text := fmt.Sprintf("The service cannot change an endpoint, so the change of %s registers a new one. The old %s keeps receiving events%s. "+
 		"After apply, remove it in the dashboard, or events arrive twice.",
 		reasons.Names(), old.name(), old.where())

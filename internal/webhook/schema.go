@@ -21,10 +21,11 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
-const replaces = " Changing it registers a new endpoint; the old one stays until you remove it in the dashboard."
+// replacesNote completes the description of an attribute whose change replaces the endpoint.
+const replacesNote = " Changing it registers a new endpoint; the old one stays until you remove it in the dashboard."
 
 func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	secret := []validator.String{tfkit.NotEmpty(), tfkit.OneLine()}
+	secretRules := []validator.String{tfkit.NotEmpty(), tfkit.OneLine()}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Registers an HTTPS endpoint to which the service sends signed events. " +
 			"The service can only register endpoints. It cannot list, change or remove them.",
@@ -32,21 +33,21 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 			"id": schema.StringAttribute{Computed: true, MarkdownDescription: "Endpoint id, of the form `wh_…`."},
 			"url": schema.StringAttribute{
 				Required: true, Validators: []validator.String{tfkit.Rule("Invalid https address", httpsURL)},
-				MarkdownDescription: "Address that receives the events; must start with `https://`." + replaces,
+				MarkdownDescription: "Address that receives the events; must start with `https://`." + replacesNote,
 			},
 			"events": schema.SetAttribute{
 				Required: true, ElementType: types.StringType,
 				MarkdownDescription: "Events to receive: any of `" + strings.Join(events(), "`, `") + "`; " +
-					"or `[\"*\"]` for all." + replaces,
+					"or `[\"*\"]` for all." + replacesNote,
 			},
 			"secret": schema.StringAttribute{
-				Optional: true, Computed: true, Sensitive: true, Validators: secret,
+				Optional: true, Computed: true, Sensitive: true, Validators: secretRules,
 				MarkdownDescription: "Secret that the service signs with. It is stored in the state; `secret_wo` is not. " +
 					"Default: the service generates one. " +
-					"If you remove it, the endpoint keeps its secret. Null with `secret_wo`, and on an imported endpoint." + replaces,
+					"If you remove it, the endpoint keeps its secret. Null with `secret_wo`, and on an imported endpoint." + replacesNote,
 			},
 			"secret_wo": schema.StringAttribute{
-				Optional: true, WriteOnly: true, Sensitive: true, Validators: secret,
+				Optional: true, WriteOnly: true, Sensitive: true, Validators: secretRules,
 				MarkdownDescription: "Secret that the service signs with. It is never written to a plan or state, and may " +
 					"be an ephemeral value. " +
 					"Requires `secret_wo_version`, and Terraform or OpenTofu 1.11; conflicts with `secret`.",
@@ -54,7 +55,7 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 			"secret_wo_version": schema.NumberAttribute{
 				Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(math.MinInt64, math.MaxInt64)},
 				MarkdownDescription: "Version of `secret_wo`, any whole number. Change it whenever you change `secret_wo`, " +
-					"because Terraform cannot detect that." + replaces,
+					"because Terraform cannot detect that." + replacesNote,
 			},
 			"created_at": schema.StringAttribute{
 				Computed: true, CustomType: timetypes.RFC3339Type{},
@@ -92,6 +93,7 @@ func (r *webhookResource) ValidateConfig(ctx context.Context, req resource.Valid
 // isSet reports whether a value is known and not null.
 func isSet(v attr.Value) bool { return !v.IsNull() && !v.IsUnknown() }
 
+// allEvents is the wildcard for all events.
 const allEvents = "*"
 
 // events returns the names of the events in API §6.
@@ -169,11 +171,13 @@ func httpsURL(text string) string {
 		"Events are delivered over https only."
 }
 
-// isPort reports whether a port is between 1 and 65535, or empty. url.Parse accepts only digits.
+// isPort reports whether a port is between 1 and 65535, or empty. It gets only digits, because url.Parse refuses
+// other ports.
 func isPort(digits string) bool {
 	if digits == "" {
 		return true
 	}
-	port, err := strconv.ParseUint(digits, 10, 16)
+	const bits = 16 // the largest number with 16 bits is 65535
+	port, err := strconv.ParseUint(digits, 10, bits)
 	return err == nil && port > 0
 }
