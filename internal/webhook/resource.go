@@ -99,8 +99,8 @@ func (r *webhookResource) Update(ctx context.Context, req resource.UpdateRequest
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedKey, []byte("false"))...)
 }
 
-// Delete removes the endpoint from the state. It warns if the plan has not: a tainted endpoint has no plan of
-// its own.
+// Delete removes the endpoint from the state. It warns if the plan has not warned, because a tainted endpoint has no
+// plan of its own.
 func (r *webhookResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -243,6 +243,7 @@ func changes(ctx context.Context, config, state model) *tfkit.Replacement {
 	return changed
 }
 
+// removalWarning warns that an endpoint stays registered after Terraform removes it from the state.
 func removalWarning(endpoint model) diag.Diagnostic {
 	// The title names the endpoint: Terraform folds warnings with the same title, and the ids would be lost.
 	return diag.NewWarningDiagnostic("Webhook endpoint stays registered: "+endpoint.ID.ValueString(),
@@ -250,6 +251,7 @@ func removalWarning(endpoint model) diag.Diagnostic {
 			endpoint.name(), endpoint.where()))
 }
 
+// replacementWarning warns that the old endpoint stays registered after a change of its attributes.
 func replacementWarning(old, next model, reasons *tfkit.Replacement) diag.Diagnostic {
 	text := fmt.Sprintf("The service cannot change an endpoint, so the change of %s registers a new one. The old %s keeps receiving events%s. "+
 		"After apply, remove it in the dashboard, or events arrive twice.",
