@@ -73,8 +73,8 @@ func (r *webhookResource) Create(ctx context.Context, req resource.CreateRequest
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
 	if registered.How.LostResponse() && !r.session.Client.KeysHonoured() {
 		resp.Diagnostics.AddWarning("Possible duplicate webhook endpoint",
-			fmt.Sprintf("While %s was registered, a response was lost and the request was sent again. If the service accepted both requests, a second endpoint%s receives the same events. "+
-				"Check the dashboard, and remove the one that is not %s.", state.name(), state.where(), state.ID.ValueString()))
+			fmt.Sprintf("While %s was registered, a response was lost, so the provider sent the request again. If the service accepted both requests, a second endpoint%s receives the same events. "+
+				"Check the dashboard, and remove the second endpoint, but keep %s.", state.name(), state.where(), state.ID.ValueString()))
 	} else {
 		resp.Diagnostics.Append(session.LostResponseWarning("register "+state.name(), registered.How.LostResponse())...)
 	}
@@ -204,8 +204,8 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		plan.CreatedAt = state.CreatedAt
 		plan.Secret = config.Secret
 		resp.Diagnostics.AddWarning("Adopted without verification",
-			"The service does not report the settings of the imported "+state.name()+". The state takes the configured url, events and secret, and nothing is sent. "+
-				"A configured secret must be the one that the endpoint has. Later changes register a new endpoint.")
+			"The service does not report the settings of the imported "+state.name()+". Apply writes the configured url, events and secret to the state, and sends no request. "+
+				"Make sure that they are the current settings of the endpoint. Later changes register a new endpoint.")
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 		return
 	}
@@ -247,7 +247,7 @@ func changes(ctx context.Context, config, state model) *tfkit.Replacement {
 func removalWarning(endpoint model) diag.Diagnostic {
 	// The title names the endpoint: Terraform folds warnings with the same title, and the ids would be lost.
 	return diag.NewWarningDiagnostic("Webhook endpoint stays registered: "+endpoint.ID.ValueString(),
-		fmt.Sprintf("The service cannot remove endpoints through its API, so Terraform only forgets %s. It keeps receiving events%s until you remove it in the dashboard.",
+		fmt.Sprintf("The service cannot remove endpoints through its API, so Terraform only forgets %s. The endpoint keeps receiving events%s until you remove it in the dashboard.",
 			endpoint.name(), endpoint.where()))
 }
 

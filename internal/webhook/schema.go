@@ -129,46 +129,46 @@ func checkEvents(set types.Set, diags *diag.Diagnostics) {
 	if len(set.Elements()) == 0 {
 		refuse("No events", `Name at least one event in events, or use ["*"] for all events.`)
 	} else if len(undocumented) > 0 {
-		refuse("Unknown event", fmt.Sprintf(`events has %s. The events are %s; or use ["*"] alone for all events.`,
-			strings.Join(undocumented, " and "), strings.Join(events(), ", ")))
+		refuse("Unknown event", fmt.Sprintf(`The service has no event %s. Use any of these events: %s. To receive all events, set events to ["*"].`,
+			strings.Join(undocumented, " or "), strings.Join(events(), ", ")))
 	} else if len(names) > 1 && slices.Contains(names, allEvents) {
 		refuse("Wildcard must be the only event", `"*" already includes every event. Set events to ["*"], or list the events by name without "*".`)
 	}
 }
 
-// httpsURL requires an https address. The message does not repeat the address, which may contain a token.
+// httpsURL requires an https address. It returns the problem, or "". The problem does not repeat the address, which
+// may contain a token.
 func httpsURL(text string) string {
 	u, err := url.Parse(text)
 	beforeQuery, _, _ := strings.Cut(text, "?") // the query may contain another address
 	var got string
 	switch {
 	case strings.TrimSpace(text) != text:
-		got = "one with spaces or line breaks around it"
+		got = "an address with spaces or line breaks around it"
 	case err != nil:
 		got = "a text that is not an address"
 	case u.Scheme == "":
-		got = "one without a scheme"
+		got = "an address without a scheme"
 	case u.Scheme != "https":
-		got = "one that starts with " + u.Scheme + ":"
+		got = "an address that starts with " + u.Scheme + ":"
 	case u.Hostname() == "":
-		got = "one without a host"
+		got = "an address without a host"
 	case strings.Contains(text, " "):
-		got = "one with a space"
+		got = "an address with a space"
 	case strings.Contains(text, "$"):
-		got = "one with a $, as if a variable was not replaced"
+		got = "an address with a $, which may be the start of a variable that was not replaced"
 	case strings.Contains(strings.TrimPrefix(beforeQuery, "https://"), "://"):
-		got = "one with a second scheme"
+		got = "an address with a second scheme"
 	case u.User != nil:
-		got = "one with a user name or a password"
+		got = "an address with a user name or a password"
 	case strings.Contains(text, "#"):
-		got = "one with a fragment (#)"
+		got = "an address with a fragment (#)"
 	case !isPort(u.Port()):
-		got = "one with a port that is not between 1 and 65535"
+		got = "an address with a port that is not between 1 and 65535"
 	default:
 		return ""
 	}
-	return "must be an address that starts with https://, such as https://example.com/events, got " + got + ". " +
-		"Events are delivered over https only."
+	return "must be an https:// address, such as https://example.com/events, got " + got + "."
 }
 
 // isPort reports whether a port is between 1 and 65535, or empty. It gets only digits, because url.Parse refuses
