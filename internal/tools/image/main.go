@@ -1,6 +1,6 @@
-// Command image writes an OCI image of the sandbox, for two architectures, as one
-// archive, and pushes it where a reference is given. No daemon is needed, and the
-// same binaries give the same bytes.
+// Command image writes an OCI image of the sandbox for two architectures to one archive. If it gets a reference, it
+// also pushes the image to that reference. It needs no container daemon, and the same binaries always give the same
+// bytes.
 //
 // usage: image VERSION AMD64_BINARY ARM64_BINARY ARCHIVE [REFERENCE]
 package main
@@ -9,6 +9,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -30,9 +31,10 @@ import (
 )
 
 const (
-	program = "/vcard"
-	address = "http://127.0.0.1:8420"
-	nobody  = 65532
+	programName = "vcard" // in the root directory of the image
+	programPath = "/" + programName
+	address     = "http://127.0.0.1:8420" // of the sandbox inside its container
+	userID      = 65532                   // a user without a name and without privileges
 )
 
 func main() {
@@ -40,84 +42,205 @@ func main() {
 	if len(os.Args) < 5 || len(os.Args) > 6 {
 		log.Fatal("usage: image VERSION AMD64_BINARY ARM64_BINARY ARCHIVE [REFERENCE]")
 	}
-	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
-	for i, architecture := range []string{"amd64", "arm64"} {
-		platform := &v1.Platform{OS: "linux", Architecture: architecture}
-		image := build(os.Args[1], architecture, os.Args[2+i])
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: platform}})
+	version := os.Args[1]
+	targets := []target{
+		{architecture: "amd64", binary: os.Args[2]},
+		{architecture: "arm64", binary: os.Args[3]},
 	}
-	for _, reference := range os.Args[5:] {
-		to := must(name.ParseReference(reference))
-		must(0, remote.WriteIndex(to, index, remote.WithAuthFromKeychain(authn.DefaultKeychain)))
-	}
-	save(index, os.Args[4])
-}
-
-// must ends the program where something fails.
-func must[T any](value T, err error) T {
+	archive := os.Args[4]
+	references := os.Args[5:] // at most one
+	err := run(version, targets, archive, references)
 	if err != nil {
 		log.Fatal("image: ", err)
 	}
-	return value
 }
 
-func build(version, architecture, binary string) v1.Image {
-	content := files(binary)
-	layer := must(tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil },
-		tarball.WithMediaType(types.OCILayer)))
-	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	image = must(mutate.AppendLayers(image, layer))
-	config := must(image.ConfigFile())
-	config.OS, config.Architecture = "linux", architecture
-	config.Config = v1.Config{
-		User: fmt.Sprintf("%d:%d", nobody, nobody), WorkingDir: "/data", Volumes: map[string]struct{}{"/data": {}},
-		ExposedPorts: map[string]struct{}{"8420/tcp": {}},
-		Entrypoint:   []string{program},
-		Cmd:          []string{"sandbox", "--listen=0.0.0.0:8420"},
-		Healthcheck:  &v1.HealthConfig{Test: []string{"CMD", program, "sandbox", "--health=" + address}, Interval: 5 * time.Second},
-		Labels:       map[string]string{"org.opencontainers.image.title": "vcard sandbox", "org.opencontainers.image.version": version},
+// target is an architecture with the path of its binary.
+type target struct {
+	architecture string
+	binary       string
+}
+
+// run builds the image, pushes it to the references and writes it to the archive.
+func run(version string, targets []target, archive string, references []string) error {
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, t := range targets {
+		image, err := build(version, t)
+		if err != nil {
+			return fmt.Errorf("build the image for %s: %w", t.architecture, err)
+		}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{
+			Add:        image,
+			Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: t.architecture}},
+		})
 	}
-	return must(mutate.ConfigFile(image, config))
-}
-
-// files is all that the image holds, as a tar: the program, certificates to trust,
-// and the folder for its file.
-func files(binary string) []byte {
-	var trusted, content bytes.Buffer
-	for root := range bundle.Roots() {
-		if root.Constraint == nil { // a file of certificates cannot say what one is not to be trusted for
-			_ = pem.Encode(&trusted, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate})
+	for _, reference := range references {
+		err := push(index, reference)
+		if err != nil {
+			return fmt.Errorf("push the image to %s: %w", reference, err)
 		}
 	}
-	w := tar.NewWriter(&content)
-	add(w, tar.Header{Typeflag: tar.TypeReg, Name: program[1:], Mode: 0o755}, must(os.ReadFile(binary)))
-	add(w, tar.Header{Typeflag: tar.TypeReg, Name: "etc/ssl/certs/ca-certificates.crt", Mode: 0o644}, trusted.Bytes())
-	add(w, tar.Header{Typeflag: tar.TypeDir, Name: "data/", Mode: 0o700, Uid: nobody, Gid: nobody}, nil)
-	must(0, w.Close())
-	return content.Bytes()
+	err := save(index, archive)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", archive, err)
+	}
+	return nil
 }
 
-func add(to *tar.Writer, header tar.Header, content []byte) {
+// push pushes the images with the credentials of the local Docker configuration.
+func push(index v1.ImageIndex, reference string) error {
+	destination, err := name.ParseReference(reference)
+	if err != nil {
+		return err
+	}
+	return remote.WriteIndex(destination, index, remote.WithAuthFromKeychain(authn.DefaultKeychain))
+}
+
+// build returns the image of one architecture.
+func build(version string, t target) (v1.Image, error) {
+	content, err := files(t.binary)
+	if err != nil {
+		return nil, err
+	}
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
+	layer, err := tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer))
+	if err != nil {
+		return nil, err
+	}
+	image := mutate.MediaType(empty.Image, types.OCIManifestSchema1)
+	image = mutate.ConfigMediaType(image, types.OCIConfigJSON)
+	image, err = mutate.AppendLayers(image, layer)
+	if err != nil {
+		return nil, err
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	config.OS = "linux"
+	config.Architecture = t.architecture
+	config.Config = v1.Config{
+		User:         fmt.Sprintf("%d:%d", userID, userID),
+		WorkingDir:   "/data",
+		Volumes:      map[string]struct{}{"/data": {}},
+		ExposedPorts: map[string]struct{}{"8420/tcp": {}},
+		Entrypoint:   []string{programPath},
+		Cmd:          []string{"sandbox", "--listen=0.0.0.0:8420"},
+		Healthcheck: &v1.HealthConfig{
+			Test:     []string{"CMD", programPath, "sandbox", "--health=" + address},
+			Interval: 5 * time.Second,
+		},
+		Labels: map[string]string{
+			"org.opencontainers.image.title":   "vcard sandbox",
+			"org.opencontainers.image.version": version,
+		},
+	}
+	return mutate.ConfigFile(image, config)
+}
+
+// files returns all files of the image as a tar archive: the program, the root certificates that it trusts, and the
+// folder for the sandbox's file.
+func files(binary string) ([]byte, error) {
+	program, err := os.ReadFile(binary)
+	if err != nil {
+		return nil, err
+	}
+	certificates, err := rootCertificates()
+	if err != nil {
+		return nil, err
+	}
+	entries := []struct {
+		header  tar.Header
+		content []byte
+	}{
+		{tar.Header{Typeflag: tar.TypeReg, Name: programName, Mode: 0o755}, program},
+		{tar.Header{Typeflag: tar.TypeReg, Name: "etc/ssl/certs/ca-certificates.crt", Mode: 0o644}, certificates},
+		{tar.Header{Typeflag: tar.TypeDir, Name: "data/", Mode: 0o700, Uid: userID, Gid: userID}, nil},
+	}
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	for _, entry := range entries {
+		err := add(w, entry.header, entry.content)
+		if err != nil {
+			return nil, err
+		}
+	}
+	err = w.Close()
+	if err != nil {
+		return nil, err
+	}
+	return archive.Bytes(), nil
+}
+
+// rootCertificates returns the root certificates to trust, in PEM. It leaves out certificates with a constraint,
+// because a PEM file cannot express the constraint.
+func rootCertificates() ([]byte, error) {
+	var certificates bytes.Buffer
+	for root := range bundle.Roots() {
+		if root.Constraint != nil {
+			continue
+		}
+		err := pem.Encode(&certificates, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return certificates.Bytes(), nil
+}
+
+// add writes one entry to a tar archive. It sets the size in the header.
+func add(w *tar.Writer, header tar.Header, content []byte) error {
 	header.Size = int64(len(content))
-	must(0, to.WriteHeader(&header))
-	must(to.Write(content))
+	err := w.WriteHeader(&header)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(content)
+	return err
 }
 
-// save writes an image layout as one archive.
-func save(index v1.ImageIndex, archive string) {
-	folder := must(os.MkdirTemp("", "vcard-image-"))
+// save writes an OCI image layout to an archive.
+func save(index v1.ImageIndex, archive string) error {
+	folder, err := os.MkdirTemp("", "vcard-image-")
+	if err != nil {
+		return err
+	}
 	defer os.RemoveAll(folder)
-	must(0, must(layout.Write(folder, empty.Index)).AppendIndex(index))
-	out := must(os.Create(archive))
+	images, err := layout.Write(folder, empty.Index)
+	if err != nil {
+		return err
+	}
+	err = images.AppendIndex(index)
+	if err != nil {
+		return err
+	}
+	out, err := os.Create(archive)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writeFolder(out, folder), out.Close())
+}
+
+// writeFolder writes the files of a folder as a tar archive, with paths relative to the folder.
+func writeFolder(out io.Writer, folder string) error {
 	w := tar.NewWriter(out)
-	must(0, filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		name := filepath.ToSlash(must(filepath.Rel(folder, file)))
-		add(w, tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644}, must(os.ReadFile(file)))
-		return nil
-	}))
-	must(0, w.Close())
-	must(0, out.Close())
+		relative, err := filepath.Rel(folder, file)
+		if err != nil {
+			return err
+		}
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		header := tar.Header{Typeflag: tar.TypeReg, Name: filepath.ToSlash(relative), Mode: 0o644}
+		return add(w, header, content)
+	})
+	if err != nil {
+		return err
+	}
+	return w.Close()
 }
