@@ -21,14 +21,16 @@ import (
 func main() {
 	name := flag.String("name", provider.Address, "key of the provider in the output; tfplugindocs needs the short name")
 	flag.Parse()
-	schemas, err := export(context.Background(), providerserver.NewProtocol6(provider.New("dev")())(), *name)
+	newServer := providerserver.NewProtocol6(provider.New("dev")())
+	schemas, err := export(context.Background(), newServer(), *name)
 	if err != nil {
 		log.Fatalf("export the provider schema: %v", err)
 	}
 	encoder := json.NewEncoder(os.Stdout)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(schemas); err != nil {
+	err = encoder.Encode(schemas)
+	if err != nil {
 		log.Fatalf("print the provider schema: %v", err)
 	}
 }
@@ -36,13 +38,13 @@ func main() {
 // object is a JSON object.
 type object = map[string]any
 
-// withoutUnset removes empty strings and false from an object, as the CLI does.
+// withoutUnset removes empty strings and false from an object, as the CLI does, and returns the object.
 func withoutUnset(o object) object {
 	maps.DeleteFunc(o, func(_ string, value any) bool { return value == "" || value == false })
 	return o
 }
 
-// export returns the schemas of a provider server.
+// export returns the schemas of a provider server in the form of the CLI. The name is the key of the provider.
 func export(ctx context.Context, server tfprotov6.ProviderServer, name string) (object, error) {
 	all, err := server.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
@@ -65,6 +67,7 @@ func export(ctx context.Context, server tfprotov6.ProviderServer, name string) (
 	return object{"format_version": "1.0", "provider_schemas": object{name: schemas}}, nil
 }
 
+// convertAll converts each value of a map.
 func convertAll[From any](from map[string]From, convert func(From) object) object {
 	to := object{}
 	for name, value := range from {
