@@ -23,7 +23,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 )
 
-const configureAdvice = `Configure one of the two:
+const configureAdvice = `Neither a sandbox nor an account is configured. Configure one of them:
 
   provider "vcard" {
     sandbox = { path = "vcard-sandbox.db" } # the embedded sandbox: no account, no network
@@ -139,8 +139,8 @@ func (c config) applyAccount(settings *api.Config, diags *diag.Diagnostics) {
 	}
 	if trimmed != key {
 		diags.AddWarning("API key has surrounding whitespace",
-			"The value of api_key or "+envAPIKey+" starts or ends with spaces or line breaks. The provider ignores them; "+
-				"other tools may not. Remove them.")
+			"The value of api_key or "+envAPIKey+" starts or ends with spaces or line breaks. The provider ignores these characters, "+
+				"but other tools may not. Remove them from the value.")
 	}
 }
 
@@ -228,7 +228,7 @@ func checkSandboxPath(file string) diag.Diagnostic {
 	case strings.TrimSpace(file) == "":
 		return refusePath("Invalid sandbox path", "must not be blank.")
 	case file == ":memory:":
-		return refusePath("Sandbox must be stored in a file", "is :memory:, which does not outlive the provider's process. "+
+		return refusePath("Sandbox must be stored in a file", "is :memory:. Such a sandbox ends with the provider's process. "+
 			"Plan and apply are two processes, so the cards would be lost. Name a file, such as vcard-sandbox.db.")
 	case strings.HasPrefix(file, "~"), strings.HasPrefix(file, "$"):
 		return refusePath("Sandbox path is not expanded", fmt.Sprintf("is %q. Terraform expands neither ~ nor "+
