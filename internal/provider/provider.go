@@ -51,7 +51,7 @@ type vcardProvider struct {
 	clock     ratelimit.Clock
 	getenv    func(string) string
 	sandboxes *sandboxes
-	session   *atomic.Pointer[session.Session] // of the last configuration
+	session   *atomic.Pointer[session.Session] // the session of the last configuration
 }
 
 var (
@@ -83,7 +83,7 @@ func New(version string, options ...Option) func() provider.Provider {
 func newProvider(version string, options []Option) *vcardProvider {
 	p := &vcardProvider{
 		version:   version,
-		run:       uuid.NewString()[:8],
+		run:       uuid.NewString()[:8], // short, but different in every run
 		getenv:    os.Getenv,
 		sandboxes: new(sandboxes),
 		session:   new(atomic.Pointer[session.Session]),

@@ -24,13 +24,13 @@ type framework interface {
 	tfprotov6.ActionServer
 }
 
-// server wraps the framework's server. It turns panics into errors, removes secrets from diagnostics, and frees
-// the memory of finished calls: the framework's server keeps the context of every call until the provider stops,
-// and with it the call's stream and loggers, about 150 KB. See newCallContext.
+// server wraps the framework's server. It turns panics into errors, removes secrets from diagnostics, and frees the
+// memory of finished calls. The framework's server keeps the context of every call until the provider stops. The
+// context refers to the call's stream and loggers, about 150 KB. See newCallContext.
 type server struct {
 	framework
 
-	session   *atomic.Pointer[session.Session] // of the last configuration; nil before the first one
+	session   *atomic.Pointer[session.Session] // the session of the last configuration; empty before the first one
 	sandboxes *sandboxes
 }
 
@@ -139,7 +139,8 @@ func (s server) ListResource(
 	}
 	redact := func(result tfprotov6.ListResourceResult) tfprotov6.ListResourceResult {
 		s.finish(result.Diagnostics)
-		result.DisplayName = strings.ReplaceAll(s.redacted(result.DisplayName), "\n", " ")
+		name := s.redacted(result.DisplayName)
+		result.DisplayName = strings.ReplaceAll(name, "\n", " ") // redaction keeps line breaks, but the CLI prints one line
 		return result
 	}
 	errorResult := func(d *tfprotov6.Diagnostic) tfprotov6.ListResourceResult {
