@@ -108,7 +108,7 @@ func redactedStream[Result any](
 			yield(errorResult(&tfprotov6.Diagnostic{
 				Severity: tfprotov6.DiagnosticSeverityError,
 				Summary:  "Internal provider error",
-				Detail:   err.Error(),
+				Detail:   "The call failed: " + err.Error(),
 			}))
 		}
 	}
