@@ -211,7 +211,7 @@ func (c config) checkSandbox(file string) diag.Diagnostic {
 			return diag.NewErrorDiagnostic("Both sandbox and account are configured",
 				envSandbox+" is set together with "+envAPIKey+" or "+envBaseURL+". "+
 					"To use the account, unset "+envSandbox+". To use the sandbox, unset the other two. "+
-					"Alternatively, configure one of them in the provider block, which overrides the variables.")
+					"Alternatively, configure the account or the sandbox in the provider block, which overrides the variables.")
 		}
 		return diag.NewAttributeErrorDiagnostic(path.Root("sandbox"), "Both sandbox and account are configured",
 			"sandbox conflicts with api_key and base_url: the embedded sandbox has its own key and address. "+

@@ -79,11 +79,11 @@ func (r *webhookResource) ValidateConfig(ctx context.Context, req resource.Valid
 	checkEvents(config.Events, &resp.Diagnostics)
 	if isSet(config.Secret) && isSet(config.SecretWO) {
 		resp.Diagnostics.AddAttributeError(path.Root("secret_wo"), "secret and secret_wo are both set",
-			"An endpoint signs with one secret. Use secret_wo to keep it out of the state, or secret to store it there.")
+			"The service signs events with one secret. Use secret_wo to keep the secret out of the state, or secret to store it there.")
 	} else if isSet(config.SecretWO) && config.SecretWOVersion.IsNull() {
 		resp.Diagnostics.AddAttributeError(path.Root("secret_wo_version"), "secret_wo requires secret_wo_version",
 			"Terraform does not store write-only values, so only secret_wo_version shows that the secret changed. "+
-				"Set it, for example to 1.")
+				"Set secret_wo_version, for example to 1.")
 	} else if isSet(config.SecretWOVersion) && config.SecretWO.IsNull() {
 		resp.Diagnostics.AddAttributeError(path.Root("secret_wo"), "secret_wo_version requires secret_wo",
 			"secret_wo_version is the version of secret_wo, which is not set. Set secret_wo, or remove secret_wo_version.")
@@ -118,7 +118,7 @@ func checkEvents(set types.Set, diags *diag.Diagnostics) {
 			continue
 		}
 		if name.IsNull() {
-			refuse("Null event", "events must not contain null. Remove it, for example with compact().")
+			refuse("Null event", "events must not contain null. Remove null values, for example with compact().")
 			return
 		}
 		names = append(names, name.ValueString())
