@@ -257,7 +257,7 @@ func replacementWarning(old, next model, reasons *tfkit.Replacement) diag.Diagno
 		"After apply, remove it in the dashboard, or events arrive twice.",
 		reasons.Names(), old.name(), old.where())
 	if next.Secret.IsNull() && next.SecretWO.IsNull() {
-		text += " The new endpoint signs with a newly generated secret."
+		text += " The service signs the events of the new endpoint with a newly generated secret."
 	}
 	return diag.NewWarningDiagnostic("Replaced webhook endpoint stays registered: "+old.ID.ValueString(), text+reasons.UnknownAdvice("endpoint"))
 }
