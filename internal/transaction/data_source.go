@@ -63,7 +63,7 @@ type merchant struct {
 }
 
 const (
-	// maxSums limits the memory for sums. Each currency of each card has one, and so has each undocumented type in it.
+	// maxSums limits the memory for sums: one per card and currency, and one more for each undocumented type.
 	maxSums = 50_000
 	// maxNamed is the maximum number of transactions that a warning names.
 	maxNamed = 5
@@ -73,8 +73,8 @@ const (
 	highestMaxResults = 10_000
 )
 
-// fill lists the newest transactions, up to max_results, and sums up all transactions. Those with unreadable
-// amounts are listed, but not part of the sums; a warning names them.
+// fill lists the newest transactions, up to max_results, and sums up all transactions. It lists transactions with
+// unreadable amounts, but leaves them out of the sums and names them in a warning.
 func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnostics) error {
 	if !tfkit.RequireCardID(path.Root("card_id"), m.CardID, diags) {
 		return nil
