@@ -67,7 +67,11 @@ func outageDiagnostic(operation string, outage *transport.OutageError) diag.Diag
 	}
 	others := "Other requests to the service"
 	if outage.Kind == transport.OutageEndpoint {
-		others = "Other requests to this endpoint"
+		others = "Other requests to this endpoint" + endpointOf(outage.Cause)
+	}
+	server := "The service"
+	if outage.Kind == transport.OutageOtherServer {
+		server = "The server at base_url"
 	}
 	todo := advice(outage.Cause)
 	_, answered := errors.AsType[*transport.Error](outage.Cause)
@@ -75,10 +79,21 @@ func outageDiagnostic(operation string, outage *transport.OutageError) diag.Diag
 		todo = "Another server answers at base_url, such as a proxy or a login page. " +
 			"Check base_url or VCARD_BASE_URL: the host, the port, and the path with its version prefix, as in https://host/api/v1."
 	}
-	detail := "Could not " + operation + ": " + Cause(outage.Cause)
+	detail := "Could not " + operation + ": " + causeFrom(server, outage.Cause)
 	detail += "\n\n" + todo
 	detail += "\n\n" + others + " fail for the same reason. The provider keeps the state of cards that it only reads, and does not repeat this error for them."
 	return diag.NewErrorDiagnostic(capitalized(reason), detail)
+}
+
+// endpointOf returns the method and path of a failed request in parentheses, as in " (GET /bins)", or "".
+func endpointOf(err error) string {
+	if refused, ok := errors.AsType[*transport.Error](err); ok {
+		return fmt.Sprintf(" (%s %s)", refused.Method, refused.Path)
+	}
+	if request, ok := errors.AsType[*transport.RequestError](err); ok {
+		return fmt.Sprintf(" (%s %s)", request.Method, request.Path)
+	}
+	return ""
 }
 
 func outageReason(kind transport.OutageKind) string {
@@ -108,14 +123,18 @@ func LostResponseWarning(operation string, lost bool) diag.Diagnostics {
 		" was lost or came too late. The provider confirmed afterwards that the request took effect. No action is needed.")}
 }
 
-// Cause describes an error in a sentence: the service's own response, or the text of any other error.
-func Cause(err error) string {
+// Cause describes an error in a sentence: the service's own response, or the text of any other error. It leaves out the
+// operation, because the title of the diagnostic names it.
+func Cause(err error) string { return causeFrom("The service", err) }
+
+// causeFrom is Cause for a response of the named server.
+func causeFrom(server string, err error) string {
 	refused, ok := errors.AsType[*transport.Error](err)
 	_, undecided := errors.AsType[*transport.UndecidedError](err)
 	if !ok || undecided { // an undecided error describes all of its attempts, not only the last response
-		return sentence(err.Error())
+		return sentence(withoutOperation(err))
 	}
-	text := fmt.Sprintf("The service answered %d", refused.Status)
+	text := fmt.Sprintf("%s answered %d", server, refused.Status)
 	if refused.Code != "" {
 		text += fmt.Sprintf(" (%s)", refused.Code)
 	}
@@ -126,6 +145,40 @@ func Cause(err error) string {
 		text += "; its message is not shown, because it may contain a secret"
 	}
 	return sentence(text)
+}
+
+// withoutOperation returns the text of an error without the operations of its calls, as in "fund card card_1: ".
+func withoutOperation(err error) string {
+	text := err.Error()
+	for _, operation := range operationsOf(err) {
+		text = strings.ReplaceAll(text, operation+": ", "")
+	}
+	// An error that is not about a single request may also start with an operation, as in "list cards: …".
+	operation, problem, found := strings.Cut(text, ": ")
+	isCutInQuotes := strings.Count(operation, `"`)%2 == 1 // a quoted label may contain a colon
+	if !found || isCutInQuotes {
+		return text
+	}
+	verb, _, _ := strings.Cut(operation, " ")
+	if slices.Contains([]string{"find", "fund", "issue", "list", "terminate", "withdraw"}, verb) {
+		return problem
+	}
+	return text
+}
+
+// operationsOf returns the operations of the calls that an error describes.
+func operationsOf(err error) []string {
+	var operations []string
+	if undecided, ok := errors.AsType[*transport.UndecidedError](err); ok {
+		operations = append(operations, undecided.Operation)
+	}
+	if refused, ok := errors.AsType[*transport.Error](err); ok {
+		operations = append(operations, refused.Operation)
+	}
+	if request, ok := errors.AsType[*transport.RequestError](err); ok {
+		operations = append(operations, request.Operation)
+	}
+	return operations
 }
 
 // sentence returns a text with an upper-case first letter and a full stop.

@@ -74,7 +74,7 @@ func TestFailingEndpointIsToldOnce(t *testing.T) {
 	t.Parallel()
 	s := against(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	const what = "requests to this endpoint fail"
-	for _, want := range [][2]string{{strings.ToUpper(what[:1]) + what[1:], "Other requests to this endpoint fail for the same reason."}, {"Could not list the BINs: " + what, ""}} {
+	for _, want := range [][2]string{{strings.ToUpper(what[:1]) + what[1:], "Other requests to this endpoint (GET /bins) fail for the same reason."}, {"Could not list the BINs: " + what, ""}} {
 		_, err := s.Bins(t.Context())
 		if d := session.ErrorDiagnostic("list the BINs", err); d.Summary() != want[0] || !strings.Contains(d.Detail(), want[1]) || (d.Detail() == "") != (want[1] == "") {
 			t.Errorf("says %q: %q, want %q", d.Summary(), d.Detail(), want)
@@ -222,7 +222,12 @@ func TestCardID(t *testing.T) {
 func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	refused, lost := errors.New("connection refused"), errors.New("lost")
-	sent := func(err error) error { return &transport.RequestError{Operation: "read card card_1", Err: err} }
+	sent := func(err error) error {
+		return &transport.RequestError{Operation: "read card card_1", Method: "GET", Path: "/cards/card_1", Host: "cards.example", Err: err}
+	}
+	fund := func(status int, code string) error {
+		return &transport.Error{Operation: "fund card card_1", Method: "POST", Path: "/cards/card_1/fund", Status: status, Code: code}
+	}
 	header := func(text string) error { return tls.RecordHeaderError{RecordHeader: [5]byte([]byte(text))} }
 	from := func(op string, host net.IP) error {
 		return &net.OpError{Op: op, Addr: &net.TCPAddr{IP: host}, Err: refused}
@@ -243,12 +248,12 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 		"interrupted":          sent(context.Canceled),
 		"too slow":             sent(context.DeadlineExceeded),
 		"another shape":        &transport.ShapeError{Field: "balance", Problem: "missing"},
-		"undecided transfer":   undecided(transport.MutationMove, &transport.Error{Status: 500}),
-		"undecided by 499":     undecided(transport.MutationMove, &transport.Error{Status: 499}),
-		"undecided by a code":  undecided(transport.MutationMove, &transport.Error{Status: 499, Code: "conflict"}),
+		"undecided transfer":   undecided(transport.MutationMove, fund(500, "")),
+		"undecided by 499":     undecided(transport.MutationMove, fund(499, "")),
+		"undecided by a code":  undecided(transport.MutationMove, fund(499, "conflict")),
 		"undecided issuance":   undecided(transport.MutationIssue, lost),
 		"candidates":           undecided(transport.MutationIssue, lost, transport.Candidate{}),
-		"undecided in outages": undecided(transport.MutationIssue, &transport.OutageError{Err: &transport.Error{Status: 503}}),
+		"undecided in outages": undecided(transport.MutationIssue, &transport.OutageError{Err: fund(503, "")}),
 		"undecided webhook":    undecided(transport.MutationRegister, lost),
 		"undecided freeze":     undecided(transport.MutationSetFrozen, lost),
 	}
