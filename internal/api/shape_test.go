@@ -41,7 +41,7 @@ func TestErrorsSayWhatCameBack(t *testing.T) {
 	}{
 		"an amount":               {"read", 200, strings.Replace(cardBody, "50.00", "50.005", 1), shape + "balance is 50.005: an amount in USD has at most two decimals", ""},
 		"a text":                  {"read", 200, strings.Replace(cardBody, `"active"`, `7`, 1), shape + "status is a JSON number", ""},
-		"missing fields":          {"read", 200, `{"id":"card_1","status":"active","spending_limit":5}`, shape + "balance, bin_id missing", ""},
+		"missing fields":          {"read", 200, `{"id":"card_1","status":"active","spending_limit":5}`, shape + "balance, bin_id are missing", ""},
 		"an entry":                {"list", 200, `{"data":[` + entry + `,` + strings.Replace(entry, `"active"`, `true`, 1) + `]}`, shape + "data[1].status is a JSON bool", ""},
 		"an entry without fields": {"list", 200, `{"data":[` + entry + `,{"card":` + entry + `}]}`, shape + "data[1] lacks id, status, balance, bin_id, spending_limit", ""},
 		"too many fields":         {"read", 200, `{"id":"card_1"` + strings.Join(fields, "") + `}`, shape + "the object has more than 1000 fields", ""},
@@ -56,7 +56,7 @@ func TestErrorsSayWhatCameBack(t *testing.T) {
 		"a huge amount":           {"read", 200, strings.Replace(cardBody, "50.00", "1e300", 1), shape + `balance is "1e300": the amount is out of range`, ""},
 		"a flag":                  {"bins", 200, `{"data":[{"id":"bin_1","3ds":"yes"}]}`, shape + "data[0].3ds is a JSON string", ""},
 		"a wallet":                {"wallet", 200, `{"balance":"much","currency":"USDT"}`, shape + `balance is "much": not a decimal number`, ""},
-		"an address":              {"addresses", 200, `{"data":[{"currency":"btc"}]}`, shape + "data[0].address missing", ""},
+		"an address":              {"addresses", 200, `{"data":[{"currency":"btc"}]}`, shape + "data[0].address is missing", ""},
 		"secret details":          {"details", 200, `{"id":"card_1","pan":"0000123412341234","cvv":957123,"exp_month":1,"exp_year":2029}`, shape + "cvv", ""},
 		"a secret code":           {"challenges", 200, `{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":271828}]}`, shape + "data[0].otp", ""},
 		"no code":                 {"challenges", 200, `{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":null}]}`, shape + "data[0].otp", ""},

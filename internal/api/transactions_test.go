@@ -298,7 +298,7 @@ func TestTransactionAmounts(t *testing.T) {
 		`"type":"settlement","amount":1,"merchant":"Ads","created_at":7`:          "settlement of 1.00 USD, fee 0.00",
 		`"type":"settlement","amount":"1,50"`:                                     `amount is "1,50": not a decimal number`,
 		`"type":"settlement","amount":{"value":1}`:                                "amount is \"{\\\"value\\\":1}\": not a decimal number",
-		`"type":"settlement","fee":1`:                                             "amount missing",
+		`"type":"settlement","fee":1`:                                             "amount is missing",
 		`"type":7,"amount":1`:                                                     "type is a JSON number",
 	} {
 		var got []string

@@ -99,7 +99,7 @@ func (d *registrationDecoder) accept(body []byte) error {
 		return transport.InvalidID("id", d.webhook.ID)
 	}
 	if d.webhook.Secret == "" {
-		return &transport.ShapeError{Field: "secret", Problem: "missing"}
+		return &transport.ShapeError{Field: "secret", Problem: "is missing"}
 	}
 	return nil
 }

@@ -247,7 +247,7 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 		"a proxy":              sent(&transport.ProxyError{Address: "10.0.0.1:3128", Err: errors.New("Forbidden")}),
 		"interrupted":          sent(context.Canceled),
 		"too slow":             sent(context.DeadlineExceeded),
-		"another shape":        &transport.ShapeError{Field: "balance", Problem: "missing"},
+		"another shape":        &transport.ShapeError{Field: "balance", Problem: "is missing"},
 		"undecided transfer":   undecided(transport.MutationMove, fund(500, "")),
 		"undecided by 499":     undecided(transport.MutationMove, fund(499, "")),
 		"undecided by a code":  undecided(transport.MutationMove, fund(499, "conflict")),

@@ -305,7 +305,7 @@ func (s *Session) plannedWallet(ctx context.Context) (plannedWallet, error) {
 		var wallet plannedWallet
 		wallet.Balance, wallet.balanceErr = response.Balance.Floor()
 		if response.CardsTotalBalance == nil {
-			wallet.cardsErr = &transport.ShapeError{Field: "cards_total_balance", Problem: "missing"}
+			wallet.cardsErr = &transport.ShapeError{Field: "cards_total_balance", Problem: "is missing"}
 		} else {
 			wallet.CardsTotalBalance, wallet.cardsErr = response.CardsTotalBalance.Floor()
 		}

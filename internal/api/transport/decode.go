@@ -68,7 +68,11 @@ func DecodeObject(body []byte, into any, required ...string) error {
 		return fmt.Errorf("the response lacks %s", strings.Join(missing, ", "))
 	}
 	if len(missing) > 0 {
-		return &ShapeError{Field: strings.Join(missing, ", "), Problem: "missing"}
+		problem := "is missing"
+		if len(missing) > 1 {
+			problem = "are missing"
+		}
+		return &ShapeError{Field: strings.Join(missing, ", "), Problem: problem}
 	}
 	if deleted || marked {
 		var err error
