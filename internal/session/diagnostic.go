@@ -233,7 +233,10 @@ func advice(err error) string {
 	if isDialToLoopback(err) {
 		return "No server listens at base_url. Start the sandbox with vcard sandbox, or set base_url to the address that the sandbox printed."
 	}
-	return "Check base_url and the network between this machine and the service, then try again."
+	if _, ok := errors.AsType[*transport.RequestError](err); ok {
+		return "Check base_url and the network between this machine and the service, then try again."
+	}
+	return "" // the text of any other error says what to do
 }
 
 // isPlainHTTP reports whether a TLS connection failed because the server responded with plain HTTP.
