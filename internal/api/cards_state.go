@@ -100,7 +100,7 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, error) {
 	unlock, err := c.LockCard(ctx, id)
 	if err != nil {
-		return Termination{}, fmt.Errorf("terminate card %s: nothing was sent, because another operation on this card is still running: %w", id, err)
+		return Termination{}, fmt.Errorf("nothing was sent, because another operation on this card is still running: %w", err)
 	}
 	defer unlock()
 	var response Termination

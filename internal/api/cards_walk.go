@@ -233,9 +233,9 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 	}
 	var err error
 	if list.moved {
-		err = fmt.Errorf("list cards: the list keeps changing while it is read, and none of %d attempts could read all of it; try again when fewer cards are issued or terminated", maxReadings)
+		err = fmt.Errorf("the list keeps changing while it is read, and none of %d attempts could read all of it; try again when fewer cards are issued or terminated", maxReadings)
 	} else {
-		err = fmt.Errorf("list cards: the service counts %d cards, but its pages repeat cards, and %d attempts show only %d different cards; report this to the service's support", *smallestTotal, maxReadings, r.shownSince(firstReading))
+		err = fmt.Errorf("the service counts %d cards, but its pages repeat cards, and %d attempts show only %d different cards; report this to the service's support", *smallestTotal, maxReadings, r.shownSince(firstReading))
 	}
 	r.yield(CardListItem{}, err)
 	return false
@@ -330,13 +330,13 @@ func (w *cardReading) checkBounds(now, deadline time.Time) error {
 		minPerPage = 2
 	)
 	if w.shown > MaxListedCards {
-		return fmt.Errorf("list cards: the service lists more than %d cards; select fewer cards by status or bin_id", MaxListedCards)
+		return fmt.Errorf("the service lists more than %d cards; select fewer cards by status or bin_id", MaxListedCards)
 	}
 	stuck := w.pages > freePages && w.shown < minPerPage*w.pages
 	tooLarge := w.bytes > maxBytes
 	tooLate := !now.Before(deadline)
 	if stuck || tooLarge || tooLate {
-		return fmt.Errorf("list cards: the list did not end after %d pages with %d different cards (%d MB); check base_url, and report this to the service's support", w.pages, w.shown, w.bytes/megabyte)
+		return fmt.Errorf("the list did not end after %d pages with %d different cards (%d MB); check base_url, and report this to the service's support", w.pages, w.shown, w.bytes/megabyte)
 	}
 	return nil
 }

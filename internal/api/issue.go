@@ -47,29 +47,29 @@ type Issuance struct {
 // there is none, it sends the request again. If it cannot identify the card, it returns an *UndecidedError
 // with candidates. Cards with the same label on one BIN are issued one after the other.
 func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issuance, error) {
-	operation := "issue a card on BIN " + request.BinID
-	if request.Label != "" {
-		operation += fmt.Sprintf(" with label %q", request.Label)
-	}
 	labelOnBIN := request.labelOnBIN()
 	unlock, err := c.issues.locks.lock(ctx, labelOnBIN)
 	if err != nil {
-		return Issuance{}, fmt.Errorf("%s: nothing was issued, because another card with the same label is being issued: %w", operation, err)
+		return Issuance{}, fmt.Errorf("nothing was issued, because another card with the same label is being issued: %w", err)
 	}
 	defer unlock()
 	if c.issues.isUndecided(labelOnBIN) {
-		return Issuance{}, fmt.Errorf("%s: %w", operation, ErrLabelUndecided)
+		return Issuance{}, ErrLabelUndecided
 	}
 	c.issues.addRequested(request.Label)
 	baseline, err := c.issues.baselineOf(ctx, c, request.BinID)
 	if err != nil {
-		return Issuance{}, fmt.Errorf("%s: nothing was issued, because the newest cards of the BIN could not be listed: %w", operation, err)
+		return Issuance{}, fmt.Errorf("nothing was issued, because the newest cards of the BIN could not be listed: %w", err)
 	}
 	search := &issueSearch{client: c, request: request, baseline: baseline}
 	if c.KnowsServiceTime() {
 		search.began = c.ServiceTime()
 	}
 
+	operation := "issue a card on BIN " + request.BinID
+	if request.Label != "" {
+		operation += fmt.Sprintf(" with label %q", request.Label)
+	}
 	var response Card
 	body, invalid := json.Marshal(request)
 	m, end, err := c.Begin(ctx, &transport.Call{

@@ -27,7 +27,7 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 		for number := 1; ; number++ {
 			page, err := pages.read(ctx, number)
 			if err == nil && !c.clock.Now().Before(deadline) {
-				err = fmt.Errorf("list transactions: the list did not end in time, and more pages follow after page %d; request a shorter period", number)
+				err = fmt.Errorf("the list did not end in time, and more pages follow after page %d; request a shorter period", number)
 			}
 			if err != nil {
 				yield(Transaction{}, err)

@@ -335,8 +335,8 @@ func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) 
 func actionFailed(card api.CardSummary, operation string, err error) diag.Diagnostic {
 	undecided, ok := errors.AsType[*transport.UndecidedError](err)
 	if ok {
-		return unknownOutcome(operation, fmt.Sprintf("The card held %s USD before. %s.",
-			card.Balance, capitalized(undecided.Err.Error())))
+		return unknownOutcome(operation, fmt.Sprintf("The card held %s USD before. %s",
+			card.Balance, session.Cause(undecided.Err)))
 	}
 	stop, ok := errors.AsType[*transfer.StoppedError](err)
 	if ok {

@@ -282,10 +282,15 @@ func abandonAdvice(card model) string {
 		"Then set amount to " + value + ", remove top_up if it is set, and apply: that moves no money. You can restore top_up afterwards."
 }
 
-// stillPending warns after a refresh that the outcome of a transfer is not known yet.
-func stillPending(card model, pending reconcile.Pending, reason string) diag.Diagnostic {
+// stillPending warns after a refresh that the outcome of a transfer is not known yet, because of err.
+func stillPending(card model, pending reconcile.Pending, err error) diag.Diagnostic {
+	reason := err
+	undecided, ok := errors.AsType[*transport.UndecidedError](err)
+	if ok {
+		reason = undecided.Err
+	}
 	return diag.NewWarningDiagnostic("Earlier transfer is still pending",
-		describePending(card, pending)+fmt.Sprintf(" The outcome is not known yet: %s. Each plan checks again. ", strings.TrimSuffix(reason, "."))+abandonAdvice(card))
+		describePending(card, pending)+" The outcome is not known yet. "+session.Cause(reason)+" Each plan checks again. "+abandonAdvice(card))
 }
 
 // stopsForPending warns that apply will move nothing on this card.

@@ -168,7 +168,7 @@ func (r *cardResource) resolvePending(ctx context.Context, m *model, diags *diag
 	if err != nil {
 		// No warning is needed if the next apply can repeat the request with the same idempotency key.
 		if pending.Answered || !r.session.Client.KeysHonoured() {
-			diags.Append(stillPending(*m, pending, err.Error()))
+			diags.Append(stillPending(*m, pending, err))
 		}
 		return
 	}

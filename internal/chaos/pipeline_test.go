@@ -151,7 +151,9 @@ func (p *pipeline) apply(killAt int) (changed, succeeded bool) {
 		case results[i] != nil:
 			results[i]()
 			c.unsure = c.open
-			if c.open && strings.Contains(strings.Join(c.said, ""), "may or may not have taken effect") {
+			said := strings.Join(c.said, "")
+			undecided := strings.Contains(said, "may or may not have taken effect") || strings.Contains(said, "outcome is not known yet")
+			if c.open && undecided {
 				c.unsaved[topUpOf(*changes[i])] = true
 			}
 		case changes[i] != nil:

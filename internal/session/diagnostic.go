@@ -153,16 +153,6 @@ func withoutOperation(err error) string {
 	for _, operation := range operationsOf(err) {
 		text = strings.ReplaceAll(text, operation+": ", "")
 	}
-	// An error that is not about a single request may also start with an operation, as in "list cards: …".
-	operation, problem, found := strings.Cut(text, ": ")
-	isCutInQuotes := strings.Count(operation, `"`)%2 == 1 // a quoted label may contain a colon
-	if !found || isCutInQuotes {
-		return text
-	}
-	verb, _, _ := strings.Cut(operation, " ")
-	if slices.Contains([]string{"find", "fund", "issue", "list", "terminate", "withdraw"}, verb) {
-		return problem
-	}
 	return text
 }
 

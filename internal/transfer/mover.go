@@ -88,11 +88,11 @@ func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Move
 		t.Record = *record
 	}
 	if movement.Delta == 0 {
-		return *t, fmt.Errorf("%s: the amount has to be above zero", t.operation())
+		return *t, errors.New("the amount has to be above zero")
 	}
 	unlock, err := m.client.LockCard(ctx, cardID)
 	if err != nil {
-		return *t, fmt.Errorf("%s: nothing was sent, because another operation on this card is still running: %w", t.operation(), err)
+		return *t, fmt.Errorf("nothing was sent, because another operation on this card is still running: %w", err)
 	}
 	defer unlock()
 	decision, err := t.ask(ctx)
@@ -101,7 +101,7 @@ func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Move
 		return *t, err
 	}
 	if err != nil {
-		return *t, fmt.Errorf("%s: nothing was moved, because the card could not be read first: %w", t.operation(), err)
+		return *t, fmt.Errorf("nothing was moved, because the card could not be read first: %w", err)
 	}
 	t.setCard(decision.Card)
 	if t.forbidsTopUp(decision) {
@@ -130,7 +130,7 @@ func (m *Mover) Resolve(ctx context.Context, cardID string, record reconcile.Rec
 	t := &Transfer{Record: record, mover: m, cardID: cardID, movement: record.Pending.Movement(), before: &record}
 	decision, err := t.resolve(ctx)
 	if err != nil {
-		return *t, fmt.Errorf("find out whether an earlier run could %s: %w", t.operation(), err)
+		return *t, err
 	}
 	t.setCard(decision.Card)
 	if decision.Verdict == reconcile.Send { // it was not made

@@ -209,8 +209,11 @@ type UndecidedError struct {
 }
 
 func (e *UndecidedError) Error() string {
-	return fmt.Sprintf("%s: the request may or may not have taken effect (attempts: %d, idempotency key %s): %v",
-		e.Operation, e.Attempts, e.Key, e.Err)
+	request := "idempotency key " + e.Key
+	if e.Attempts > 0 { // none if an earlier run sent the request
+		request = fmt.Sprintf("attempts: %d, %s", e.Attempts, request)
+	}
+	return fmt.Sprintf("%s: the request may or may not have taken effect (%s): %v", e.Operation, request, e.Err)
 }
 
 func (e *UndecidedError) Unwrap() error { return e.Err }
