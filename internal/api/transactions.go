@@ -102,13 +102,14 @@ func (s *seenIDs) addPage(page []Transaction) []Transaction {
 	if s.newer == nil {
 		s.newer = make(map[string]bool, len(page))
 	}
-	unseen := slices.DeleteFunc(page, func(t Transaction) bool {
-		repeated := s.firstPage[t.ID] || s.older[t.ID] || s.newer[t.ID]
-		if !repeated {
-			s.newer[t.ID] = true
+	var unseen []Transaction
+	for _, t := range page {
+		if s.firstPage[t.ID] || s.older[t.ID] || s.newer[t.ID] {
+			continue
 		}
-		return repeated
-	})
+		s.newer[t.ID] = true
+		unseen = append(unseen, t)
+	}
 	if s.firstPage == nil {
 		s.firstPage = s.newer
 		s.newer = nil

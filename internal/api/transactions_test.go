@@ -125,9 +125,16 @@ func TestTransactionsAreEachReadOnce(t *testing.T) {
 		"first page past the end": {long, func(j *journal) {
 			j.size, j.shown = size, func(n int) int { return map[bool]int{true: n, false: 1}[n <= pages] }
 		}},
-		"begins again at the end":    {long, func(j *journal) { j.size, j.shown = size, func(n int) int { return (n-1)%pages + 1 } }},
-		"all of it on each page":     {long, func(j *journal) { j.size, j.shown = size*pages, func(int) int { return 1 } }},
-		"thousands arrive at once":   {long, func(j *journal) { j.size, j.grow = size, func(n int) int { return map[int]int{12: 9000}[n] } }},
+		"begins again at the end":  {long, func(j *journal) { j.size, j.shown = size, func(n int) int { return (n-1)%pages + 1 } }},
+		"all of it on each page":   {long, func(j *journal) { j.size, j.shown = size*pages, func(int) int { return 1 } }},
+		"thousands arrive at once": {long, func(j *journal) { j.size, j.grow = size, func(n int) int { return map[int]int{12: 9000}[n] } }},
+		"pages arrive twice, and one repeats partly": {[]int{2600}, func(j *journal) {
+			j.size, j.grow = 100, func(n int) int { return map[int]int{5: 150, 9: 400}[n] }
+		}},
+		"pages arrive, and the last page repeats past the end": {[]int{2600}, func(j *journal) {
+			j.size, j.grow = 100, func(n int) int { return map[int]int{5: 300}[n] }
+			j.shown = func(n int) int { return min(n, j.count/j.size) }
+		}},
 		"hundreds arrive repeatedly": {long, func(j *journal) { j.size, j.grow = size, every(5, 700) }},
 	}
 	step := 1
