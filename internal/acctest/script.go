@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -142,14 +143,34 @@ type script struct {
 	settlement     string          // the id of the last settlement
 }
 
+// readConfiguration returns the text of all configurations in a folder and below.
+func readConfiguration(folder string) (string, error) {
+	var text strings.Builder
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasPrefix(filepath.Ext(path), ".tf") {
+			return err
+		}
+		file, err := os.ReadFile(path)
+		text.WriteString("\n" + string(file))
+		return err
+	})
+	return text.String(), err
+}
+
 func startScript(env *testscript.Env) error {
 	t, ok := env.T().(T)
 	if !ok {
 		return errors.New("the test is not a *testing.T")
 	}
-	main, err := os.ReadFile(filepath.Join(env.WorkDir, "main.tf"))
-	if err == nil && strings.Contains(string(main), "terraform_data") && !Has("1.4.0", "1.6.0") {
+	configuration, err := readConfiguration(env.WorkDir)
+	if err != nil {
+		return err
+	}
+	if strings.Contains(configuration, "terraform_data") && !Has("1.4.0", "1.6.0") {
 		t.Skip("needs terraform_data, which Terraform has since 1.4")
+	}
+	if strings.Contains(configuration, "\nimport {\n") && !Has("1.5.0", "1.6.0") {
+		t.Skip("needs import blocks, which Terraform has since 1.5")
 	}
 	prepareCLI()
 	clock := new(Clock)
