@@ -50,11 +50,12 @@ func DecodeObject(body []byte, into any, required ...string) error {
 		return &ShapeError{Field: "the object", Problem: fmt.Sprintf("has more than %d fields", maxFields)}
 	}
 	countBefore := len(fields)
-	maps.DeleteFunc(fields, func(name string, value json.RawMessage) bool {
+	maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool {
 		folded := strings.ToLower(strings.ToUpper(name)) // json ignores case in this way
-		isVariant := name != folded && fields[folded] != nil
-		return isVariant || string(value) == "null"
+		return name != folded && fields[folded] != nil
 	})
+	// Only now, since a null also makes its variants in another case ignored.
+	maps.DeleteFunc(fields, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
 	deleted := len(fields) < countBefore
 	marked := markInvalidIDs(fields)
 	var missing []string

@@ -132,3 +132,17 @@ func TestInvalidIDIsMarked(t *testing.T) {
 		}
 	}
 }
+
+// A null field makes its variants in another case ignored, in whatever order the fields are looked at.
+func TestVariantOfNullIsIgnored(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		var card struct {
+			Balance *int `json:"balance"`
+		}
+		err := DecodeObject([]byte(`{"Balance": 5, "balance": null}`), &card)
+		if err != nil || card.Balance != nil {
+			t.Fatalf("balance is %v: %v", card.Balance, err)
+		}
+	}
+}
