@@ -90,9 +90,9 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 	}
 	date, err := http.ParseTime(header.Get("Date"))
 	if err == nil {
-		c.knowsServiceTime.Store(true)
 		now := c.clock.Now().Truncate(time.Second) // the header has whole seconds
 		c.ahead.Store(int64(date.Sub(now)))
+		c.knowsServiceTime.Store(true) // after ahead, which others read once this is true
 	}
 	f = c.judge(call, status, body)
 	retryAfter := ratelimit.RetryAfter(header, c.clock.Now())
