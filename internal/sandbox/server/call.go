@@ -143,7 +143,7 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 		return handle(c)
 	}
 	if len(key) > maxIdempotencyKey {
-		return wire.Response{}, wire.Invalid("%s has more than %d characters", idempotencyHeader, maxIdempotencyKey)
+		return wire.Response{}, wire.Invalid("%s has more than %d bytes", idempotencyHeader, maxIdempotencyKey)
 	}
 	if requestlog.Clean(key) != key { // the file and the request log store it
 		return wire.Response{}, wire.Invalid("%s must not contain an API key or a webhook secret", idempotencyHeader)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
@@ -90,7 +91,7 @@ func readEndpoint(f *wire.Fields, allowHTTP bool) (endpoint, error) {
 
 // checkURL refuses the URL of an endpoint if it is invalid.
 func checkURL(f *wire.Fields, text string, allowHTTP bool) {
-	if len(text) > maxURL {
+	if utf8.RuneCountInString(text) > maxURL {
 		f.Refuse(wire.Invalid("url has more than %d characters", maxURL))
 		return
 	}
