@@ -78,10 +78,11 @@ func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
 	return errorWithAdvice(operation, err, candidates)
 }
 
-// errorWithAdvice returns session.ErrorDiagnostic with more advice at the end.
+// errorWithAdvice returns session.ErrorDiagnostic with more advice at the end. The diagnostic of a repeated outage has no
+// detail of its own.
 func errorWithAdvice(operation string, err error, advice string) diag.Diagnostic {
 	failure := session.ErrorDiagnostic(operation, err)
-	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+advice)
+	return diag.NewErrorDiagnostic(failure.Summary(), strings.TrimLeft(failure.Detail()+advice, "\n "))
 }
 
 // issuedButNotFrozen returns the error for a new card that exists but could not be frozen.
@@ -274,12 +275,12 @@ func describePending(card model, pending reconcile.Pending) string {
 
 // abandonAdvice says how to abandon a pending transfer, which takes a plan that moves no money on the card.
 func abandonAdvice(card model) string {
-	value := "the value in the state"
+	change := "remove amount"
 	if card.Amount.IsKnown() {
-		value = card.Amount.Amount().String()
+		change = "set amount to " + card.Amount.Amount().String()
 	}
 	return "To abandon that transfer, first check in the dashboard whether the money moved. " +
-		"Then set amount to " + value + ", remove top_up if it is set, and apply: that moves no money. You can restore top_up afterwards."
+		"Then " + change + ", remove top_up if it is set, and apply: that moves no money. You can restore top_up afterwards."
 }
 
 // stillPending warns after a refresh that the outcome of a transfer is not known yet, because of err.
