@@ -216,7 +216,7 @@ type Timestamp string
 
 // UnmarshalJSON decodes any value, so that an invalid time does not make a whole card or challenge unreadable.
 func (t *Timestamp) UnmarshalJSON(data []byte) error {
-	*t = Timestamp(DecodeOrZero[string](data))
+	_ = json.Unmarshal(data, (*string)(t)) // a value that is not a string is not a time, either
 	_, err := t.Time()
 	if err == nil {
 		return nil
