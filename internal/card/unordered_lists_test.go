@@ -93,7 +93,7 @@ func TestAccListsWithoutOrder(t *testing.T) {
 			{
 				PreConfig:   func() { lists.onePage = true },
 				Config:      all,
-				ExpectError: acctest.Error("Could not list the cards", "the service counts 150 cards"),
+				ExpectError: acctest.Error("Could not list the cards", "service counts 150 cards"),
 			},
 		},
 	})

@@ -133,7 +133,7 @@ func guideTitles(t *testing.T) (ours, terraforms map[string]bool) {
 func TestGuideHasEveryTitle(t *testing.T) {
 	t.Parallel()
 	quoted, terraforms := guideTitles(t)
-	tried := read(t, "internal", "provider", "testdata", "script", "mistakes_in_blocks.txtar")
+	tried := read(t, "internal", "provider", "testdata", "script", "words_of_terraform.txtar")
 	for title := range terraforms {
 		for word := range strings.SplitSeq(title, ": ") {
 			if strings.HasPrefix(title, "Incorrect attribute value type: ") && !strings.Contains(tried, word) {

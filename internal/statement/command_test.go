@@ -156,7 +156,7 @@ func TestFlags(t *testing.T) {
 		{[]string{"a", "b"}, 2, "got 2"},
 		{[]string{"--format", "xml", "-"}, 2, `--format "xml"`},
 		{[]string{"--max-net", "1.001", "-"}, 2, "must be an amount in USD, 0 or more, with at most two decimals"},
-		{[]string{"--max-card", "-1", "-"}, 2, "must be USD"},
+		{[]string{"--max-card", "-1", "-"}, 2, "must be an amount in USD"},
 		{[]string{"--only", "top-up", "-"}, 2, "must be one or more of issue,replace,"},
 		{[]string{"--fast", "-"}, 2, "unknown flag: --fast"},
 		{[]string{"-format", "json", "-"}, 2, "flags start with two dashes"},

@@ -70,7 +70,7 @@ func TestFaults(t *testing.T) {
 		t.Helper()
 		return b.post("/world", "add-fault", append([]string{"method", "GET", "path", "/bins", "times", "1", "when", "before", "delay_ms", "0", "status", "503"}, fields...)...)
 	}
-	fault("then", "status", "body", `{"error":"<script>alert(1)</script>"}`).has("The fault is added.", "answered 503").lacks(script)
+	fault("then", "status", "body", `{"error":"<script>alert(1)</script>"}`).has("The fault is added.", "response 503").lacks(script)
 	answered := s.Get("/bins").OK(503)
 	sandboxtest.Equal(t, "the error", answered.Text("error"), script)
 	sandboxtest.Equal(t, "Content-Type", answered.Header.Get("Content-Type"), "application/json")
@@ -94,7 +94,7 @@ func TestFaults(t *testing.T) {
 	b.post("/world", "remove-faults").has("All faults are removed.", "No faults.")
 
 	preset := func(name string) seen { t.Helper(); return b.post("/world", "preset", "preset", name) }
-	preset("rate limited").has("The fault is added.", "answered 429")
+	preset("rate limited").has("The fault is added.", "response 429")
 	for range 3 {
 		s.Get("/bins").Refused(http.StatusTooManyRequests, "rate_limited", "")
 	}
