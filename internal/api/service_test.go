@@ -158,7 +158,7 @@ func (s *service) withKey(c *api.Config) { c.APIKey = transport.Secret(s.sandbox
 // remembered is the record of a card as it is now, a minute later.
 func (s *service) remembered(t *testing.T, card string) *reconcile.Record {
 	t.Helper()
-	seen, err := mover(s.client(t)).Cards.ReadSnapshot(t.Context(), card, nil)
+	seen, err := mover(s.client(t)).Cards.ReadSnapshot(t.Context(), card, reconcile.Record{})
 	if err != nil {
 		t.Fatal(err)
 	}

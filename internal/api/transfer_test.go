@@ -45,8 +45,8 @@ func told(moved transfer.Transfer, err error) string {
 			reconcile.BehindLast: "behind the last", reconcile.NotDue: "not due", reconcile.Unreadable: "unreadable",
 			reconcile.LooksEither: "looks either", reconcile.LeftOver: "left over", reconcile.NotShown: "not shown",
 		}[stopped.Reason]
-		if stopped.Found != 0 {
-			text += " " + stopped.Found.String()
+		if stopped.Unexplained != 0 {
+			text += " " + stopped.Unexplained.String()
 		}
 	case err != nil:
 		text = kindOf(err)
@@ -564,7 +564,7 @@ func TestMovementAfterAnAwaitedOne(t *testing.T) {
 	client, anchor := service.client(t), *record.Anchor
 	anchor.Balance, anchor.Last, anchor.At = start+step, step, service.clock.Now()
 	service.give(card, step)
-	_, err := mover(client).Await(t.Context(), card, &anchor)
+	_, err := mover(client).Await(t.Context(), card, reconcile.Record{Anchor: &anchor})
 	moved, failed := mover(client).Move(t.Context(), card, by(-step), nil)
 	same(t, "moved", []any{err, told(moved, failed), moved.CardBalance, service.clock.total()}, fmt.Sprintf("[<nil> moved %s 0s]", start))
 }
@@ -578,7 +578,7 @@ func TestFullPageMayNotBeTheLast(t *testing.T) {
 		for range transactions {
 			service.spend(card, api.TransactionDecline, usd.Cent)
 		}
-		if s, err := mover(service.client(t)).Cards.ReadSnapshot(t.Context(), card, nil); err != nil || s.More != more {
+		if s, err := mover(service.client(t)).Cards.ReadSnapshot(t.Context(), card, reconcile.Record{}); err != nil || s.More != more {
 			t.Errorf("%d transactions: %+v, %v", transactions, s, err)
 		}
 	}
@@ -595,7 +595,7 @@ func TestSlowHistoryIsUnclear(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"data":[{"id":"txn_%d","type":"decline","amount":1,"created_at":"2026-03-01T12:00:00Z"}]}`, pages)
 	}
 	anchor := &reconcile.Anchor{At: service.clock.Now().Add(-time.Hour)}
-	if s, err := mover(service.client(t)).Cards.ReadSnapshot(t.Context(), card, anchor); err != nil || s.Unclear == "" || pages > 8 {
+	if s, err := mover(service.client(t)).Cards.ReadSnapshot(t.Context(), card, reconcile.Record{Anchor: anchor}); err != nil || s.Unclear == "" || pages > 8 {
 		t.Errorf("%q after %d pages, %v", s.Unclear, pages, err)
 	}
 }

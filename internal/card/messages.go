@@ -417,13 +417,13 @@ func mayBeDone(d reconcile.Decision) bool {
 
 // previewText returns the text of a warning about a transfer. It returns "" for a decision that needs no warning.
 func previewText(card model, d reconcile.Decision) string {
-	evidence := d.Since // what the balance and the transactions show about the transfer
+	evidence := d.Evidence // what the balance and the transactions show about the transfer
 	m := d.Movement
 	balance := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), evidence.Balance)
 
 	switch d.Verdict {
 	case reconcile.Undecided:
-		return describePending(card, *d.Before.Pending) + " Each plan and apply checks again. " +
+		return describePending(card, *d.RecordBefore.Pending) + " Each plan and apply checks again. " +
 			abandonAdvice(card)
 	case reconcile.SendKey:
 		return fmt.Sprintf("%s, which fits an interrupted apply of this plan. Apply repeats the request with the same idempotency key, so that the service does not make the transfer twice. "+
@@ -435,16 +435,16 @@ func previewText(card model, d reconcile.Decision) string {
 			return fmt.Sprintf("%s. %s Apply checks again, and sends the request with an idempotency key. "+
 				"As long as the service remembers the key, it makes the transfer only once.", balance, outcomeNotShown)
 		}
-		if d.Reason == reconcile.OtherMoney && evidence.Left != 0 {
+		if d.Reason == reconcile.OtherMoney && evidence.Remainder != 0 {
 			return fmt.Sprintf("%s. Since Terraform's last transfer, its balance shows %s that no transaction explains. The %s is made in addition.",
-				balance, describeDelta(evidence.Left), movementNoun(m.Delta))
+				balance, describeDelta(evidence.Remainder), movementNoun(m.Delta))
 		}
 	}
 
 	// In these cases, apply stops.
 	switch d.Reason {
 	case reconcile.LooksEither, reconcile.LeftOver:
-		explanation := explainBalance(m.Delta, m.Found(evidence, d.Reason), m.MayHaveTopUp(evidence))
+		explanation := explainBalance(m.Delta, d.UnexplainedMoney(), m.MayHaveTopUp(evidence))
 		return fmt.Sprintf("%s. %s Apply checks again. If the outcome is still unclear, apply stops once and says how to continue.", balance, explanation)
 	case reconcile.BehindLast:
 		return balance + ", as before Terraform's last transfer. The service may show that transfer late, or someone reversed it. " +
@@ -531,7 +531,7 @@ func stopped(card model, operation string, stop *transfer.StoppedError, record r
 	default:
 		reason = "it may already be done"
 		text = fmt.Sprintf("Nothing was sent. %s. %s An interrupted run or an action may have made this transfer. %s",
-			balance, explainBalance(m.Delta, stop.Found, stop.TopUp), advice)
+			balance, explainBalance(m.Delta, stop.Unexplained, stop.MayHaveTopUp), advice)
 	}
 	return diag.NewErrorDiagnostic("Could not "+operation+": "+reason, text)
 }
@@ -542,7 +542,7 @@ func adviceToRepeat(m reconcile.Movement) string {
 		return "Plan again: Terraform accepts the card's balance, and tops the card up if that is still due."
 	}
 	return fmt.Sprintf("If the transfer was already made, remove amount from the configuration and apply, then set amount to %s and apply. Neither apply moves money. "+
-		"If the transfer was not made, apply again: Terraform accepts the card's balance and moves the money.", m.Before+m.Delta)
+		"If the transfer was not made, apply again: Terraform accepts the card's balance and moves the money.", m.LoadedBefore+m.Delta)
 }
 
 // notToppedUp returns the error for a card whose status changed after its top-up was planned.

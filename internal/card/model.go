@@ -112,7 +112,7 @@ func (m *model) setRecord(r reconcile.Record) {
 
 // setTotalAfter sets the total that a movement changes, topped_up or amount, to its value after the movement.
 func (m *model) setTotalAfter(made reconcile.Movement) {
-	total := usdtype.Of(made.Before + made.Delta)
+	total := usdtype.Of(made.LoadedBefore + made.Delta)
 	if made.Purpose == reconcile.ForTopUp {
 		m.ToppedUp = total
 	} else {

@@ -123,7 +123,7 @@ func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagno
 	if !mayAppear {
 		return "", time.Time{}, err
 	}
-	summary, err := r.session.Mover.Await(ctx, id, m.record().Anchor)
+	summary, err := r.session.Mover.Await(ctx, id, m.record())
 	if err != nil {
 		return "", time.Time{}, err
 	}
@@ -145,13 +145,13 @@ func (r *cardResource) mayBeHidden(m *model) bool {
 // awaitTransfer reads a card again if the service still shows its balance from before a very recent transfer. A plan
 // based on that balance would move the money again. If reading fails, the model keeps the first reading.
 func (r *cardResource) awaitTransfer(ctx context.Context, m *model, asOf time.Time) {
-	anchor := m.record().Anchor
+	record := m.record()
 	snapshot := reconcile.Snapshot{Balance: m.Balance.Amount(), At: asOf}
-	explanation := reconcile.Explain(anchor, snapshot, 0)
+	explanation := reconcile.Explain(record.Anchor, snapshot, 0)
 	if !explanation.Stale {
 		return
 	}
-	card, err := r.session.Mover.Await(ctx, m.ID.ValueString(), anchor)
+	card, err := r.session.Mover.Await(ctx, m.ID.ValueString(), record)
 	if err == nil {
 		m.setState(card.Status, card.Balance)
 	}

@@ -162,7 +162,7 @@ func moneyChange(ctx context.Context, before, after model) reconcile.Change {
 	c := reconcile.Change{
 		RangeBefore: before.topUpRange(ctx),
 		RangeAfter:  after.topUpRange(ctx),
-		Freezes:     after.Frozen.ValueBool(),
+		FrozenAfter: after.Frozen.ValueBool(),
 	}
 	if before.Amount.IsKnown() && after.Amount.IsKnown() {
 		c.AmountBefore = before.Amount.Amount()
@@ -189,7 +189,7 @@ func (m model) topUpRange(ctx context.Context) *reconcile.Range {
 
 // abandonPending drops a pending transfer whose outcome is unknown from the record. It moves no money.
 func (u *update) abandonPending(ctx context.Context, record reconcile.Record) diag.Diagnostics {
-	snapshot, err := u.mover.Cards.ReadSnapshot(ctx, u.id(), record.Anchor)
+	snapshot, err := u.mover.Cards.ReadSnapshot(ctx, u.id(), record)
 	if err != nil {
 		return diag.Diagnostics{session.ErrorDiagnostic("read "+u.before.name(), err)}
 	}

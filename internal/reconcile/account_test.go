@@ -190,7 +190,7 @@ type told struct {
 
 func check(t *testing.T, what string, e reconcile.Explanation, want told) {
 	t.Helper()
-	if got := (told{e.With, e.Without, e.Left, e.Hidden, e.Ignored, e.Stale, e.Echoed}); got != want {
+	if got := (told{e.With, e.Without, e.Remainder, e.Hidden, e.Ignored, e.Stale, e.Echoed}); got != want {
 		t.Errorf("%s: %+v, want %+v", what, got, want)
 	}
 }

@@ -80,22 +80,22 @@ func TestSideOf(t *testing.T) {
 		after  time.Duration
 		want   reconcile.Side
 	}{
-		"known":                           {known, "known", time.Hour, reconcile.Before},
-		"later":                           {known, "other", 5*time.Second + 1, reconcile.Since},
-		"at that moment":                  {known, "other", 5 * time.Second, reconcile.Around},
-		"listed late":                     {known, "other", -time.Hour, reconcile.Around},
-		"listed late, after none":         {none, "other", -time.Hour, reconcile.Around},
-		"before a list that was not read": {unread, "other", -time.Hour, reconcile.Before},
-		"before an import":                {imported, "other", time.Second, reconcile.Before},
-		"at an import":                    {imported, "other", time.Second + 1, reconcile.Around},
-		"after an import":                 {imported, "other", 6*time.Second + 1, reconcile.Since},
-		"on a card that was issued later": {issued, "other", -time.Hour, reconcile.Since},
+		"known":                           {known, "known", time.Hour, reconcile.BeforeAnchor},
+		"later":                           {known, "other", 5*time.Second + 1, reconcile.SinceAnchor},
+		"at that moment":                  {known, "other", 5 * time.Second, reconcile.AroundAnchor},
+		"listed late":                     {known, "other", -time.Hour, reconcile.AroundAnchor},
+		"listed late, after none":         {none, "other", -time.Hour, reconcile.AroundAnchor},
+		"before a list that was not read": {unread, "other", -time.Hour, reconcile.BeforeAnchor},
+		"before an import":                {imported, "other", time.Second, reconcile.BeforeAnchor},
+		"at an import":                    {imported, "other", time.Second + 1, reconcile.AroundAnchor},
+		"after an import":                 {imported, "other", 6*time.Second + 1, reconcile.SinceAnchor},
+		"on a card that was issued later": {issued, "other", -time.Hour, reconcile.SinceAnchor},
 	} {
 		if got := test.anchor.SideOf(reconcile.Event{ID: test.id, At: at.Add(test.after)}); got != test.want {
 			t.Errorf("%s: side %d", name, got)
 		}
 	}
-	if imported.SideOf(reconcile.Event{ID: "without a time"}) != reconcile.Around {
+	if imported.SideOf(reconcile.Event{ID: "without a time"}) != reconcile.AroundAnchor {
 		t.Error("an event without a time is on a side")
 	}
 }

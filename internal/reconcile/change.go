@@ -13,47 +13,44 @@ const (
 
 // Movement is an amount to move between the wallet and a card, once.
 type Movement struct {
-	Purpose Purpose
-	Delta   usd.Amount // a fund is above zero, a withdrawal below; never 0
-	Before  usd.Amount // what was loaded for the purpose so far, according to the state
-	Range   *Range     // of top_up; nil without top-ups
-	TopUp   usd.Amount // the top-up that the same plan makes afterwards
+	Purpose      Purpose
+	Delta        usd.Amount // positive for a fund, negative for a withdrawal; never 0
+	LoadedBefore usd.Amount // what was loaded for the purpose so far, according to the state
+	Range        *Range     // of top_up; nil without top-ups
+	TopUp        usd.Amount // the top-up that the same plan makes afterwards
 }
 
 // IsFund reports whether money goes to the card.
 func (m Movement) IsFund() bool { return m.Delta > 0 }
 
-// is reports whether two movements are the same request.
-func (m Movement) is(other Movement) bool {
-	return m.Purpose == other.Purpose && m.Delta == other.Delta && m.Before == other.Before
+// isSameRequest reports whether two movements are the same request.
+func (m Movement) isSameRequest(other Movement) bool {
+	return m.Purpose == other.Purpose && m.Delta == other.Delta && m.LoadedBefore == other.LoadedBefore
 }
 
-// MayHaveTopUp reports whether unexplained money on the card may be a fund together with the top-up of
-// the same run, which was due. It is not if LessHolds explains the balance without the movement.
+// MayHaveTopUp reports whether unexplained money on the card may be this fund together with the top-up
+// that the same run makes after it.
 func (m Movement) MayHaveTopUp(e Explanation) bool {
 	if m.Purpose != ForAmount || !m.IsFund() || m.Range == nil {
 		return false
 	}
-	before := e.Balance - e.Came - e.Refunded
-	due := before+m.Delta < m.Range.Below
-	return due && e.Came > m.Delta && e.Without < LessHolds
+	balanceBefore := e.Balance - e.MaxArrived - e.Refunded
+	topUpWasDue := balanceBefore+m.Delta < m.Range.Below
+	if !topUpWasDue {
+		return false
+	}
+	if e.Without == LessHolds { // the balance is best explained without the fund
+		return false
+	}
+	return e.MaxArrived > m.Delta // more than the fund alone
 }
 
-// Beside returns the top-up that may have been made besides a fund that was made.
-func (m Movement) Beside(e Explanation) usd.Amount {
+// possibleTopUp returns the top-up that may have been made in addition to a fund that was made.
+func (m Movement) possibleTopUp(e Explanation) usd.Amount {
 	if m.MayHaveTopUp(e) {
-		return e.Came - m.Delta
+		return e.MaxArrived - m.Delta
 	}
 	return 0
-}
-
-// Found returns the unexplained money that may be the movement or include it. For a fund and the reason
-// LeftOver that is the most that any interpretation allows, and otherwise the least.
-func (m Movement) Found(e Explanation, reason Reason) usd.Amount {
-	if reason == LeftOver && m.IsFund() {
-		return e.Came
-	}
-	return e.Left
 }
 
 // Change is the difference between state and plan for a card's money.
@@ -63,32 +60,32 @@ type Change struct {
 	ToppedUpBefore, ToppedUpAfter usd.Amount
 
 	RangeBefore, RangeAfter *Range // of top_up; nil without it
-	Freezes                 bool   // the card is frozen after the update
+	FrozenAfter             bool   // the card is frozen after the update
 }
 
-// Movements returns the movements of a change: first amount, then the top-up.
+// Movements returns the movements of a change: first the one of the attribute amount, then the top-up.
 func (c Change) Movements() []Movement {
 	var all []Movement
 	delta := c.AmountAfter - c.AmountBefore
 	topUp := c.ToppedUpAfter - c.ToppedUpBefore
 	if delta != 0 {
-		all = append(all, Movement{Purpose: ForAmount, Delta: delta, Before: c.AmountBefore, Range: c.rangeFor(delta), TopUp: topUp})
+		all = append(all, Movement{Purpose: ForAmount, Delta: delta, LoadedBefore: c.AmountBefore, Range: c.rangeFor(delta), TopUp: topUp})
 	}
 	if topUp != 0 {
-		all = append(all, Movement{Purpose: ForTopUp, Delta: topUp, Before: c.ToppedUpBefore, Range: c.RangeAfter})
+		all = append(all, Movement{Purpose: ForTopUp, Delta: topUp, LoadedBefore: c.ToppedUpBefore, Range: c.RangeAfter})
 	}
 	return all
 }
 
-// rangeFor returns the range to use when deciding about a movement of amount.
+// rangeFor returns the range to use when deciding about a movement of the attribute amount.
 func (c Change) rangeFor(delta usd.Amount) *Range {
 	if delta < 0 {
-		if c.Freezes { // a frozen card is not topped up
+		if c.FrozenAfter { // a frozen card is not topped up
 			return nil
 		}
 		return c.RangeAfter
 	}
-	// An interrupted run may have topped up according to the range before.
+	// An interrupted run may have topped up according to the earlier range.
 	if c.RangeBefore != nil && (c.RangeAfter == nil || c.RangeAfter.Below < c.RangeBefore.Below) {
 		return c.RangeBefore
 	}
@@ -98,7 +95,8 @@ func (c Change) rangeFor(delta usd.Amount) *Range {
 // Preview decides about each movement, using one reading of the card, and stops at the first one that
 // an apply would not make. It assumes that a movement that is sent takes effect at once.
 func (c Change) Preview(r Record, card Snapshot, keysHonoured bool) []Decision {
-	card.Waited = true
+	card.Waited = true // a preview decides from this reading alone, so Ask must not ask to look again
+	const keySeenBefore = false
 	var all []Decision
 	for _, m := range c.Movements() {
 		d := Ask(r, m, card, keysHonoured)
@@ -108,7 +106,8 @@ func (c Change) Preview(r Record, card Snapshot, keysHonoured bool) []Decision {
 			r = d.Record
 		case Send, SendKey:
 			card.Balance += m.Delta
-			r = d.AfterAnswer(card, false).Record
+			answered := d.AfterAnswer(card, keySeenBefore)
+			r = answered.Record
 		default:
 			return all
 		}

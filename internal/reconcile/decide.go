@@ -1,5 +1,7 @@
 package reconcile
 
+import "github.com/vcard/terraform-provider-vcard/internal/usd"
+
 // Moment is when a decision about a movement is made.
 type Moment int
 
@@ -52,14 +54,31 @@ type Decision struct {
 	Reason  Reason
 	Record  Record // the record to keep; a movement that will be sent is pending in it
 
-	Moment        Moment
-	Movement      Movement
-	Before        Record      // the record so far
-	Card          Snapshot    // as it was read
-	KeysHonoured  bool        // the service executes requests with the same key once
-	KeySeenBefore bool        // once answered: the service refused the key because it has seen it before
-	Since         Explanation // since the record's anchor; once answered, since the reading before sending
-	Longer        Explanation // once answered: since the anchor before sending
+	Moment         Moment
+	Movement       Movement
+	RecordBefore   Record      // the record so far
+	Card           Snapshot    // as it was read
+	KeysHonoured   bool        // the service executes requests with the same key once
+	KeySeenBefore  bool        // once answered: the service refused the key because it has seen it before
+	Evidence       Explanation // of the reading, since the record's anchor; once answered, since the reading before sending
+	LongerEvidence Explanation // once answered: since the anchor before sending
+}
+
+// LeftOver returns the change of the balance before the movement that nothing explains, or 0.
+func (d Decision) LeftOver() usd.Amount {
+	if d.Evidence.Without != Unexplained {
+		return 0
+	}
+	return d.Evidence.Remainder
+}
+
+// UnexplainedMoney returns the unexplained money that may be the movement or include it. For a fund that
+// stops because of such money, it is the most that any interpretation allows, and otherwise the least.
+func (d Decision) UnexplainedMoney() usd.Amount {
+	if d.Reason == LeftOver && d.Movement.IsFund() {
+		return d.Evidence.MaxArrived
+	}
+	return d.Evidence.Remainder
 }
 
 // Ask decides whether to send a movement, or to send it again if it is pending in the record. Keys are
@@ -73,25 +92,25 @@ func Ask(r Record, m Movement, card Snapshot, keysHonoured bool) Decision {
 		Record:       r,
 		Moment:       moment,
 		Movement:     m,
-		Before:       r,
+		RecordBefore: r,
 		Card:         card,
 		KeysHonoured: keysHonoured,
-		Since:        Explain(r.Anchor, card, m.Delta),
+		Evidence:     Explain(r.Anchor, card, m.Delta),
 	}
 	d.Verdict, d.Reason = Decide(d)
 
 	switch d.Verdict {
 	case Send:
-		d.Record = r.sent(m, r.anchorAt(card), card.At, d.Since.Gain())
+		d.Record = r.sent(m, r.anchorAt(card), card.At, d.Evidence.Gain())
 	case SendKey:
 		d.Record = r.sent(m, r.Anchor, card.At, 0)
 	case Stop:
-		d.Record = r.stopped(m, card, d.Since)
+		d.Record = r.stopped(m, card, d.Evidence)
 	case Made:
 		if moment == WhilePending {
-			d.Record = r.madeSince(m, d.Since, card.At)
+			d.Record = r.madeSince(m, d.Evidence, card.At)
 		} else {
-			d.Record = r.madeBefore(m, card, d.Since)
+			d.Record = r.madeBefore(m, card, d.Evidence)
 		}
 	}
 	return d
@@ -117,10 +136,10 @@ func (d Decision) AfterLost(card Snapshot) Decision {
 }
 
 func decideLost(r Record, m Movement, card Snapshot) Decision {
-	d := Decision{Record: r, Moment: AnswerLost, Movement: m, Before: r, Card: card, Since: Explain(r.Anchor, card, m.Delta)}
+	d := Decision{Record: r, Moment: AnswerLost, Movement: m, RecordBefore: r, Card: card, Evidence: Explain(r.Anchor, card, m.Delta)}
 	d.Verdict, d.Reason = Decide(d)
 	if d.Verdict == Made {
-		d.Record = r.madeSince(m, d.Since, card.At)
+		d.Record = r.madeSince(m, d.Evidence, card.At)
 	}
 	return d
 }
@@ -129,19 +148,19 @@ func decideLost(r Record, m Movement, card Snapshot) Decision {
 // that it has seen its key before.
 func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 	m := d.Movement
-	before := d.Before
+	before := d.RecordBefore
 	anchor := before.anchorAt(d.Card)
 	sinceSent := card
 	sinceSent.MovedByOtherCalls = 0 // the reading before sending includes what other calls have moved
 	next := Decision{
-		Record:        d.Record,
-		Moment:        Answered,
-		Movement:      m,
-		Before:        d.Record,
-		Card:          card,
-		KeySeenBefore: keySeenBefore,
-		Since:         Explain(anchor, sinceSent, m.Delta),
-		Longer:        Explain(before.Anchor, card, m.Delta),
+		Record:         d.Record,
+		Moment:         Answered,
+		Movement:       m,
+		RecordBefore:   d.Record,
+		Card:           card,
+		KeySeenBefore:  keySeenBefore,
+		Evidence:       Explain(anchor, sinceSent, m.Delta),
+		LongerEvidence: Explain(before.Anchor, card, m.Delta),
 	}
 	next.Verdict, next.Reason = Decide(next)
 
@@ -149,16 +168,16 @@ func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 	case Undecided:
 		next.Record = d.Record.Unread(card.At)
 	case Stop:
-		next.Record = before.stopped(m, card, next.Longer)
+		next.Record = before.stopped(m, card, next.LongerEvidence)
 	case Made:
 		switch next.Reason {
 		case MadeBefore:
-			next.Record = before.madeBefore(m, card, next.Longer)
+			next.Record = before.madeBefore(m, card, next.LongerEvidence)
 		case OtherAmount:
-			excess := max(0, next.Since.Left-m.Delta)
-			next.Record = before.made(m, before.anchorAt(card), card.At, excess+d.Since.Gain())
+			excess := max(0, next.Evidence.Remainder-m.Delta)
+			next.Record = before.made(m, before.anchorAt(card), card.At, excess+d.Evidence.Gain())
 		default:
-			next.Record = before.made(m, anchor.plus(m.Delta), card.At, d.Since.Gain())
+			next.Record = before.made(m, anchor.plus(m.Delta), card.At, d.Evidence.Gain())
 		}
 	}
 	return next
@@ -179,8 +198,8 @@ func Decide(d Decision) (Verdict, Reason) {
 }
 
 func (d Decision) afterSending() (Verdict, Reason) {
-	e := d.Since
-	answered := d.Before.Pending != nil && d.Before.Pending.Answered
+	e := d.Evidence
+	answered := d.RecordBefore.Pending != nil && d.RecordBefore.Pending.Answered
 	without := e.Without != Unexplained && e.With == Unexplained && e.Hidden == ""
 	if e.made() {
 		return Made, LooksMade
@@ -195,15 +214,15 @@ func (d Decision) afterSending() (Verdict, Reason) {
 }
 
 func (d Decision) onceAnswered() (Verdict, Reason) {
-	e, m := d.Since, d.Movement
-	sameDirection := e.Left != 0 && (e.Left > 0) == m.IsFund()
+	e, m := d.Evidence, d.Movement
+	sameDirection := e.Remainder != 0 && (e.Remainder > 0) == m.IsFund()
 	if e.shows() {
 		return Made, LooksMade
 	}
 	if sameDirection && e.Echoed {
 		return d.again(Made, OtherAmount)
 	}
-	if d.Longer.shows() || m.MayHaveTopUp(d.Longer) {
+	if d.LongerEvidence.shows() || m.MayHaveTopUp(d.LongerEvidence) {
 		return d.again(Made, MadeBefore)
 	}
 	if d.KeySeenBefore {
@@ -213,7 +232,7 @@ func (d Decision) onceAnswered() (Verdict, Reason) {
 }
 
 func (d Decision) beforeSending() (Verdict, Reason) {
-	e, m := d.Since, d.Movement
+	e, m := d.Evidence, d.Movement
 	either := e.explainsEither(m) || m.MayHaveTopUp(e)
 	intoRange := !m.IsFund() && m.Range != nil && e.Balance+m.Delta < m.Range.Below
 	sureOfKey := d.keyHonoured() && e.Without != Unexplained && e.With <= e.Without && !intoRange
@@ -256,10 +275,10 @@ func (d Decision) again(verdict Verdict, reason Reason) (Verdict, Reason) {
 }
 
 // keyHonoured reports whether the service executes the movement's key once, as long as it keeps the key.
-func (d Decision) keyHonoured() bool { return d.KeysHonoured && d.Before.HasKey }
+func (d Decision) keyHonoured() bool { return d.KeysHonoured && d.RecordBefore.HasKey }
 
 // keyKept reports whether, in addition, the service still keeps a key that was used since the anchor.
-func (d Decision) keyKept() bool { return d.keyHonoured() && d.Since.Recent }
+func (d Decision) keyKept() bool { return d.keyHonoured() && d.Evidence.Recent }
 
 // isOverCap reports whether a top-up may exceed the month's cap, counting unexplained money.
 func (d Decision) isOverCap() bool {
@@ -267,5 +286,5 @@ func (d Decision) isOverCap() bool {
 	if m.Purpose != ForTopUp || m.Range == nil || m.Range.Limit == nil {
 		return false
 	}
-	return d.Since.Gain()+m.Delta > d.Before.TopUps.Left(*m.Range.Limit, d.Since.Month)
+	return d.Evidence.Gain()+m.Delta > d.RecordBefore.TopUps.Left(*m.Range.Limit, d.Evidence.Month)
 }

@@ -38,28 +38,28 @@ func everyDecision(yield func(reconcile.Decision) bool) {
 			}
 			flip := func() bool { return draw(2) == 1 }
 			explanation := func(rests ...usd.Amount) reconcile.Explanation {
-				e := reconcile.Explanation{Balance: 100 * dollar, With: ranks[draw(len(ranks))], Without: ranks[draw(len(ranks))], Left: rests[draw(len(rests))]}
-				e.Came = max(0, e.Left, usd.Amount(draw(2))*2*delta)
+				e := reconcile.Explanation{Balance: 100 * dollar, With: ranks[draw(len(ranks))], Without: ranks[draw(len(ranks))], Remainder: rests[draw(len(rests))]}
+				e.MaxArrived = max(0, e.Remainder, usd.Amount(draw(2))*2*delta)
 				return e
 			}
 			d := reconcile.Decision{Moment: moment, Movement: movements[draw(len(movements))]}
 			d.Movement.Range = ranges[draw(len(ranges))]
 			d.Card.Waited = flip()
 			if moment == reconcile.Answered {
-				d.Since, d.Longer = explanation(-1, 0, 1), explanation(0)
-				d.Since.Echoed, d.KeySeenBefore = flip(), flip()
+				d.Evidence, d.LongerEvidence = explanation(-1, 0, 1), explanation(0)
+				d.Evidence.Echoed, d.KeySeenBefore = flip(), flip()
 			} else {
-				d.Since = explanation(rests...)
-				d.KeysHonoured, d.Before.HasKey, d.Since.Recent = flip(), flip(), flip()
+				d.Evidence = explanation(rests...)
+				d.KeysHonoured, d.RecordBefore.HasKey, d.Evidence.Recent = flip(), flip(), flip()
 				if flip() {
-					d.Since.Hidden = "an unknown type"
+					d.Evidence.Hidden = "an unknown type"
 				}
 			}
-			switch d.Since.Delta = d.Movement.Delta; moment {
+			switch d.Evidence.Delta = d.Movement.Delta; moment {
 			case reconcile.BeforeSending:
-				d.Since.Stale, d.Since.Undone, d.Since.Refunded = flip(), flip(), usd.Amount(draw(2))*dollar
+				d.Evidence.Stale, d.Evidence.Undone, d.Evidence.Refunded = flip(), flip(), usd.Amount(draw(2))*dollar
 			case reconcile.WhilePending, reconcile.AnswerLost:
-				d.Before.Pending = &reconcile.Pending{Answered: flip()}
+				d.RecordBefore.Pending = &reconcile.Pending{Answered: flip()}
 			}
 			isCapped := d.Movement.Range != nil && d.Movement.Range.Limit != nil // that is for top-ups alone
 			if rest == 0 && (!isCapped || d.Movement.Purpose == reconcile.ForTopUp) && !yield(d) {
@@ -80,31 +80,31 @@ type facts struct {
 }
 
 func factsOf(d reconcile.Decision) (f facts) {
-	e, m := d.Since, d.Movement
-	f.keys = d.KeysHonoured && d.Before.HasKey
+	e, m := d.Evidence, d.Movement
+	f.keys = d.KeysHonoured && d.RecordBefore.HasKey
 	f.kept = f.keys && e.Recent
 	f.made = (e.With == holds || e.With == settled) && e.Without == none && e.Hidden == ""
 	withTopUp := func(e reconcile.Explanation) bool {
-		before := e.Balance - e.Came - e.Refunded
-		return m.Range != nil && m.Purpose == reconcile.ForAmount && m.Delta > 0 && e.Came > m.Delta && before+m.Delta < m.Range.Below && e.Without != holds
+		before := e.Balance - e.MaxArrived - e.Refunded
+		return m.Range != nil && m.Purpose == reconcile.ForAmount && m.Delta > 0 && e.MaxArrived > m.Delta && before+m.Delta < m.Range.Below && e.Without != holds
 	}
 	f.withTopUp = withTopUp(e)
 	f.either = f.withTopUp || e.Without == none && e.With == released ||
 		e.Without != none && e.With != none && (e.With >= e.Without || m.Delta > 0 && e.With != released)
-	f.sameWay = e.Left > 0 && m.Delta > 0 || e.Left < 0 && m.Delta < 0
-	f.half = m.Delta > 0 && 2*e.Came >= m.Delta || m.Delta < 0 && -2*e.Left >= -m.Delta
-	f.answered = d.Before.Pending != nil && d.Before.Pending.Answered
+	f.sameWay = e.Remainder > 0 && m.Delta > 0 || e.Remainder < 0 && m.Delta < 0
+	f.half = m.Delta > 0 && 2*e.MaxArrived >= m.Delta || m.Delta < 0 && -2*e.Remainder >= -m.Delta
+	f.answered = d.RecordBefore.Pending != nil && d.RecordBefore.Pending.Answered
 	shows := func(e reconcile.Explanation) bool {
 		return e.With != none && (e.With >= e.Without || e.With != released)
 	}
-	f.shown, f.shownBefore = shows(e), shows(d.Longer) || withTopUp(d.Longer)
+	f.shown, f.shownBefore = shows(e), shows(d.LongerEvidence) || withTopUp(d.LongerEvidence)
 	if r := m.Range; r != nil && m.Delta < 0 {
 		f.intoRange = e.Balance+m.Delta < r.Below
 	} else if r != nil && m.Purpose == reconcile.ForTopUp {
 		f.notDue = e.Balance >= r.Below
 		may := usd.Amount(0)
 		if e.With != none || e.Without == none || e.Without == released {
-			may = e.Came
+			may = e.MaxArrived
 		}
 		if e.With != none && may < m.Delta {
 			may = m.Delta
@@ -127,17 +127,17 @@ func TestDecideNever(t *testing.T) {
 			switch {
 			case d.Moment == reconcile.Answered, f.answered:
 				wrong("sent after a success")
-			case d.Since.With != none && d.Since.Without == none:
+			case d.Evidence.With != none && d.Evidence.Without == none:
 				wrong("sent, though only the movement explains the balance")
-			case d.Since.Without == none && !before:
+			case d.Evidence.Without == none && !before:
 				wrong("sent again, though nothing explains the balance without it")
-			case before && f.half && d.Since.Without == none:
+			case before && f.half && d.Evidence.Without == none:
 				wrong("sent, though half of it has come")
-			case before && (d.Since.Stale || d.Since.Undone):
+			case before && (d.Evidence.Stale || d.Evidence.Undone):
 				wrong("sent by a card from before its last movement")
 			case before && f.pastCap:
 				wrong("sent past the cap, with what has come")
-			case d.Since.Hidden != "":
+			case d.Evidence.Hidden != "":
 				wrong("sent, though it may be what could not be read")
 			case before && f.notDue:
 				wrong("sent, though nothing is due")
@@ -152,7 +152,7 @@ func TestDecideNever(t *testing.T) {
 				wrong("left to a key that decides nothing")
 			case f.answered, !before && d.Moment != reconcile.WhilePending:
 				wrong("sent under the key after it was sent")
-			case before && (d.Since.Hidden != "" || f.made || !f.either):
+			case before && (d.Evidence.Hidden != "" || f.made || !f.either):
 				wrong("the key is asked where the readings know")
 			case before && f.pastCap:
 				wrong("sent past the cap, though it may not have been made")
@@ -161,7 +161,7 @@ func TestDecideNever(t *testing.T) {
 			switch {
 			case d.Moment != reconcile.Answered && !f.made:
 				wrong("made, though it may not be")
-			case d.Moment == reconcile.Answered && !f.shown && !f.shownBefore && !(f.sameWay && d.Since.Echoed):
+			case d.Moment == reconcile.Answered && !f.shown && !f.shownBefore && !(f.sameWay && d.Evidence.Echoed):
 				wrong("made, though nothing shows it")
 			}
 		case reconcile.Stop:
@@ -177,7 +177,7 @@ func TestDecideNever(t *testing.T) {
 				wrong("undecided")
 			}
 		}
-		quiet := !d.Since.Stale && !d.Since.Undone && !f.answered && d.Since.Hidden == "" && d.Since.Without == holds && d.Since.With == none && !f.notDue && !f.intoRange && !f.pastCap
+		quiet := !d.Evidence.Stale && !d.Evidence.Undone && !f.answered && d.Evidence.Hidden == "" && d.Evidence.Without == holds && d.Evidence.With == none && !f.notDue && !f.intoRange && !f.pastCap
 		if quiet && d.Moment != 0 && d.Moment != reconcile.Answered && verdict != reconcile.Send {
 			wrong("a quiet world holds up the movement")
 		}
@@ -191,12 +191,12 @@ func TestDecideNever(t *testing.T) {
 func TestZeroValues(t *testing.T) {
 	t.Parallel()
 	for _, moment := range []reconcile.Moment{0, reconcile.Answered + 1} {
-		d := reconcile.Decision{Moment: moment, Since: reconcile.Explanation{Without: holds}, Movement: reconcile.Movement{Delta: dollar}}
+		d := reconcile.Decision{Moment: moment, Evidence: reconcile.Explanation{Without: holds}, Movement: reconcile.Movement{Delta: dollar}}
 		if verdict, reason := reconcile.Decide(d); verdict != reconcile.Undecided || reason != reconcile.NoReason {
 			t.Errorf("moment %d decides %d", moment, verdict)
 		}
 	}
-	if e := (reconcile.Event{}); e.Kind != reconcile.Other || (&reconcile.Anchor{Listed: true}).SideOf(e) != reconcile.Around {
+	if e := (reconcile.Event{}); e.Kind != reconcile.Other || (&reconcile.Anchor{Listed: true}).SideOf(e) != reconcile.AroundAnchor {
 		t.Error("an empty event is on a side")
 	}
 	if r := (reconcile.Record{}); r.Anchor != nil || reconcile.ParseRecord("card", "").Anchor != nil {
@@ -223,25 +223,25 @@ var words = map[string]func(reconcile.Decision, facts) bool{
 	"answered": func(d reconcile.Decision, _ facts) bool { return d.Moment == reconcile.Answered },
 
 	"made":                      func(_ reconcile.Decision, f facts) bool { return f.made },
-	"stale or undone, not made": func(d reconcile.Decision, f facts) bool { return (d.Since.Stale || d.Since.Undone) && !f.made },
+	"stale or undone, not made": func(d reconcile.Decision, f facts) bool { return (d.Evidence.Stale || d.Evidence.Undone) && !f.made },
 	"a top-up that is not due":  func(_ reconcile.Decision, f facts) bool { return f.notDue },
 	"a top-up over the cap":     func(_ reconcile.Decision, f facts) bool { return f.pastCap },
-	"hidden":                    func(d reconcile.Decision, _ facts) bool { return d.Since.Hidden != "" },
+	"hidden":                    func(d reconcile.Decision, _ facts) bool { return d.Evidence.Hidden != "" },
 	"either":                    func(_ reconcile.Decision, f facts) bool { return f.either },
 	"either, *without* 1 or more and not lower, not into the range": func(d reconcile.Decision, f facts) bool {
-		return f.either && d.Since.Without != none && d.Since.With <= d.Since.Without && !f.intoRange
+		return f.either && d.Evidence.Without != none && d.Evidence.With <= d.Evidence.Without && !f.intoRange
 	},
 	"a withdrawal into the range of top-ups":       func(_ reconcile.Decision, f facts) bool { return f.intoRange },
-	"explained without it, if a hold was released": func(d reconcile.Decision, _ facts) bool { return d.Since.Without == released },
-	"explained without it":                         func(d reconcile.Decision, _ facts) bool { return d.Since.Without != none },
+	"explained without it, if a hold was released": func(d reconcile.Decision, _ facts) bool { return d.Evidence.Without == released },
+	"explained without it":                         func(d reconcile.Decision, _ facts) bool { return d.Evidence.Without != none },
 	"half of it left over":                         func(_ reconcile.Decision, f facts) bool { return f.half },
 	"explained only without it, unanswered": func(d reconcile.Decision, f facts) bool {
-		return d.Since.Without != none && d.Since.With == none && d.Since.Hidden == "" && !f.answered
+		return d.Evidence.Without != none && d.Evidence.With == none && d.Evidence.Hidden == "" && !f.answered
 	},
 	"unanswered":                             func(_ reconcile.Decision, f facts) bool { return !f.answered },
 	"shown":                                  func(_ reconcile.Decision, f facts) bool { return f.shown },
 	"shown since before it was sent":         func(_ reconcile.Decision, f facts) bool { return f.shownBefore },
-	"left over in its direction, and echoed": func(d reconcile.Decision, f facts) bool { return f.sameWay && d.Since.Echoed },
+	"left over in its direction, and echoed": func(d reconcile.Decision, f facts) bool { return f.sameWay && d.Evidence.Echoed },
 	"its key was seen before":                func(d reconcile.Decision, _ facts) bool { return d.KeySeenBefore },
 	"anything":                               func(reconcile.Decision, facts) bool { return true },
 

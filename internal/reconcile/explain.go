@@ -25,14 +25,14 @@ type Explanation struct {
 	Month   Month // of the snapshot
 	With    Rank  // if the movement was made
 	Without Rank  // if it was not
-	// Left is the unexplained money if the movement was not made: the smallest sum by any interpretation,
-	// above zero if money arrived on the card and below if it left. For a fund it is Came if money
-	// arrived by every interpretation.
-	Left usd.Amount
-	// Came is the most unexplained money that may have arrived, by any interpretation, if the movement was
-	// not made. It is never below zero.
-	Came     usd.Amount
-	Refunded usd.Amount // the most that may have been refunded since the anchor
+	// Remainder is the unexplained money if the movement was not made: the smallest sum by any
+	// interpretation, positive if money arrived on the card and negative if money was taken from it. For a
+	// fund it is MaxArrived if money arrived by every interpretation.
+	Remainder usd.Amount
+	// MaxArrived is the most unexplained money that may have arrived, by any interpretation, if the movement
+	// was not made. It is never below zero.
+	MaxArrived usd.Amount
+	Refunded   usd.Amount // the most that may have been refunded since the anchor
 	// Hidden says what could not be read and may have moved money in the movement's direction. Ignored
 	// says the same for the other direction.
 	Hidden, Ignored string
@@ -77,19 +77,19 @@ func (e Explanation) explainsEither(m Movement) bool {
 // leavesHalf reports whether the unexplained money may be half of a movement or more.
 func (e Explanation) leavesHalf(m Movement) bool {
 	if m.IsFund() {
-		return 2*e.Came >= m.Delta
+		return 2*e.MaxArrived >= m.Delta
 	}
-	return 2*e.Left <= m.Delta
+	return 2*e.Remainder <= m.Delta
 }
 
 // Gain returns the most that may have arrived on the card without a transaction: the movement, or other
 // unexplained money. A released hold explains money no better than a top-up does.
 func (e Explanation) Gain() usd.Amount {
 	if e.With != Unexplained {
-		return max(0, e.Delta, e.Came)
+		return max(0, e.Delta, e.MaxArrived)
 	}
 	if e.Without <= HoldReleased {
-		return e.Came
+		return e.MaxArrived
 	}
 	return 0
 }
@@ -132,7 +132,7 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	c := comparison{shown: s.Balance, anchor: a.Balance + s.MovedByOtherCalls, changes: interpret(unpaired(events))}
 	e.With = c.rank(delta)
 	e.Without = c.rank(0)
-	e.Left, e.Came = c.left(delta)
+	e.Remainder, e.MaxArrived = c.unexplained(delta)
 	beforeLast := age < StaleFor && c.rank(-a.Last) > e.Without
 	beforeOtherCalls := c.rank(-s.MovedByOtherCalls) > e.Without
 	e.Stale = beforeLast || beforeOtherCalls
@@ -163,7 +163,7 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 func refunded(events []placedEvent) usd.Amount {
 	var sum usd.Amount
 	for _, event := range events {
-		if event.side != Before && event.Kind == Refund {
+		if event.side != BeforeAnchor && event.Kind == Refund {
 			sum += event.Amount
 		}
 	}
@@ -175,11 +175,11 @@ func unreadable(a *Anchor, s Snapshot, events []placedEvent, up bool) string {
 	if s.Unclear != "" {
 		return s.Unclear
 	}
-	if len(a.Known) > 0 && !slices.ContainsFunc(events, func(e placedEvent) bool { return e.side == Before }) {
+	if len(a.Known) > 0 && !slices.ContainsFunc(events, func(e placedEvent) bool { return e.side == BeforeAnchor }) {
 		return "the transactions that were listed before are missing"
 	}
 	for _, e := range events {
-		if e.side != Before && e.mayMove(up) {
+		if e.side != BeforeAnchor && e.mayMove(up) {
 			return cmp.Or(e.Unclear, "it is not documented what transaction "+e.ID+" does to the balance")
 		}
 	}
@@ -211,16 +211,16 @@ func (c comparison) explains(changes sums, delta usd.Amount) bool {
 	return slices.ContainsFunc(c.rests(changes, delta), func(rest usd.Amount) bool { return rest.Abs() <= c.changes.fractions })
 }
 
-// left returns the smallest unexplained sum by any interpretation, and the most that may have arrived.
-// If money arrived by every interpretation, both are the most when looking for a fund.
-func (c comparison) left(delta usd.Amount) (left, came usd.Amount) {
+// unexplained returns the smallest unexplained sum by any interpretation, and the most that may have
+// arrived. If money arrived by every interpretation, both are the most when looking for a fund.
+func (c comparison) unexplained(delta usd.Amount) (smallest, maxArrived usd.Amount) {
 	rests := append(c.rests(c.changes.lessHolds, 0), c.rests(c.changes.asSettled, 0)...)
-	came = max(0, slices.Max(rests))
+	maxArrived = max(0, slices.Max(rests))
 	if delta > 0 && slices.Min(rests) > 0 {
-		return came, came
+		return maxArrived, maxArrived
 	}
-	left = slices.MinFunc(rests, func(a, b usd.Amount) int { return cmp.Compare(a.Abs(), b.Abs()) })
-	return left, came
+	smallest = slices.MinFunc(rests, func(a, b usd.Amount) int { return cmp.Compare(a.Abs(), b.Abs()) })
+	return smallest, maxArrived
 }
 
 // rests returns the differences between the balance and the nearest, the least and the greatest possible
@@ -306,7 +306,7 @@ func interpret(events, pairs []placedEvent) interpretation {
 	fees := onlyZero()
 	var fractions usd.Amount
 	for _, e := range slices.Concat(events, pairs) {
-		if e.side == Before {
+		if e.side == BeforeAnchor {
 			continue
 		}
 		if e.Fraction {
@@ -339,7 +339,7 @@ func interpret(events, pairs []placedEvent) interpretation {
 // change adds the effect of an event to sums. If the anchor's balance may include the event already, the
 // result has the sums with and without it.
 func (e placedEvent) change(s sums, by usd.Amount) sums {
-	if e.side == Around {
+	if e.side == AroundAnchor {
 		return s.union(s.increased(by))
 	}
 	return s.increased(by)
@@ -404,4 +404,4 @@ func endedHoldsOf(events []placedEvent, merchant string) holds {
 }
 
 // endsHold reports whether an event may have ended a hold since the anchor.
-func (e placedEvent) endsHold() bool { return e.Kind == Settlement && e.side != Before }
+func (e placedEvent) endsHold() bool { return e.Kind == Settlement && e.side != BeforeAnchor }

@@ -86,11 +86,11 @@ func TestGain(t *testing.T) {
 		{holds, settled, 55, 55},
 		{settled, holds, 0, 40},
 	} {
-		e := reconcile.Explanation{With: test.with, Without: test.without, Came: test.came, Delta: 40}
+		e := reconcile.Explanation{With: test.with, Without: test.without, MaxArrived: test.came, Delta: 40}
 		if got := e.Gain(); got != test.want {
 			t.Errorf("%+v: gain %s", test, got)
 		}
-		e.Delta, e.Came = -40, 0
+		e.Delta, e.MaxArrived = -40, 0
 		if got := e.Gain(); got != 0 {
 			t.Errorf("a withdrawal, %+v: gain %s", test, got)
 		}
@@ -229,7 +229,7 @@ func TestLeftOver(t *testing.T) {
 	a.settle(50*dollar, 40*dollar)
 	a.give(1)
 	for delta, want := range map[usd.Amount]usd.Amount{1: 50*dollar + 1, 0: 1, -1: 1} {
-		if e := reconcile.Explain(anchor, a.snapshot(), delta); e.Left != want {
+		if e := reconcile.Explain(anchor, a.snapshot(), delta); e.Remainder != want {
 			t.Errorf("with %s moved: %+v", delta, e)
 		}
 	}
@@ -331,14 +331,14 @@ func TestSettlementsAreNoMovement(t *testing.T) {
 		anchor := s.snapshot().Anchor()
 		s.happen(s.rng.IntN(most))
 		quiet := reconcile.Explain(anchor, s.snapshot(), dollar)
-		if quiet.Left != 0 {
+		if quiet.Remainder != 0 {
 			left++
-			if e := reconcile.Explain(anchor, s.snapshot(), quiet.Left); e.With < settled || e.Without == none {
-				t.Errorf("world %d: %s is made: %+v", n, quiet.Left, e)
+			if e := reconcile.Explain(anchor, s.snapshot(), quiet.Remainder); e.With < settled || e.Without == none {
+				t.Errorf("world %d: %s is made: %+v", n, quiet.Remainder, e)
 			}
 		}
 		s.give(much)
-		if e := reconcile.Explain(anchor, s.snapshot(), much+quiet.Left); e.With < settled || e.Without != none {
+		if e := reconcile.Explain(anchor, s.snapshot(), much+quiet.Remainder); e.With < settled || e.Without != none {
 			t.Errorf("world %d: a fund is not made: %+v", n, e)
 		}
 	}
@@ -363,7 +363,7 @@ func TestTooManySums(t *testing.T) {
 	const most = (1<<14-1<<7)*dollar - 7*3
 	for effect, want := range map[usd.Amount]usd.Amount{-1: -1, 0: 0, 4567*dollar + 89: 0, most: 0, most + 1: 1} {
 		a.give(effect + 7*3)
-		if e := reconcile.Explain(anchor, a.snapshot(), -dollar); e.Left != want || (e.Without == holds) != (want == 0) {
+		if e := reconcile.Explain(anchor, a.snapshot(), -dollar); e.Remainder != want || (e.Without == holds) != (want == 0) {
 			t.Errorf("%s more: %+v", effect, e)
 		}
 		a.give(-effect - 7*3)

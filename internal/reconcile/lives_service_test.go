@@ -67,10 +67,12 @@ func (l *life) Wait(_ context.Context, d time.Duration) error {
 }
 
 // ReadSnapshot shows the card as it is read page by page.
-func (l *life) ReadSnapshot(ctx context.Context, id string, since *reconcile.Anchor) (reconcile.Snapshot, error) {
+func (l *life) ReadSnapshot(ctx context.Context, id string, since reconcile.Record) (reconcile.Snapshot, error) {
 	l.run.behind = l.lag()
 	s := l.card.read(l.run.behind)
-	first := slices.IndexFunc(s.Events, func(e reconcile.Event) bool { return since == nil || since.SideOf(e) == reconcile.Before })
+	first := slices.IndexFunc(s.Events, func(e reconcile.Event) bool {
+		return since.Anchor == nil || since.Anchor.SideOf(e) == reconcile.BeforeAnchor
+	})
 	end := (first/l.service.pageSize + 1) * l.service.pageSize
 	if s.More = first >= 0 && end <= len(s.Events); s.More {
 		s.Events = s.Events[:end]

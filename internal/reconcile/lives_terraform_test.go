@@ -132,7 +132,7 @@ func (l *life) giveUp(mover *transfer.Mover, record reconcile.Record) (reconcile
 	l.undecidedRuns = 0
 	l.ledger.reported = true
 	l.note(gaveUp)
-	s, err := mover.Cards.ReadSnapshot(l.t.Context(), cardID, record.Anchor)
+	s, err := mover.Cards.ReadSnapshot(l.t.Context(), cardID, record)
 	return record.GivenUp(s), err == nil
 }
 

@@ -42,16 +42,16 @@ type Record struct {
 
 // Pending is a movement that was sent and may have been made.
 type Pending struct {
-	Purpose  Purpose
-	Delta    usd.Amount
-	Before   usd.Amount // see Movement
-	SentAt   time.Time  // of the last attempt, by the service's clock, to the second
-	Answered bool       // the service says that it was made: it is not sent again
+	Purpose      Purpose
+	Delta        usd.Amount
+	LoadedBefore usd.Amount // see Movement
+	SentAt       time.Time  // of the last attempt, by the service's clock, to the second
+	Answered     bool       // the service says that it was made: it is not sent again
 }
 
 // Movement returns the pending movement.
 func (p Pending) Movement() Movement {
-	return Movement{Purpose: p.Purpose, Delta: p.Delta, Before: p.Before}
+	return Movement{Purpose: p.Purpose, Delta: p.Delta, LoadedBefore: p.LoadedBefore}
 }
 
 // IssuedRecord returns the record of a card that was issued with a load at a moment.
@@ -87,7 +87,7 @@ func toSecond(at time.Time) time.Time { return at.UTC().Truncate(time.Second) }
 // same key until the movement is known to be made.
 func (r Record) Key(card string, m Movement) string {
 	const version = 4 // as all other keys are
-	name := fmt.Appendf(nil, "%s purpose %d moves %s from %s seed %x", card, m.Purpose, m.Delta, m.Before, r.Seed)
+	name := fmt.Appendf(nil, "%s purpose %d moves %s from %s seed %x", card, m.Purpose, m.Delta, m.LoadedBefore, r.Seed)
 	return uuid.NewHash(sha256.New(), uuid.Nil, name, version).String()
 }
 
@@ -126,7 +126,7 @@ func (r Record) Refused(card Snapshot) Record {
 // GivenUp returns the record of a pending movement that the user has given up. Unexplained money counts
 // as topped up, and so does a top-up that was given up, since it may have been made.
 func (r Record) GivenUp(card Snapshot) Record {
-	gain := Explain(r.Anchor, card, r.Pending.Delta).Came
+	gain := Explain(r.Anchor, card, r.Pending.Delta).MaxArrived
 	if r.Pending.Purpose == ForTopUp {
 		gain = max(gain, r.Pending.Delta)
 	}
@@ -135,7 +135,7 @@ func (r Record) GivenUp(card Snapshot) Record {
 
 // Repeats reports whether a movement is the pending one.
 func (r Record) Repeats(m Movement) bool {
-	return r.Pending != nil && r.Pending.Movement().is(m)
+	return r.Pending != nil && r.Pending.Movement().isSameRequest(m)
 }
 
 // sent returns the record of a movement that is about to be sent, and may be made from then on. The
@@ -143,7 +143,7 @@ func (r Record) Repeats(m Movement) bool {
 func (r Record) sent(m Movement, anchor *Anchor, at time.Time, gain usd.Amount) Record {
 	r.TopUps = r.TopUps.add(MonthOf(at), gain)
 	r.Anchor = anchor
-	r.Pending = &Pending{Purpose: m.Purpose, Delta: m.Delta, Before: m.Before, SentAt: toSecond(at)}
+	r.Pending = &Pending{Purpose: m.Purpose, Delta: m.Delta, LoadedBefore: m.LoadedBefore, SentAt: toSecond(at)}
 	return r
 }
 
@@ -151,7 +151,7 @@ func (r Record) sent(m Movement, anchor *Anchor, at time.Time, gain usd.Amount) 
 func (r Record) stopped(m Movement, s Snapshot, e Explanation) Record {
 	gain := e.Gain()
 	if m.MayHaveTopUp(e) {
-		gain = e.Came
+		gain = e.MaxArrived
 	}
 	stopped := r.taken(s, gain)
 	stopped.Anchor.Unclear = s.Unclear != ""
@@ -183,14 +183,14 @@ func (r Record) anchorAt(s Snapshot) *Anchor {
 // counts as topped up, except for the plan's own top-up if the movement alone does not explain the
 // balance.
 func (r Record) madeBefore(m Movement, now Snapshot, e Explanation) Record {
-	beside := m.Beside(e)
+	possibleTopUp := m.possibleTopUp(e)
 	topUp := usd.Amount(0) // of the same plan, made after the movement
 	if !e.shows() {
-		topUp = min(m.TopUp, beside)
+		topUp = min(m.TopUp, possibleTopUp)
 	}
 	anchor := r.anchorAt(now)
 	anchor.Balance -= topUp
-	return r.made(m, anchor, now.At, beside-topUp)
+	return r.made(m, anchor, now.At, possibleTopUp-topUp)
 }
 
 // madeSince returns the record of a pending movement that was made since the anchor.
@@ -208,7 +208,7 @@ func (r Record) made(m Movement, anchor *Anchor, at time.Time, gain usd.Amount) 
 	}
 	return Record{
 		Anchor: anchor,
-		Seed:   r.Seed.after(fmt.Sprintf("%d %s %s", m.Purpose, m.Delta, m.Before)),
+		Seed:   r.Seed.after(fmt.Sprintf("%d %s %s", m.Purpose, m.Delta, m.LoadedBefore)),
 		HasKey: true,
 		TopUps: r.TopUps.add(MonthOf(at), gain),
 	}

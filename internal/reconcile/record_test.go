@@ -24,14 +24,14 @@ func largest() reconcile.Record {
 	r := reconcile.Record{Anchor: a.snapshot().Anchor(), Seed: reconcile.Seed{1, 2, 3, 4, 5, 6, 7, 8}, HasKey: true}
 	r.Anchor.Last, r.Anchor.Unclear, r.Anchor.New = -usd.Max, true, true
 	r.TopUps = reconcile.TopUps{Month: reconcile.MonthOf(at), Sum: reconcile.Unknown}
-	r.Pending = &reconcile.Pending{Purpose: reconcile.ForTopUp, Delta: usd.Max, Before: usd.Max, SentAt: at, Answered: true}
+	r.Pending = &reconcile.Pending{Purpose: reconcile.ForTopUp, Delta: usd.Max, LoadedBefore: usd.Max, SentAt: at, Answered: true}
 	return r
 }
 
 func records() map[string]reconcile.Record {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	pending := reconcile.ImportedRecord(0, at)
-	pending.Pending = &reconcile.Pending{Delta: -40 * dollar, Before: 140 * dollar, SentAt: at}
+	pending.Pending = &reconcile.Pending{Delta: -40 * dollar, LoadedBefore: 140 * dollar, SentAt: at}
 	return map[string]reconcile.Record{
 		"lost": {}, "issued": reconcile.IssuedRecord(100*dollar, at), "imported": reconcile.ImportedRecord(100*dollar, at),
 		"pending": pending, "largest": largest(), "without an anchor": {Seed: reconcile.Seed{1}},
@@ -118,11 +118,11 @@ func TestTransitions(t *testing.T) {
 	s := reconcile.Snapshot{Balance: 150 * dollar, At: at, Events: []reconcile.Event{{ID: "txn_1", Kind: reconcile.Decline, At: at}}}
 	next := s
 	next.At = at.Add(time.Hour)
-	fund := reconcile.Movement{Delta: 40 * dollar, Before: 100 * dollar}
-	topUp := reconcile.Movement{Purpose: reconcile.ForTopUp, Delta: 40 * dollar, Before: 100 * dollar}
+	fund := reconcile.Movement{Delta: 40 * dollar, LoadedBefore: 100 * dollar}
+	topUp := reconcile.Movement{Purpose: reconcile.ForTopUp, Delta: 40 * dollar, LoadedBefore: 100 * dollar}
 	raise := fund
 	raise.TopUp, raise.Range = 10*dollar, &reconcile.Range{Below: 150 * dollar, To: 150 * dollar}
-	withdrawal := reconcile.Movement{Delta: -40 * dollar, Before: 100 * dollar}
+	withdrawal := reconcile.Movement{Delta: -40 * dollar, LoadedBefore: 100 * dollar}
 	by := func(r reconcile.Record, m reconcile.Movement, card reconcile.Snapshot) reconcile.Decision {
 		return reconcile.Ask(r, m, waited(card), true)
 	}
@@ -232,20 +232,20 @@ func TestKeys(t *testing.T) {
 	}
 	amount := usd.Amount(100)
 	for _, delta := range []usd.Amount{40, -40, 40} {
-		m := reconcile.Movement{Delta: delta * dollar, Before: amount * dollar}
-		use(fmt.Sprintf("%s from %s", m.Delta, m.Before), "card_1", record, m)
+		m := reconcile.Movement{Delta: delta * dollar, LoadedBefore: amount * dollar}
+		use(fmt.Sprintf("%s from %s", m.Delta, m.LoadedBefore), "card_1", record, m)
 		if read := reconcile.ParseRecord("card_1", record.Text("card_1")); read.Key("card_1", m) != record.Key("card_1", m) {
 			t.Error("the next run has another key")
 		}
 		record = moved(record, m, reconcile.Snapshot{Balance: amount * dollar, At: at})
 		amount += delta
 	}
-	m := reconcile.Movement{Delta: 40 * dollar, Before: 100 * dollar}
+	m := reconcile.Movement{Delta: 40 * dollar, LoadedBefore: 100 * dollar}
 	use("the movement", "card_1", record, m)
 	use("of another card", "card_2", record, m)
-	use("for another purpose", "card_1", record, reconcile.Movement{Purpose: reconcile.ForTopUp, Delta: m.Delta, Before: m.Before})
-	use("another sum", "card_1", record, reconcile.Movement{Delta: 41 * dollar, Before: m.Before})
-	use("from another value", "card_1", record, reconcile.Movement{Delta: m.Delta, Before: 101 * dollar})
+	use("for another purpose", "card_1", record, reconcile.Movement{Purpose: reconcile.ForTopUp, Delta: m.Delta, LoadedBefore: m.LoadedBefore})
+	use("another sum", "card_1", record, reconcile.Movement{Delta: 41 * dollar, LoadedBefore: m.LoadedBefore})
+	use("from another value", "card_1", record, reconcile.Movement{Delta: m.Delta, LoadedBefore: 101 * dollar})
 	m.Range = &reconcile.Range{}
 	if keys[record.Key("card_1", m)] != "the movement" {
 		t.Error("the range is in the key")
@@ -259,7 +259,7 @@ func TestSeed(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	was := reconcile.IssuedRecord(100*dollar, at)
 	card := reconcile.Snapshot{Balance: 100 * dollar, At: at.Add(time.Hour)}
-	m := reconcile.Movement{Delta: 40 * dollar, Before: 100 * dollar}
+	m := reconcile.Movement{Delta: 40 * dollar, LoadedBefore: 100 * dollar}
 	sent := moved(was, m, card)
 	card.Balance += m.Delta
 	card.At = card.At.Add(time.Minute)

@@ -73,7 +73,7 @@ func (r Record) Text(card string) string {
 	body = append(body, r.Seed[:]...)
 	body = appendNumbers(body, int64(r.TopUps.Month), int64(r.TopUps.Sum))
 	if r.Pending != nil {
-		body = appendNumbers(body, int64(r.Pending.Delta), int64(r.Pending.Before), r.Pending.SentAt.Unix())
+		body = appendNumbers(body, int64(r.Pending.Delta), int64(r.Pending.LoadedBefore), r.Pending.SentAt.Unix())
 	}
 	if r.Anchor != nil {
 		body = appendNumbers(body, int64(r.Anchor.Balance), int64(r.Anchor.Last), r.Anchor.At.Unix())
@@ -125,10 +125,10 @@ func parseBody(body []byte) Record {
 	r.TopUps.Sum = usd.Amount(numbers.next())
 	if f.has(flagPending) {
 		r.Pending = &Pending{
-			Delta:    usd.Amount(numbers.next()),
-			Before:   usd.Amount(numbers.next()),
-			SentAt:   time.Unix(numbers.next(), 0).UTC(),
-			Answered: f.has(flagAnswered),
+			Delta:        usd.Amount(numbers.next()),
+			LoadedBefore: usd.Amount(numbers.next()),
+			SentAt:       time.Unix(numbers.next(), 0).UTC(),
+			Answered:     f.has(flagAnswered),
 		}
 		if f.has(flagPendingTopUp) {
 			r.Pending.Purpose = ForTopUp

@@ -105,23 +105,23 @@ type Side int
 
 // The sides.
 const (
-	Around Side = iota // it is not known
-	Before
-	Since
+	AroundAnchor Side = iota // it is not known which
+	BeforeAnchor
+	SinceAnchor
 )
 
 // SideOf returns the side of an event. One that is listed late may have been in the balance already.
 func (a *Anchor) SideOf(e Event) Side {
 	if slices.Contains(a.Known, shortID(e.ID)) {
-		return Before
+		return BeforeAnchor
 	}
 	if a.New || e.At.After(a.At.Add(atTolerance)) {
-		return Since
+		return SinceAnchor
 	}
 	if !a.Listed && !e.At.IsZero() && !e.At.After(a.At) {
-		return Before
+		return BeforeAnchor
 	}
-	return Around
+	return AroundAnchor
 }
 
 // placedEvent is an event and its side of an anchor.
@@ -137,7 +137,7 @@ func (a *Anchor) place(events []Event) []placedEvent {
 	end := len(events)
 	for i, e := range events {
 		all[i] = placedEvent{Event: &events[i], side: a.SideOf(e)}
-		if all[i].side == Before && a.More {
+		if all[i].side == BeforeAnchor && a.More {
 			end = i + 1
 		}
 	}

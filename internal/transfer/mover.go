@@ -35,22 +35,22 @@ func New(client *api.Client) *Mover {
 	return &Mover{Cards: reader{client}, client: client, unrecorded: map[string]usd.Amount{}}
 }
 
-func (m *Mover) movedWithoutRecord(card string) usd.Amount {
+func (m *Mover) movedWithoutRecord(cardID string) usd.Amount {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.unrecorded[card]
+	return m.unrecorded[cardID]
 }
 
-func (m *Mover) addUnrecorded(card string, delta usd.Amount) {
+func (m *Mover) addUnrecorded(cardID string, delta usd.Amount) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.unrecorded[card] += delta
+	m.unrecorded[cardID] += delta
 }
 
-func (m *Mover) forgetUnrecorded(card string) {
+func (m *Mover) forgetUnrecorded(cardID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.unrecorded, card)
+	delete(m.unrecorded, cardID)
 }
 
 // Transfer is one movement between the wallet and a card, and what came of it. Amounts are in USD.
@@ -64,10 +64,10 @@ type Transfer struct {
 	Ignored       string       // what could not be read
 	Excess        usd.Amount   // by how much the balance changed more than requested, in either direction
 
-	mover    *Mover
-	cardID   string
-	movement reconcile.Movement
-	before   *reconcile.Record // the record before the movement; nil without a record, see Move
+	mover        *Mover
+	cardID       string
+	movement     reconcile.Movement
+	recordBefore *reconcile.Record // nil for a movement without a record, see Move
 }
 
 // Move moves money between the wallet and a card, once. It first reads the card to find out whether an
@@ -83,7 +83,7 @@ type Transfer struct {
 //   - *transport.UndecidedError: the money may or may not have moved
 //   - *transport.Error, *transport.RequestError and *transport.OutageError: it was not made
 func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Movement, record *reconcile.Record) (Transfer, error) {
-	t := &Transfer{mover: m, cardID: cardID, movement: movement, before: record}
+	t := &Transfer{mover: m, cardID: cardID, movement: movement, recordBefore: record}
 	if record != nil {
 		t.Record = *record
 	}
@@ -127,7 +127,7 @@ func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Move
 // Resolve finds out whether the pending movement of a record was made. It sends nothing. The error is
 // a *transport.UndecidedError if the outcome is still unknown.
 func (m *Mover) Resolve(ctx context.Context, cardID string, record reconcile.Record) (Transfer, error) {
-	t := &Transfer{Record: record, mover: m, cardID: cardID, movement: record.Pending.Movement(), before: &record}
+	t := &Transfer{Record: record, mover: m, cardID: cardID, movement: record.Pending.Movement(), recordBefore: &record}
 	decision, err := t.resolve(ctx)
 	if err != nil {
 		return *t, err
@@ -146,10 +146,10 @@ func (m *Mover) Resolve(ctx context.Context, cardID string, record reconcile.Rec
 // that look as if money moved that no transaction explains. So if the result would warn or stop, Preview
 // reads balance and transactions together, twice at most, and the last reading alone decides. If such a
 // reading fails, Preview returns its error with the decisions made so far.
-func (m *Mover) Preview(ctx context.Context, card string, record reconcile.Record, change reconcile.Change, balance usd.Amount) ([]reconcile.Decision, error) {
-	snapshot := reconcile.Snapshot{Balance: balance, MovedByOtherCalls: m.movedWithoutRecord(card)}
+func (m *Mover) Preview(ctx context.Context, cardID string, record reconcile.Record, change reconcile.Change, balance usd.Amount) ([]reconcile.Decision, error) {
+	snapshot := reconcile.Snapshot{Balance: balance, MovedByOtherCalls: m.movedWithoutRecord(cardID)}
 	if record.Anchor != nil {
-		reader{m.client}.readEvents(ctx, card, record.Anchor, &snapshot)
+		reader{m.client}.readEvents(ctx, cardID, record, &snapshot)
 	}
 	snapshot.At = m.client.ServiceTime() // known once the service has responded
 	keysHonoured := m.client.KeysHonoured()
@@ -161,7 +161,7 @@ func (m *Mover) Preview(ctx context.Context, card string, record reconcile.Recor
 		return decisions, nil
 	}
 
-	snapshot, err := m.readAfresh(ctx, card, record.Anchor)
+	snapshot, err := m.readAfresh(ctx, cardID, record)
 	if err != nil {
 		return decisions, err
 	}
@@ -174,16 +174,16 @@ func (m *Mover) Preview(ctx context.Context, card string, record reconcile.Recor
 	if err != nil {
 		return decisions, err
 	}
-	snapshot, err = m.readAfresh(ctx, card, record.Anchor)
+	snapshot, err = m.readAfresh(ctx, cardID, record)
 	if err != nil {
 		return decisions, err
 	}
 	return change.Preview(record, snapshot, keysHonoured), nil
 }
 
-func (m *Mover) readAfresh(ctx context.Context, card string, since *reconcile.Anchor) (reconcile.Snapshot, error) {
-	snapshot, err := m.Cards.ReadSnapshot(ctx, card, since)
-	snapshot.MovedByOtherCalls = m.movedWithoutRecord(card)
+func (m *Mover) readAfresh(ctx context.Context, cardID string, since reconcile.Record) (reconcile.Snapshot, error) {
+	snapshot, err := m.Cards.ReadSnapshot(ctx, cardID, since)
+	snapshot.MovedByOtherCalls = m.movedWithoutRecord(cardID)
 	return snapshot, err
 }
 
@@ -193,7 +193,7 @@ func isRemarkable(d reconcile.Decision) bool {
 		return true
 	}
 	if d.Reason == reconcile.OtherMoney {
-		return d.Since.Left != 0
+		return d.Evidence.Remainder != 0
 	}
 	return d.Reason == reconcile.LooksEither
 }
@@ -218,11 +218,11 @@ func (t *Transfer) forbidsTopUp(decision reconcile.Decision) bool {
 // card as it is now is its anchor.
 func (t *Transfer) ask(ctx context.Context) (reconcile.Decision, error) {
 	honoured := t.mover.client.KeysHonoured()
-	if t.before == nil {
-		card, err := t.mover.Cards.ReadSnapshot(ctx, t.cardID, nil)
+	if t.recordBefore == nil {
+		card, err := t.mover.Cards.ReadSnapshot(ctx, t.cardID, reconcile.Record{})
 		return reconcile.Ask(reconcile.ReadRecord(card), t.movement, card, honoured), err
 	}
-	record := *t.before
+	record := *t.recordBefore
 	patience := transport.CommitWait // someone else's transaction may be listed late
 	if record.Pending != nil {
 		patience = shortLook
@@ -235,14 +235,14 @@ func (t *Transfer) ask(ctx context.Context) (reconcile.Decision, error) {
 		}
 		ctx = transport.Verifying(ctx)
 	}
-	return t.look(ctx, record.Anchor, patience, func(card reconcile.Snapshot) reconcile.Decision {
+	return t.look(ctx, record, patience, func(card reconcile.Snapshot) reconcile.Decision {
 		return reconcile.Ask(record, t.movement, card, honoured)
 	})
 }
 
 // resolve decides what became of the record's pending movement.
 func (t *Transfer) resolve(ctx context.Context) (reconcile.Decision, error) {
-	record := *t.before
+	record := *t.recordBefore
 	unlock, err := t.mover.client.LockCard(ctx, t.cardID)
 	if err != nil {
 		return reconcile.Decision{}, err
@@ -252,7 +252,7 @@ func (t *Transfer) resolve(ctx context.Context) (reconcile.Decision, error) {
 	if err != nil {
 		return reconcile.Decision{}, err
 	}
-	return t.look(ctx, record.Anchor, shortLook, func(card reconcile.Snapshot) reconcile.Decision {
+	return t.look(ctx, record, shortLook, func(card reconcile.Snapshot) reconcile.Decision {
 		return reconcile.Resolve(record, card)
 	})
 }
@@ -271,11 +271,11 @@ func (t *Transfer) waitForCommit(ctx context.Context, sentAt time.Time) error {
 // effect.
 const shortLook = 3 * transport.PollInterval
 
-// look reads a card, with its transactions since an anchor, until decide no longer asks to look again.
+// look reads a card, with its transactions since the anchor of a record, until decide no longer asks to look again.
 // Readings made after patience has passed are marked as Waited. A change of the balance starts that
 // time anew, since its transaction may be listed late.
 func (t *Transfer) look(
-	ctx context.Context, since *reconcile.Anchor, patience time.Duration, decide func(card reconcile.Snapshot) reconcile.Decision,
+	ctx context.Context, since reconcile.Record, patience time.Duration, decide func(card reconcile.Snapshot) reconcile.Decision,
 ) (reconcile.Decision, error) {
 	clock := t.mover.client.Clock()
 	end := clock.Now().Add(transport.MaxRetryTime)
@@ -290,7 +290,7 @@ func (t *Transfer) look(
 			waited = 0
 			lastBalance = card.Balance
 		}
-		if t.before != nil {
+		if t.recordBefore != nil {
 			card.MovedByOtherCalls = t.mover.movedWithoutRecord(t.cardID)
 		}
 		card.Waited = waited >= patience
@@ -312,7 +312,7 @@ func (t *Transfer) setCard(card reconcile.Snapshot) {
 }
 
 func (t *Transfer) setRecord(record reconcile.Record) {
-	if t.before != nil {
+	if t.recordBefore != nil {
 		t.Record = record
 	}
 }
@@ -328,7 +328,7 @@ func (t *Transfer) notSent(decision reconcile.Decision) error {
 	case reconcile.Stop:
 		return t.stopped(decision)
 	}
-	record := *t.before
+	record := *t.recordBefore
 	return &transport.UndecidedError{
 		Kind: transport.MutationMove, Operation: t.operation(), Key: record.Key(t.cardID, t.movement),
 		SentAt: record.Pending.SentAt, Err: t.undecided(decision),
@@ -338,17 +338,17 @@ func (t *Transfer) notSent(decision reconcile.Decision) error {
 func (t *Transfer) stopped(decision reconcile.Decision) *StoppedError {
 	return &StoppedError{
 		CardID: t.cardID, Movement: t.movement, Reason: decision.Reason, Balance: decision.Card.Balance,
-		Found:  t.movement.Found(decision.Since, decision.Reason),
-		TopUp:  t.movement.MayHaveTopUp(decision.Since),
-		Unread: decision.Since.Hidden,
+		Unexplained:  decision.UnexplainedMoney(),
+		MayHaveTopUp: t.movement.MayHaveTopUp(decision.Evidence),
+		Unread:       decision.Evidence.Hidden,
 	}
 }
 
 // undecided returns the reason why the outcome of the movement is not known.
 func (t *Transfer) undecided(decision reconcile.Decision) error {
 	text := fmt.Sprintf("the card held %s USD before and holds %s USD now, and its transactions do not show whether that includes the %s USD",
-		decision.Before.Anchor.Balance, decision.Card.Balance, t.movement.Delta.Abs())
-	unread := cmp.Or(decision.Since.Hidden, decision.Since.Ignored)
+		decision.RecordBefore.Anchor.Balance, decision.Card.Balance, t.movement.Delta.Abs())
+	unread := cmp.Or(decision.Evidence.Hidden, decision.Evidence.Ignored)
 	if unread != "" {
 		text += "; " + unread
 	}
@@ -398,8 +398,8 @@ type StoppedError struct {
 	Movement        reconcile.Movement
 	Reason          reconcile.Reason
 	Balance         usd.Amount       // of the card, now
-	Found           usd.Amount       // money that no transaction explains
-	TopUp           bool             // Found may include a top-up
+	Unexplained     usd.Amount       // money that no transaction explains
+	MayHaveTopUp    bool             // Unexplained may include a top-up
 	Unread          string           // what could not be read, for Unreadable
 	AnsweredBalance *usd.Amount      // the card's balance in the response; nil without one
 	Refusal         *transport.Error // the service's refusal of the key; nil if it did not refuse it

@@ -22,9 +22,9 @@ const (
 
 // Cards reads cards whose money is moved.
 type Cards interface {
-	// ReadSnapshot reads a card's transactions since an anchor, and then its balance and status.
-	// Without an anchor, which is nil, it reads the newest page of transactions.
-	ReadSnapshot(ctx context.Context, id string, since *reconcile.Anchor) (reconcile.Snapshot, error)
+	// ReadSnapshot reads a card's transactions since the anchor of a record, and then its balance and
+	// status. If the record has no anchor, it reads the newest page of transactions.
+	ReadSnapshot(ctx context.Context, id string, since reconcile.Record) (reconcile.Snapshot, error)
 	// ReadBalance reads the balance and status of a snapshot again, and keeps its events.
 	ReadBalance(ctx context.Context, id string, s *reconcile.Snapshot) error
 }
@@ -32,7 +32,7 @@ type Cards interface {
 // reader reads cards from the service.
 type reader struct{ client *api.Client }
 
-func (r reader) ReadSnapshot(ctx context.Context, id string, since *reconcile.Anchor) (reconcile.Snapshot, error) {
+func (r reader) ReadSnapshot(ctx context.Context, id string, since reconcile.Record) (reconcile.Snapshot, error) {
 	var s reconcile.Snapshot
 	r.readEvents(ctx, id, since, &s)
 	err := r.ReadBalance(ctx, id, &s)
@@ -48,16 +48,16 @@ func (r reader) ReadBalance(ctx context.Context, id string, s *reconcile.Snapsho
 }
 
 // Await reads a card that another process may have issued or changed just before this process started.
-// If the service does not show the card yet, or shows it without the anchor's last movement, Await reads
+// If the service does not show the card yet, or shows it without the record's last movement, Await reads
 // it again for at most StaleFor.
-func (m *Mover) Await(ctx context.Context, id string, anchor *reconcile.Anchor) (api.CardSummary, error) {
+func (m *Mover) Await(ctx context.Context, id string, record reconcile.Record) (api.CardSummary, error) {
 	clock := m.client.Clock()
 	end := clock.Now().Add(reconcile.StaleFor)
 	card, err := m.client.AwaitCard(ctx, id, reconcile.StaleFor)
-	if anchor == nil {
+	if record.Anchor == nil {
 		return card, err
 	}
-	for err == nil && m.isStale(card, anchor) && clock.Now().Before(end) {
+	for err == nil && m.isStale(card, record) && clock.Now().Before(end) {
 		err = clock.Wait(ctx, awaitAgainAfter)
 		if err == nil {
 			card, err = m.client.GetCard(ctx, id)
@@ -66,19 +66,19 @@ func (m *Mover) Await(ctx context.Context, id string, anchor *reconcile.Anchor) 
 	return card, err
 }
 
-// isStale reports whether a card was shown as it was before the anchor's last movement.
-func (m *Mover) isStale(card api.CardSummary, anchor *reconcile.Anchor) bool {
+// isStale reports whether a card was shown as it was before the record's last movement.
+func (m *Mover) isStale(card api.CardSummary, record reconcile.Record) bool {
 	if card.Status == api.StatusTerminated {
 		return false
 	}
 	snapshot := reconcile.Snapshot{Balance: card.Balance, At: m.client.ServiceTime()}
-	return reconcile.Explain(anchor, snapshot, 0).Stale
+	return reconcile.Explain(record.Anchor, snapshot, 0).Stale
 }
 
 // readEvents reads pages of transactions until one contains an event from before the anchor or nothing
 // new. It does not rely on the length of a page, which the service does not promise. If the events are
 // incomplete, s.Unclear says why. A transaction may be listed late, among older ones.
-func (r reader) readEvents(ctx context.Context, id string, since *reconcile.Anchor, s *reconcile.Snapshot) {
+func (r reader) readEvents(ctx context.Context, id string, since reconcile.Record, s *reconcile.Snapshot) {
 	read := r.client.TransactionPages(api.TransactionFilter{CardID: id})
 	clock := r.client.Clock()
 	end := r.client.Deadline(ctx)
@@ -106,7 +106,7 @@ func (r reader) readEvents(ctx context.Context, id string, since *reconcile.Anch
 		}
 
 		added := 0
-		reachedAnchor := since == nil
+		reachedAnchor := since.Anchor == nil
 		for _, transaction := range page {
 			event := eventOf(transaction)
 			if known[event.ID] {
@@ -115,7 +115,7 @@ func (r reader) readEvents(ctx context.Context, id string, since *reconcile.Anch
 			known[event.ID] = true
 			s.Events = append(s.Events, event)
 			added++
-			if since != nil && since.SideOf(event) == reconcile.Before {
+			if since.Anchor != nil && since.Anchor.SideOf(event) == reconcile.BeforeAnchor {
 				reachedAnchor = true
 			}
 		}

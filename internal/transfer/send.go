@@ -13,16 +13,14 @@ import (
 
 // send sends the movement, as decided after a reading of the card.
 func (t *Transfer) send(ctx context.Context, decision reconcile.Decision) error {
-	t.Ignored = decision.Since.Ignored
-	if decision.Since.Without == reconcile.Unexplained {
-		t.LeftOver = decision.Since.Left
-	}
+	t.Ignored = decision.Evidence.Ignored
+	t.LeftOver = decision.LeftOver()
 	move, end, err := t.mover.client.BeginMove(ctx, t.cardID, t.movement.Delta, decision.Record.Key(t.cardID, decision.Movement))
 	if err != nil {
 		return err
 	}
 	defer end()
-	move.SentBefore = decision.Verdict == reconcile.SendKey || decision.Before.Pending != nil
+	move.SentBefore = decision.Verdict == reconcile.SendKey || decision.RecordBefore.Pending != nil
 	for {
 		fate, failure := move.Try()
 		if fate == transport.Done {
@@ -65,7 +63,7 @@ func (t *Transfer) lookAfterLoss(move *api.Move, decision reconcile.Decision) (r
 	if err != nil {
 		return reconcile.Decision{}, err
 	}
-	afterLoss, err := t.look(move.Context(), decision.Record.Anchor, shortLook, decision.AfterLost)
+	afterLoss, err := t.look(move.Context(), decision.Record, shortLook, decision.AfterLost)
 	if err != nil {
 		return afterLoss, err
 	}
@@ -112,7 +110,7 @@ func (t *Transfer) confirm(move *api.Move, decision reconcile.Decision, answered
 	err := t.mover.Cards.ReadBalance(move.Context(), t.cardID, &card)
 	afterAnswer := decide(card)
 	if err == nil && afterAnswer.Verdict == reconcile.LookAgain {
-		afterAnswer, err = t.look(move.Context(), decision.Before.Anchor, transport.CommitWait, decide)
+		afterAnswer, err = t.look(move.Context(), decision.RecordBefore, transport.CommitWait, decide)
 	}
 	if err != nil {
 		err = move.Undecided(fmt.Errorf("the service answered, but the card could not be read after it: %w", err))
@@ -139,7 +137,7 @@ func (t *Transfer) confirm(move *api.Move, decision reconcile.Decision, answered
 		t.How = api.AlreadyDone
 		t.LeftOver = 0
 	case reconcile.OtherAmount:
-		t.Excess = afterAnswer.Since.Left - t.movement.Delta
+		t.Excess = afterAnswer.Evidence.Remainder - t.movement.Delta
 	}
 	return nil
 }
@@ -156,13 +154,13 @@ func (t *Transfer) lost(decision reconcile.Decision, err error) error {
 // refused ends a movement that was certainly not made.
 func (t *Transfer) refused(decision reconcile.Decision, failure error) error {
 	refusal, ok := errors.AsType[*transport.Error](failure)
-	if t.before == nil || !ok {
+	if t.recordBefore == nil || !ok {
 		return failure
 	}
 	if refusal.AfterLostResponse {
-		t.Record = t.before.NotMade()
+		t.Record = t.recordBefore.NotMade()
 	} else if refusal.IsFinal() {
-		t.Record = t.before.Refused(decision.Card)
+		t.Record = t.recordBefore.Refused(decision.Card)
 	}
 	return failure
 }
