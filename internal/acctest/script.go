@@ -150,7 +150,7 @@ func readConfiguration(folder string) (string, error) {
 		if err != nil || entry.IsDir() || !strings.HasPrefix(filepath.Ext(path), ".tf") {
 			return err
 		}
-		file, err := os.ReadFile(path)
+		file, err := os.ReadFile(path) //nolint:gosec // of the test's own folder
 		text.WriteString("\n" + string(file))
 		return err
 	})

@@ -115,10 +115,7 @@ func rules(err error) []string {
 		}
 		return contentRules(err.Err)
 	case *openapi3.SchemaError:
-		pointer := ""
-		for _, name := range err.JSONPointer() {
-			pointer += "/" + name
-		}
+		pointer := strings.Join(append([]string{""}, err.JSONPointer()...), "/") // as in "/card/label"
 		if err.SchemaField == "properties" {
 			property := firstQuoted(err.Reason)
 			return []string{at(pointer, unsupported(property))}
