@@ -66,18 +66,21 @@ func New(source Source) *Fleet {
 //
 // Only a request for the card itself can show that it is terminated or missing. If complete lists contain none of the
 // cards so far, the error for the first missing card is returned for the others too.
-func (f *Fleet) Read(ctx context.Context, id string, last api.CardStatus) (Card, error) {
-	card, state := f.find(ctx, id, last)
+func (f *Fleet) Read(ctx context.Context, cardID string, lastStatus api.CardStatus) (Card, error) {
+	card, state := f.find(ctx, cardID, lastStatus)
 	if state == present {
 		f.found.Store(true)
 		return card, nil
 	}
-	summary, err := f.request(ctx, id, state)
-	return f.asOfNow(summary.CardListItem), err
+	summary, err := f.request(ctx, cardID, state)
+	if err != nil {
+		return Card{}, err
+	}
+	return f.asOfNow(summary.CardListItem), nil
 }
 
 // request requests the card itself. The pages count as used until the response arrives.
-func (f *Fleet) request(ctx context.Context, id string, state presence) (api.CardSummary, error) {
+func (f *Fleet) request(ctx context.Context, cardID string, state presence) (api.CardSummary, error) {
 	f.mu.Lock()
 	listsComplete := f.active.isComplete() && f.frozen.isComplete()
 	unlisted := state == absent && listsComplete
@@ -89,9 +92,9 @@ func (f *Fleet) request(ctx context.Context, id string, state presence) (api.Car
 		f.endWait()
 	}()
 	if unlisted && !f.HasFound() {
-		return f.requestUnlisted(ctx, id)
+		return f.requestUnlisted(ctx, cardID)
 	}
-	card, err := f.source.GetCard(ctx, id)
+	card, err := f.source.GetCard(ctx, cardID)
 	if err == nil {
 		f.found.Store(true)
 	}
@@ -99,7 +102,7 @@ func (f *Fleet) request(ctx context.Context, id string, state presence) (api.Car
 }
 
 // requestUnlisted requests a card that no list contains, unless an earlier such card was missing.
-func (f *Fleet) requestUnlisted(ctx context.Context, id string) (api.CardSummary, error) {
+func (f *Fleet) requestUnlisted(ctx context.Context, cardID string) (api.CardSummary, error) {
 	err := f.notFoundLock.Acquire(ctx, 1)
 	if err != nil {
 		return api.CardSummary{}, err
@@ -108,7 +111,7 @@ func (f *Fleet) requestUnlisted(ctx context.Context, id string) (api.CardSummary
 	if f.notFound != nil && !f.HasFound() {
 		return api.CardSummary{}, f.notFound
 	}
-	card, err := f.source.GetCard(ctx, id)
+	card, err := f.source.GetCard(ctx, cardID)
 	if err == nil {
 		f.found.Store(true)
 	} else if transport.IsNotFound(err) && !f.HasFound() {
@@ -120,13 +123,13 @@ func (f *Fleet) requestUnlisted(ctx context.Context, id string) (api.CardSummary
 // HasFound reports whether any card was found.
 func (f *Fleet) HasFound() bool { return f.found.Load() }
 
-// find looks for a card in the listing of its last status. If that listing is complete without the card, find looks in
-// the other one.
-func (f *Fleet) find(ctx context.Context, id string, last api.CardStatus) (Card, presence) {
+// find looks for a card in the listing of its last status. If all pages of that listing have arrived without the card,
+// find looks in the other one.
+func (f *Fleet) find(ctx context.Context, cardID string, lastStatus api.CardStatus) (Card, presence) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var first, second *listing
-	switch last {
+	switch lastStatus {
 	case api.StatusActive:
 		first = f.active
 		second = f.frozen
@@ -136,9 +139,9 @@ func (f *Fleet) find(ctx context.Context, id string, last api.CardStatus) (Card,
 	default:
 		return Card{}, uncertain
 	}
-	card, state := first.find(ctx, id)
+	card, state := first.find(ctx, cardID)
 	if state == absent {
-		card, state = second.find(ctx, id)
+		card, state = second.find(ctx, cardID)
 	}
 	return card, state
 }

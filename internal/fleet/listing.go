@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -28,7 +27,7 @@ type presence int
 const (
 	uncertain presence = iota // the card itself must be requested
 	present
-	absent // the listing is complete without the card
+	absent // all pages have arrived, and none shows the card
 )
 
 // listing contains the cards of one status. The fleet's lock guards its contents; callers of its methods hold the lock.
@@ -46,23 +45,25 @@ type contents struct {
 	spent     int             // the number of requests for them, for pages and for single cards
 	fetch     *fetch          // the running fetch; nil for none
 
-	cards    map[string]Card
-	disputed map[string]bool // cards that pages show differently
-	pages    int             // the number of pages; 0 while unknown
-	size     int             // the number of cards on a full page
-	total    int             // the number of cards, according to the first page
-	repeated bool            // whether pages have repeated a card
-	changed  bool            // whether pages have different totals
-	fetched  map[int]bool    // numbers of the pages that have arrived
-	closed   bool            // whether fetching has stopped, because a request failed or pages are inconsistent
+	cards        map[string]Card
+	disputed     map[string]bool // cards that pages show differently
+	pages        int             // the number of pages; 0 while unknown
+	size         int             // the number of cards on a full page
+	total        int             // the number of cards, according to the first page
+	repeated     bool            // whether pages have repeated a card
+	totalsDiffer bool            // whether pages have different totals
+	fetched      map[int]bool    // numbers of the pages that have arrived
+	closed       bool            // whether fetching has stopped, because a request failed or pages are inconsistent
 }
 
 // renew discards the contents if they are too old to look for a card.
-func (l *listing) renew(id string) {
+func (l *listing) renew(cardID string) {
 	now := l.fleet.clock.Now()
 	l.fleet.markUsed(now)
-	expired := l.renewedAt.Before(l.fleet.inUseSince) || now.Sub(l.arrivedAt) >= maxPageLifetime
-	if l.wanted[id] && now.Sub(l.renewedAt) >= pageLifetime {
+	wereUnused := l.renewedAt.Before(l.fleet.inUseSince) // for pageLifetime; see markUsed
+	tooOld := now.Sub(l.arrivedAt) >= maxPageLifetime
+	expired := wereUnused || tooOld
+	if l.wanted[cardID] && now.Sub(l.renewedAt) >= pageLifetime {
 		expired = true // the card is read again
 	}
 	if !expired || l.fetch != nil {
@@ -79,15 +80,16 @@ func (l *listing) renew(id string) {
 }
 
 // find returns a card. It fetches pages, or waits for a running fetch, if that saves requests.
-func (l *listing) find(ctx context.Context, id string) (Card, presence) {
-	l.renew(id)
-	l.wanted[id] = true
+func (l *listing) find(ctx context.Context, cardID string) (Card, presence) {
+	l.renew(cardID)
+	l.wanted[cardID] = true
+	// After this process has written, a page may show a card as it was before the write.
 	for ctx.Err() == nil && !l.fleet.source.HasWritten() {
-		card, state := l.lookup(id)
+		card, state := l.lookup(cardID)
 		if state != uncertain {
 			return card, state
 		}
-		if l.disputed[id] {
+		if l.disputed[cardID] {
 			break
 		}
 		if l.fetch == nil {
@@ -98,7 +100,7 @@ func (l *listing) find(ctx context.Context, id string) (Card, presence) {
 		}
 		fetch := l.fetch
 		fetch.wait(ctx, l.fleet)
-		if fetch.single {
+		if fetch.skipped {
 			break
 		}
 	}
@@ -108,15 +110,15 @@ func (l *listing) find(ctx context.Context, id string) (Card, presence) {
 
 // lookup looks for a card on the pages that have arrived. A card with any other status than active and frozen is
 // uncertain.
-func (l *listing) lookup(id string) (Card, presence) {
-	card, ok := l.cards[id]
+func (l *listing) lookup(cardID string) (Card, presence) {
+	card, ok := l.cards[cardID]
 	if !ok {
-		if l.hasPages() {
+		if l.hasAllPages() {
 			return Card{}, absent
 		}
 		return Card{}, uncertain
 	}
-	if l.disputed[id] {
+	if l.disputed[cardID] {
 		return Card{}, uncertain
 	}
 	if card.Status != api.StatusActive && card.Status != api.StatusFrozen {
@@ -125,15 +127,25 @@ func (l *listing) lookup(id string) (Card, presence) {
 	return card, present
 }
 
-func (l *listing) missing() int { return l.pages - len(l.fetched) }
+// missingPages returns the numbers of the pages that have not arrived. While the number of pages is unknown, there are
+// none.
+func (l *listing) missingPages() []int {
+	var missing []int
+	for number := 1; number <= l.pages; number++ {
+		if !l.fetched[number] {
+			missing = append(missing, number)
+		}
+	}
+	return missing
+}
 
-// hasPages reports whether all pages have arrived. They may be from different moments.
-func (l *listing) hasPages() bool { return l.pages > 0 && l.missing() == 0 }
+// hasAllPages reports whether all pages have arrived. They may be from different moments.
+func (l *listing) hasAllPages() bool { return l.pages > 0 && len(l.missingPages()) == 0 }
 
 // isComplete reports whether the pages show all cards. If they repeat cards and show fewer than the total, the list
 // has no fixed order. If their totals differ, cards may have moved from one page to another between the requests.
 func (l *listing) isComplete() bool {
-	if !l.hasPages() || l.changed {
+	if !l.hasAllPages() || l.totalsDiffer {
 		return false
 	}
 	return !l.repeated || len(l.cards) >= l.total
@@ -145,7 +157,8 @@ func (l *listing) fetchMore(ctx context.Context) bool {
 		return false
 	}
 	isLarge := l.fleet.wanted() >= manyCards
-	if !isLarge && len(l.wanted) == 1 { // the only reader so far
+	wantsOneCard := len(l.wanted) == 1
+	if wantsOneCard && !isLarge {
 		l.start(ctx, l.fetchBatch)
 		return true
 	}
@@ -153,11 +166,12 @@ func (l *listing) fetchMore(ctx context.Context) bool {
 		l.start(ctx, l.fetchFirst)
 		return true
 	}
-	missing := l.missing()
-	if missing == 0 || l.spent+missing > l.budget(isLarge) {
+	missing := l.missingPages()
+	if len(missing) == 0 || l.spent+len(missing) > l.budget(isLarge) {
 		return false
 	}
-	l.start(ctx, l.fetchMissing())
+	fetchMissing := func(ctx context.Context) error { return l.fetchPages(ctx, missing) }
+	l.start(ctx, fetchMissing)
 	return true
 }
 
@@ -186,18 +200,17 @@ func (l *listing) addPage(number int, page api.CardPage) bool {
 		l.pages = min(l.pages, number)
 	}
 	if page.Total != nil && *page.Total != l.total {
-		l.changed = true
+		l.totalsDiffer = true
 	}
 	l.fetched[number] = true
-	maps.DeleteFunc(l.fetched, func(fetched int, _ bool) bool { return fetched > l.pages })
 	added := l.add(page.Data)
 	return added > 0 || len(page.Data) == 0
 }
 
 // countPages calculates the number of pages from the first one. It reports false if the number is unknown or too large.
 func (l *listing) countPages(page api.CardPage) bool {
-	size := page.Size()
-	l.size = max(1, size)
+	cardsPerPage := page.Size()
+	l.size = max(1, cardsPerPage) // it divides the total
 	if page.Total == nil {
 		return false
 	}
@@ -205,11 +218,11 @@ func (l *listing) countPages(page api.CardPage) bool {
 	if l.total > api.MaxListedCards {
 		return false
 	}
-	if l.total > 0 && size == 0 {
+	if l.total > 0 && cardsPerPage == 0 {
 		return false
 	}
-	roundedUp := (l.total + size - 1) / l.size
-	l.pages = max(1, roundedUp)
+	pages := (l.total + l.size - 1) / l.size // rounded up
+	l.pages = max(1, pages)
 	if l.total == l.size { // the service may have sent the number of cards on this page as the total
 		l.pages++
 	}
@@ -253,7 +266,7 @@ type fetch struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
 	waiters int
-	single  bool // whether it fetched no page, because no other reader joined
+	skipped bool // whether it fetched no page, because no other reader joined
 }
 
 // start runs a fetch in a goroutine. The caller holds the fleet's lock, but run is called without it.
@@ -263,7 +276,7 @@ func (l *listing) start(ctx context.Context, run func(context.Context) error) {
 	l.fetch = f
 	go func() {
 		defer cancel()
-		err := withoutPanic(detached, run)
+		err := catchPanic(detached, run)
 		l.fleet.mu.Lock()
 		defer l.fleet.mu.Unlock()
 		if err != nil && detached.Err() == nil {
@@ -274,7 +287,8 @@ func (l *listing) start(ctx context.Context, run func(context.Context) error) {
 	}()
 }
 
-func withoutPanic(ctx context.Context, run func(context.Context) error) (err error) {
+// catchPanic calls run. If run panics, catchPanic returns the panic as an error.
+func catchPanic(ctx context.Context, run func(context.Context) error) (err error) {
 	defer crash.Catch(&err)
 	return run(ctx)
 }
@@ -303,10 +317,10 @@ func (l *listing) fetchBatch(ctx context.Context) error {
 		return err
 	}
 	l.fleet.mu.Lock()
-	single := len(l.wanted) == 1
-	l.fetch.single = single
+	wantsOneCard := len(l.wanted) == 1
+	l.fetch.skipped = wantsOneCard
 	l.fleet.mu.Unlock()
-	if single {
+	if wantsOneCard {
 		return nil
 	}
 	return l.fetchFirst(ctx)
@@ -314,26 +328,16 @@ func (l *listing) fetchBatch(ctx context.Context) error {
 
 func (l *listing) fetchFirst(ctx context.Context) error { return l.fetchPage(ctx, 1) }
 
-// fetchMissing returns a function that fetches the pages that have not arrived yet. Others may have arrived in an
-// earlier fetch that was cancelled.
-func (l *listing) fetchMissing() func(context.Context) error {
-	var missing []int
-	for number := 1; number <= l.pages; number++ {
-		if !l.fetched[number] {
-			missing = append(missing, number)
-		}
+// fetchPages fetches several pages concurrently. After an error, it fetches no more.
+func (l *listing) fetchPages(ctx context.Context, numbers []int) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxConcurrentPages)
+	for _, number := range numbers {
+		group.Go(func() error {
+			return catchPanic(ctx, func(ctx context.Context) error { return l.fetchPage(ctx, number) })
+		})
 	}
-	fetchPages := func(ctx context.Context) error {
-		group, ctx := errgroup.WithContext(ctx)
-		group.SetLimit(maxConcurrentPages)
-		for _, number := range missing {
-			group.Go(func() error {
-				return withoutPanic(ctx, func(ctx context.Context) error { return l.fetchPage(ctx, number) })
-			})
-		}
-		return group.Wait()
-	}
-	return fetchPages
+	return group.Wait()
 }
 
 // fetchPage fetches and adds a page, unless another page has shown that the list is shorter.
