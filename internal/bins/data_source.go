@@ -85,7 +85,7 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	m.Bins = []bin{}
 	var invalid tfkit.InvalidIDs
 	for _, b := range catalogue {
-		if invalid.Collect(b.ID, "") {
+		if invalid.AddIfMalformed(b.ID, "") { // a BIN has no owner
 			continue
 		}
 		if !m.matches(b) {

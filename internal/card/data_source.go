@@ -51,8 +51,10 @@ type summaryModel struct {
 	CreatedAt timetypes.RFC3339 `tfsdk:"created_at"`
 }
 
+// fillCard reports its errors through diags and returns nil, because the title of a returned error would not name the
+// card.
 func fillCard(ctx context.Context, s *session.Session, m *summaryModel, diags *diag.Diagnostics) error {
-	if !tfkit.RequireCardID(path.Root("id"), m.ID, diags) {
+	if !tfkit.CheckCardID(path.Root("id"), m.ID, diags) {
 		return nil
 	}
 	id := m.ID.ValueString()
@@ -98,7 +100,7 @@ func findByLabel(ctx context.Context, client *api.Client, label string) (api.Car
 	query := cardQuery{Label: types.StringValue(label)}
 	for card, err := range query.find(ctx, client) {
 		if err != nil {
-			return card, session.ErrorDiagnostic(fmt.Sprintf("find the card labelled %q", label), err)
+			return api.CardListItem{}, session.ErrorDiagnostic(fmt.Sprintf("find the card labelled %q", label), err)
 		}
 		found = append(found, card)
 	}
@@ -118,7 +120,7 @@ func findByLabel(ctx context.Context, client *api.Client, label string) (api.Car
 		fmt.Sprintf("%d live cards have the label %q. Replace label with the id of the card that you mean:\n%s", len(found), label, strings.Join(lines, "\n")))
 }
 
-// listItemModel has the attributes that lists and summaries of cards share.
+// listItemModel contains the attributes that lists and summaries of cards share.
 type listItemModel struct {
 	ID            types.String  `tfsdk:"id"`
 	BinID         types.String  `tfsdk:"bin_id"`
@@ -193,14 +195,15 @@ type cardsModel struct {
 }
 
 func fillCards(ctx context.Context, s *session.Session, m *cardsModel, diags *diag.Diagnostics) error {
-	// The API's items are collected first, because a very long list of them takes less memory than attribute values.
+	// The number of cards is not known before the last page. Until then, the cards are kept in the form of the API,
+	// because they take less memory than attribute values.
 	var cards []api.CardListItem
 	var invalid tfkit.InvalidIDs
 	for card, err := range m.find(ctx, s.Client) {
 		if err != nil {
 			return err
 		}
-		malformed := invalid.Collect(card.ID, card.BinID)
+		malformed := invalid.AddIfMalformed(card.ID, card.BinID)
 		if !malformed {
 			cards = append(cards, card)
 		}

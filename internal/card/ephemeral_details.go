@@ -71,7 +71,7 @@ func (e *cardDetails) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	if resp.Diagnostics.HasError() || !e.session.Require(&resp.Diagnostics, "read the details of a card") {
 		return
 	}
-	if !tfkit.RequireCardID(path.Root("card_id"), result.CardID, &resp.Diagnostics) {
+	if !tfkit.CheckCardID(path.Root("card_id"), result.CardID, &resp.Diagnostics) {
 		return
 	}
 	id := result.CardID.ValueString()

@@ -98,7 +98,7 @@ func (l *cardListResource) pushCards(ctx context.Context, req list.ListRequest, 
 			}
 			return
 		}
-		malformed := invalid.Collect(card.ID, card.BinID)
+		malformed := invalid.AddIfMalformed(card.ID, card.BinID)
 		if malformed {
 			continue
 		}

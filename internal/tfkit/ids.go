@@ -44,9 +44,9 @@ func CardID() validator.String {
 	return cardID(func(id string) bool { return transport.IsID(id) && !notCardIDForm.MatchString(id) })
 }
 
-// RequireCardID checks an id before it is sent. It reports whether the id is null or has the documented form,
-// and adds an error if not.
-func RequireCardID(at path.Path, id types.String, diags *diag.Diagnostics) bool {
+// CheckCardID checks an optional id before it is sent. It reports whether the id is null or has the documented
+// form, and adds an error if not.
+func CheckCardID(at path.Path, id types.String, diags *diag.Diagnostics) bool {
 	rule := cardID(IsCardID)
 	req := validator.StringRequest{Path: at, ConfigValue: id}
 	resp := validator.StringResponse{}
@@ -93,9 +93,9 @@ type InvalidIDs struct {
 	named []string // descriptions of the first of these records
 }
 
-// Collect reports whether a record's id is malformed, or the id of its owner, if it has one. If so, it also
-// counts the record for the warning.
-func (i *InvalidIDs) Collect(id, owner string) bool {
+// AddIfMalformed adds a record for the warning if its id is malformed, or the id of its owner. It reports
+// whether it has added the record. The owner of a record without an owner is "".
+func (i *InvalidIDs) AddIfMalformed(id, owner string) bool {
 	hasValidOwner := owner == "" || transport.IsID(owner)
 	if hasValidOwner && transport.IsID(id) {
 		return false
@@ -113,7 +113,7 @@ func (i *InvalidIDs) Collect(id, owner string) bool {
 	return true
 }
 
-// Warning returns a warning that names the first of the collected records, or nil if there are none. The noun for
+// Warning returns a warning that names the first of the added records, or nil if there are none. The noun for
 // the records is a plural, such as "cards".
 func (i *InvalidIDs) Warning(records string) diag.Diagnostics {
 	if i.count == 0 {

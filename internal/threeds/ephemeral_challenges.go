@@ -91,7 +91,7 @@ func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "read the 3D Secure challenges") {
 		return
 	}
-	if !tfkit.RequireCardID(path.Root("card_id"), m.CardID, &resp.Diagnostics) {
+	if !tfkit.CheckCardID(path.Root("card_id"), m.CardID, &resp.Diagnostics) {
 		return
 	}
 	if m.Status.IsNull() {
@@ -105,7 +105,7 @@ func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest
 	m.Challenges = []challenge{}
 	var invalid tfkit.InvalidIDs
 	for _, c := range challenges {
-		if invalid.Collect(c.ID, c.CardID) {
+		if invalid.AddIfMalformed(c.ID, c.CardID) {
 			continue
 		}
 		if !m.CardID.IsNull() && m.CardID.ValueString() != c.CardID {

@@ -76,7 +76,7 @@ const (
 // fill lists the newest transactions, up to max_results, and sums up all transactions. It lists transactions with
 // unreadable amounts, but leaves them out of the sums and names them in a warning.
 func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnostics) error {
-	if !tfkit.RequireCardID(path.Root("card_id"), m.CardID, diags) {
+	if !tfkit.CheckCardID(path.Root("card_id"), m.CardID, diags) {
 		return nil
 	}
 	limit := int64(defaultMaxResults)
