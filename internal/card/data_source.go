@@ -51,8 +51,8 @@ type summaryModel struct {
 	CreatedAt timetypes.RFC3339 `tfsdk:"created_at"`
 }
 
-// fillCard reports its errors through diags and returns nil, because the title of a returned error would not name the
-// card.
+// fillCard reports its errors through diags and always returns nil, because any error that it returned would have the
+// title "Could not read a card".
 func fillCard(ctx context.Context, s *session.Session, m *summaryModel, diags *diag.Diagnostics) error {
 	if !tfkit.CheckCardID(path.Root("id"), m.ID, diags) {
 		return nil
