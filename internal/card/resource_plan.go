@@ -77,7 +77,7 @@ func (p *planner) destroy(ctx context.Context) {
 		p.refuseTermination(p.state.name(), "destroyed", moveInstead)
 		return
 	}
-	p.spend(ctx, session.PlannedSpend{Returned: p.state.Balance.Amount()})
+	p.countSpend(ctx, session.PlannedSpend{Returned: p.state.Balance.Amount()})
 }
 
 // issue plans a new card. This includes the second plan of a replacement, whose warnings Terraform drops. There, only
@@ -107,7 +107,7 @@ func (p *planner) issue(ctx context.Context) {
 		planned.CountedNet = replaced.Planned
 		planned.CountedTaken = replaced.Taken
 	}
-	p.spend(ctx, planned)
+	p.countSpend(ctx, planned)
 }
 
 // checkIssue adds an error if the service would refuse the new card, or if the next plan would top the card up.
@@ -184,15 +184,15 @@ func (p *planner) isProtected() bool {
 	return p.state.DeletionProtection.ValueBool() || p.config.DeletionProtection.ValueBool()
 }
 
-// spend counts the money that the plan takes from the wallet and returns to it. If that is too much, it adds a
+// countSpend counts the money that the plan takes from the wallet and returns to it. If that is too much, it adds a
 // diagnostic.
-func (p *planner) spend(ctx context.Context, planned session.PlannedSpend) {
-	planned.Card = p.state.name()
+func (p *planner) countSpend(ctx context.Context, planned session.PlannedSpend) {
+	planned.CardName = p.state.name()
 	planned.CardBalance = p.state.Balance.Amount()
 	if p.state.ID.IsNull() {
-		planned.Card = newCardName(p.config.Label)
+		planned.CardName = newCardName(p.config.Label)
 	}
-	p.diags.Append(p.resource.session.Spend(ctx, planned)...)
+	p.diags.Append(p.resource.session.CountSpend(ctx, planned)...)
 }
 
 // checkLabel warns of live cards that a new card may duplicate. It does so only in a plan: during apply, the provider

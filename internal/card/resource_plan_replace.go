@@ -85,7 +85,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 	p.private.Replaced.Planned = planned.Taken - planned.Returned
 	p.private.Replaced.Taken = planned.Taken
 	p.checkLabel(ctx)
-	p.spend(ctx, planned) // before PaidUpfront, which includes this card
+	p.countSpend(ctx, planned) // before UpfrontCost, which includes this card
 
 	load := "its amount, known after apply"
 	if p.plan.Amount.IsKnown() {
@@ -94,8 +94,8 @@ func (p *planner) planReplacement(ctx context.Context) {
 	effect := fmt.Sprintf("%s is terminated permanently, and its last known balance of %s USD returns to the wallet. "+
 		"A new card with another number is loaded with %s, for a fee of %s USD.",
 		capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee)
-	upfront, wallet, tooMuch := p.resource.session.PaidUpfront(ctx)
-	if tooMuch {
+	upfront, wallet, exceedsWallet := p.resource.session.UpfrontCost(ctx)
+	if exceedsWallet {
 		effect += fmt.Sprintf(" With create_before_destroy, the new card is paid before the old balance returns. So far, this plan takes %s USD before any balance returns; the wallet holds %s USD.", upfront, wallet)
 	}
 

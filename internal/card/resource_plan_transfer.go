@@ -50,7 +50,7 @@ func (p *planner) planTransfer(ctx context.Context) {
 	planned := session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net)}
 	p.private.Replaced.Planned = net
 	p.private.Replaced.Taken = planned.Taken
-	p.spend(ctx, planned)
+	p.countSpend(ctx, planned)
 }
 
 // warnUnspendable warns if the plan funds a card whose money may not be spendable. net is what the plan funds the card

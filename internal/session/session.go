@@ -34,9 +34,13 @@ type Session struct {
 	LabelPrefix     string      // of generated labels
 	WalletCheck     WalletCheck
 
-	bins      fetchedOnce[[]api.Bin]
-	newest    fetchedOnce[NewestCards]
-	spend     spend
+	bins   fetchedOnce[[]api.Bin]
+	newest fetchedOnce[NewestCards]
+	wallet fetchedOnce[walletBalances]
+
+	totalsLock sync.Mutex // guards totals
+	totals     planTotals // of the cards that were counted
+
 	reported  sync.Map     // the keys are of type report
 	failed    sync.Map     // the keys are ids of cards whose last update has not succeeded
 	failing   sync.Mutex   // held while ErrorOnce makes a diagnostic

@@ -316,7 +316,7 @@ func textOf(diags diag.Diagnostics) (text string) {
 }
 
 func takes(amount usd.Amount) session.PlannedSpend {
-	return session.PlannedSpend{Card: "card " + amount.String(), Taken: amount}
+	return session.PlannedSpend{CardName: "card " + amount.String(), Taken: amount}
 }
 
 // The first card with which a plan takes more than the wallet holds warns. With an error
@@ -333,7 +333,7 @@ func TestWalletCheck(t *testing.T) {
 		unread     = "Warning: Plan is not checked against the wallet. Could not check whether the wallet can pay for this plan. "
 		unreadable = "Error: Plan is not checked against the wallet. "
 	)
-	keeps := session.PlannedSpend{Card: "kept", CardBalance: 50_00}
+	keeps := session.PlannedSpend{CardName: "kept", CardBalance: 50_00}
 	for name, test := range map[string]struct {
 		wallet, cards string
 		check         session.WalletCheck
@@ -364,7 +364,7 @@ func TestWalletCheck(t *testing.T) {
 			s, reads := purse(t, test.wallet, test.cards)
 			s.WalletCheck = test.check
 			for i, step := range test.steps {
-				if text := textOf(s.Spend(t.Context(), step.planned)); (text == "") != (step.says == "") || !strings.HasPrefix(text, step.says) {
+				if text := textOf(s.CountSpend(t.Context(), step.planned)); (text == "") != (step.says == "") || !strings.HasPrefix(text, step.says) {
 					t.Errorf("step %d says %q, want %q", i, text, step.says)
 				}
 			}
@@ -379,12 +379,12 @@ func TestWalletCheck(t *testing.T) {
 func TestWalletCheckWithAFailingEndpoint(t *testing.T) {
 	t.Parallel()
 	s := against(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
-	text := textOf(s.Spend(t.Context(), takes(100_00)))
+	text := textOf(s.CountSpend(t.Context(), takes(100_00)))
 	want := "Warning: Plan is not checked against the wallet. Requests to this endpoint fail. Could not check whether the wallet can pay for this plan: The service answered 500."
 	if !strings.HasPrefix(text, want) {
 		t.Errorf("says %q, want %q", text, want)
 	}
-	if text := textOf(s.Spend(t.Context(), takes(100_00))); text != "" {
+	if text := textOf(s.CountSpend(t.Context(), takes(100_00))); text != "" {
 		t.Errorf("says again: %q", text)
 	}
 }
@@ -394,7 +394,7 @@ func TestWalletCheckNamesTheLargest(t *testing.T) {
 	s, _ := purse(t, "200.00", "0.00")
 	var text string
 	for _, amount := range []usd.Amount{60_00, 10_00, 70_00, 50_00, 40_00} {
-		text += textOf(s.Spend(t.Context(), takes(amount)))
+		text += textOf(s.CountSpend(t.Context(), takes(amount)))
 	}
 	if want := "Most goes to card 70.00 with 70.00 USD, card 60.00 with 60.00 USD, card 50.00 with 50.00 USD. "; !strings.Contains(text, want) {
 		t.Errorf("says %q, want %q", text, want)
@@ -407,18 +407,18 @@ func TestOrderOfCards(t *testing.T) {
 	t.Parallel()
 	for _, payable := range []bool{true, false} {
 		for range 20 {
-			returns := session.PlannedSpend{Card: "ended", CardBalance: 100_00}
+			returns := session.PlannedSpend{CardName: "ended", CardBalance: 100_00}
 			if payable {
 				returns.Returned = 100_00
 			}
-			plan := []session.PlannedSpend{takes(60_00), takes(40_00), takes(50_00), takes(10_00), returns, {Card: "kept", CardBalance: 100_00}}
+			plan := []session.PlannedSpend{takes(60_00), takes(40_00), takes(50_00), takes(10_00), returns, {CardName: "kept", CardBalance: 100_00}}
 			rand.Shuffle(len(plan), func(i, j int) { plan[i], plan[j] = plan[j], plan[i] })
 			s, _ := purse(t, "60.00", "200.00")
 			s.WalletCheck = session.WalletCheckError
 			var cards sync.WaitGroup
 			said := make([]string, len(plan))
 			for i, card := range plan {
-				cards.Go(func() { said[i] = textOf(s.Spend(t.Context(), card)) })
+				cards.Go(func() { said[i] = textOf(s.CountSpend(t.Context(), card)) })
 			}
 			cards.Wait()
 			if refused := strings.Contains(strings.Join(said, ""), "Error: "); refused == payable {
@@ -454,7 +454,7 @@ func TestMaxTakenPerPlan(t *testing.T) {
 			s.MaxTakenPerPlan = new(usd.Amount(300_00))
 			text := ""
 			for _, planned := range test.planned {
-				text += textOf(s.Spend(t.Context(), planned))
+				text += textOf(s.CountSpend(t.Context(), planned))
 			}
 			if (text == "") != (test.says == "") || !strings.HasPrefix(text, test.says) || reads.Load() > 0 {
 				t.Errorf("says %q, want %q", text, test.says)
@@ -470,13 +470,13 @@ func TestMaxTakenPerPlanRefusesEachCard(t *testing.T) {
 	s, _ := purse(t, "1000.00", "0.00")
 	s.MaxTakenPerPlan = new(usd.Amount(300_00))
 	for i := range 3 {
-		text := textOf(s.Spend(t.Context(), takes(300_01)))
+		text := textOf(s.CountSpend(t.Context(), takes(300_01)))
 		inFull := strings.Contains(text, "Most goes to card 300.01 with 300.01 USD.") && strings.Contains(text, "raise max_taken_per_plan")
 		if !strings.HasPrefix(text, "Error: Plan exceeds max_taken_per_plan. ") || inFull != (i == 0) {
 			t.Errorf("card %d says %q", i, text)
 		}
 	}
-	if text := textOf(s.Spend(t.Context(), takes(300_00))); text != "" {
+	if text := textOf(s.CountSpend(t.Context(), takes(300_00))); text != "" {
 		t.Errorf("what fits says %q", text)
 	}
 }

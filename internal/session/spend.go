@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -27,8 +26,8 @@ const (
 
 // PlannedSpend is what the plan of one card does to the wallet, in USD.
 type PlannedSpend struct {
-	Card        string     // the card's name, for messages
-	Taken       usd.Amount // from the wallet
+	CardName    string     // for messages
+	Taken       usd.Amount // from the wallet; never negative
 	Returned    usd.Amount // to the wallet
 	CardBalance usd.Amount // the balance of the existing card, of which the plan returns at most Returned
 	// IsReplan is set if Terraform plans a card a second time, to replace it. Terraform drops the warnings of the
@@ -38,11 +37,11 @@ type PlannedSpend struct {
 	CountedTaken usd.Amount // Taken
 }
 
-// totals are what the cards planned so far do to the wallet, in USD.
-type totals struct {
+// planTotals are what the cards planned so far do to the wallet, in USD.
+type planTotals struct {
 	net          usd.Amount     // taken less returned
 	upfront      usd.Amount     // taken, before anything returns
-	taken        usd.Amount     // the sum of Taken; never above MaxTakenPerPlan
+	taken        usd.Amount     // the sum of Taken
 	cardBalances usd.Amount     // the sum of CardBalance
 	largest      []PlannedSpend // the cards that take most
 }
@@ -52,7 +51,7 @@ const maxNamed = 3
 
 // add adds the plan of a card. The second plan of a card counts only what it takes beyond the first one. The error says
 // that a sum is out of range.
-func (t *totals) add(p PlannedSpend) error {
+func (t *planTotals) add(p PlannedSpend) error {
 	countedUpfront := max(0, p.CountedNet) // a first plan that withdraws takes nothing upfront
 	newUpfront := max(0, p.Taken-countedUpfront)
 	newTaken := max(0, p.Taken-p.CountedTaken)
@@ -63,7 +62,8 @@ func (t *totals) add(p PlannedSpend) error {
 	t.cardBalances, balancesErr = usd.Sum(t.cardBalances, p.CardBalance)
 	if p.Taken > 0 {
 		cards := append(slices.Clone(t.largest), p) // a clone, because copies of the totals share the slice
-		slices.SortStableFunc(cards, func(a, b PlannedSpend) int { return cmp.Compare(b.Taken, a.Taken) })
+		largestFirst := func(a, b PlannedSpend) int { return cmp.Compare(b.Taken, a.Taken) }
+		slices.SortStableFunc(cards, largestFirst)
 		count := min(len(cards), maxNamed)
 		t.largest = cards[:count]
 	}
@@ -71,57 +71,51 @@ func (t *totals) add(p PlannedSpend) error {
 }
 
 // nameLargest names the cards that take most.
-func (t totals) nameLargest() string {
+func (t planTotals) nameLargest() string {
 	var names []string
 	for _, p := range t.largest {
-		names = append(names, fmt.Sprintf("%s with %s USD", p.Card, p.Taken))
+		names = append(names, fmt.Sprintf("%s with %s USD", p.CardName, p.Taken))
 	}
 	return "Most goes to " + strings.Join(names, ", ") + "."
 }
 
-// spend is what the plans of this process do to the wallet so far.
-type spend struct {
-	mu     sync.Mutex
-	totals totals
-	wallet fetchedOnce[plannedWallet]
-}
-
-// add counts a card, unless what the plans take would exceed the limit in USD. A nil limit is no limit. It returns the
+// addToTotals counts the plan of a card, unless the plans would then take more than MaxTakenPerPlan. It returns the
 // totals with this card, and whether it has counted the card.
-func (s *spend) add(p PlannedSpend, limit *usd.Amount) (sums totals, counted bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *Session) addToTotals(p PlannedSpend) (sums planTotals, counted bool, err error) {
+	s.totalsLock.Lock()
+	defer s.totalsLock.Unlock()
 	sums = s.totals
 	err = sums.add(p)
 	if err != nil {
 		return sums, false, err
 	}
-	isOverLimit := limit != nil && sums.taken > *limit
-	if isOverLimit && p.Taken > 0 {
+	isOverLimit := s.MaxTakenPerPlan != nil && sums.taken > *s.MaxTakenPerPlan
+	if isOverLimit && p.Taken > 0 { // a card that takes nothing is always counted
 		return sums, false, nil
 	}
 	s.totals = sums
 	return sums, true, nil
 }
 
-func (s *spend) soFar() totals {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// totalsSoFar returns the totals of the cards counted so far.
+func (s *Session) totalsSoFar() planTotals {
+	s.totalsLock.Lock()
+	defer s.totalsLock.Unlock()
 	return s.totals
 }
 
-// plannedWallet is the wallet's balance and the sum of all card balances, in whole cents.
-type plannedWallet struct {
+// walletBalances are the wallet's balance and the sum of all card balances, in whole cents.
+type walletBalances struct {
 	Balance           usd.Amount
 	CardsTotalBalance usd.Amount
 	balanceErr        error // why Balance is not known
 	cardsErr          error // why CardsTotalBalance is not known
 }
 
-func (w plannedWallet) err() error { return cmp.Or(w.balanceErr, w.cardsErr) }
+func (w walletBalances) err() error { return cmp.Or(w.balanceErr, w.cardsErr) }
 
 // mayBeShort reports whether the wallet alone cannot pay for the plan so far, or whether its balance is not known.
-func (w plannedWallet) mayBeShort(t totals) bool {
+func (w walletBalances) mayBeShort(t planTotals) bool {
 	if t.net <= 0 {
 		return false
 	}
@@ -130,12 +124,12 @@ func (w plannedWallet) mayBeShort(t totals) bool {
 
 // returnable returns the sum of the balances of the cards that were not planned yet. No more can still return to the
 // wallet.
-func (w plannedWallet) returnable(t totals) usd.Amount {
+func (w walletBalances) returnable(t planTotals) usd.Amount {
 	return max(0, w.CardsTotalBalance-t.cardBalances)
 }
 
 // isUnpayable reports whether the wallet could not pay for the plan even if all other cards returned their balances.
-func (w plannedWallet) isUnpayable(t totals) bool {
+func (w walletBalances) isUnpayable(t planTotals) bool {
 	if w.err() != nil || t.net <= 0 {
 		return false
 	}
@@ -143,17 +137,17 @@ func (w plannedWallet) isUnpayable(t totals) bool {
 	return shortfall > w.returnable(t)
 }
 
-// Spend counts what the plan of a card does to the wallet. It refuses every card with which the plans of this process
-// take more than MaxTakenPerPlan. It also counts during apply, because Terraform then plans each card again and some
-// amounts are known only then.
+// CountSpend counts what the plan of a card does to the wallet. It refuses every card with which the plans of this
+// process take more than MaxTakenPerPlan. It also counts during apply, because Terraform then plans each card again and
+// some amounts are known only then.
 //
-// Spend also checks the wallet until the first write of this process, because a write changes the balance. While the
-// provider's configuration is unknown, it warns that the wallet is not checked.
-func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
+// CountSpend also checks the wallet until the first write of this process, because a write changes the balance. While
+// the provider's configuration is unknown, it warns that the wallet is not checked.
+func (s *Session) CountSpend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 	if s == nil {
 		return nil
 	}
-	sums, counted, err := s.spend.add(p, s.MaxTakenPerPlan)
+	sums, counted, err := s.addToTotals(p)
 	if err != nil {
 		return diag.Diagnostics{diag.NewErrorDiagnostic("Plan total is out of range",
 			"The amounts of this plan add up to more than the provider can calculate with. Check amount and top_up of the planned cards: both are in USD, not in cents.")}
@@ -167,18 +161,18 @@ func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 	if !s.checksWallet() || sums.net <= 0 {
 		return nil
 	}
-	wallet, err := s.plannedWallet(ctx)
+	wallet, err := s.readWallet(ctx)
 	if err != nil {
 		return nil // the call was cancelled
 	}
-	short := wallet.mayBeShort(sums)
+	mayBeShort := wallet.mayBeShort(sums)
 	if s.WalletCheck == WalletCheckError {
-		unchecked := short && wallet.err() != nil
-		if unchecked || wallet.isUnpayable(sums) {
+		cannotTell := mayBeShort && wallet.err() != nil
+		if cannotTell || wallet.isUnpayable(sums) {
 			return s.refuseUnpayable(p, sums, wallet)
 		}
 	}
-	if !short {
+	if !mayBeShort {
 		return nil
 	}
 	if p.Taken == 0 || p.IsReplan { // the warning is for a card that takes money, in a plan whose warnings are shown
@@ -192,7 +186,7 @@ func (s *Session) checksWallet() bool { return s.IsPlanning() && s.WalletCheck !
 
 // warnUnchecked warns once, at the first card that takes money, that the provider's configuration is unknown.
 func (s *Session) warnUnchecked(p PlannedSpend) diag.Diagnostics {
-	if p.Taken <= 0 {
+	if p.Taken == 0 {
 		return nil
 	}
 	if !s.FirstTime(TopicPlanUnchecked, "") {
@@ -205,7 +199,7 @@ func (s *Session) warnUnchecked(p PlannedSpend) diag.Diagnostics {
 }
 
 // exceedsMaxTaken refuses a card. Only the first error has the full text.
-func (s *Session) exceedsMaxTaken(sums totals) diag.Diagnostic {
+func (s *Session) exceedsMaxTaken(sums planTotals) diag.Diagnostic {
 	text := fmt.Sprintf("With this card, the plan takes %s USD so far, and max_taken_per_plan is %s USD.", sums.taken, *s.MaxTakenPerPlan)
 	if s.FirstTime(TopicMaxTaken, "") {
 		text += " The first amount is the sum of loads, issuance fees, funds and top-ups. Money that returns to the wallet is not deducted."
@@ -223,7 +217,7 @@ const (
 
 // refuseUnpayable refuses the plan with the first error, and after that each card that takes money. Only the first
 // error has the full text.
-func (s *Session) refuseUnpayable(p PlannedSpend, sums totals, wallet plannedWallet) diag.Diagnostics {
+func (s *Session) refuseUnpayable(p PlannedSpend, sums planTotals, wallet walletBalances) diag.Diagnostics {
 	const allow = "\n\nTo plan anyway, set wallet_check = \"warn\" in the provider configuration."
 	title := walletShort
 	text := shortText(sums, wallet)
@@ -243,7 +237,7 @@ func (s *Session) refuseUnpayable(p PlannedSpend, sums totals, wallet plannedWal
 }
 
 // warnShort warns once that the wallet may not cover the plan.
-func (s *Session) warnShort(sums totals, wallet plannedWallet) diag.Diagnostics {
+func (s *Session) warnShort(sums planTotals, wallet walletBalances) diag.Diagnostics {
 	err := wallet.err()
 	outage, ok := errors.AsType[*transport.OutageError](err)
 	if ok && outage.Kind != transport.OutageEndpoint {
@@ -260,11 +254,11 @@ func (s *Session) warnShort(sums totals, wallet plannedWallet) diag.Diagnostics 
 
 const planStatement = "vcard statement shows the exact total of a saved plan."
 
-func walletSoFar(sums totals, wallet plannedWallet) string {
+func walletSoFar(sums planTotals, wallet walletBalances) string {
 	return fmt.Sprintf("This plan takes %s USD so far; the wallet holds %s USD.", sums.net, wallet.Balance)
 }
 
-func shortText(sums totals, wallet plannedWallet) string {
+func shortText(sums planTotals, wallet walletBalances) string {
 	outlook := "The service refuses requests that the wallet cannot pay, so part of the plan would fail during apply."
 	if !wallet.isUnpayable(sums) {
 		outlook = fmt.Sprintf("The account's other cards hold %s USD. Apply can pay if enough of that money returns first, "+
@@ -277,32 +271,35 @@ func shortText(sums totals, wallet plannedWallet) string {
 	return text
 }
 
-func unreadText(wallet plannedWallet) string {
+func unreadText(wallet walletBalances) string {
 	failure := ErrorDiagnostic("check whether the wallet can pay for this plan", wallet.err())
 	return sentence(failure.Summary()) + " " + failure.Detail()
 }
 
-// PaidUpfront returns what the plan so far takes from the wallet before anything returns, and the balance of the
-// wallet. It reports true if that balance is too low.
-func (s *Session) PaidUpfront(ctx context.Context) (upfront, wallet usd.Amount, tooMuch bool) {
+// UpfrontCost returns what the plan so far takes from the wallet before anything returns, and the balance of the wallet,
+// both in USD. It reports whether the cost exceeds that balance. If the wallet is not checked, or its balance is not
+// known, it reports false.
+func (s *Session) UpfrontCost(ctx context.Context) (upfront, balance usd.Amount, exceedsBalance bool) {
 	if !s.checksWallet() {
 		return 0, 0, false
 	}
-	upfront = s.spend.soFar().upfront
-	read, err := s.plannedWallet(ctx)
-	known := err == nil && read.balanceErr == nil
-	tooMuch = known && upfront > read.Balance
-	return upfront, read.Balance, tooMuch
+	upfront = s.totalsSoFar().upfront
+	wallet, err := s.readWallet(ctx)
+	if err != nil || wallet.balanceErr != nil {
+		return upfront, 0, false
+	}
+	exceedsBalance = upfront > wallet.Balance
+	return upfront, wallet.Balance, exceedsBalance
 }
 
-// plannedWallet reads the wallet once. An error of the service is part of the result, so that it is not read again.
-func (s *Session) plannedWallet(ctx context.Context) (plannedWallet, error) {
-	return s.spend.wallet.get(ctx, func(ctx context.Context) (plannedWallet, error) {
+// readWallet reads the wallet once. An error of the service is part of the result, so that it is not read again.
+func (s *Session) readWallet(ctx context.Context) (walletBalances, error) {
+	return s.wallet.get(ctx, func(ctx context.Context) (walletBalances, error) {
 		response, err := s.Client.WalletBalance(ctx)
 		if err != nil {
-			return plannedWallet{balanceErr: err, cardsErr: err}, ctx.Err()
+			return walletBalances{balanceErr: err, cardsErr: err}, ctx.Err()
 		}
-		var wallet plannedWallet
+		var wallet walletBalances
 		wallet.Balance, wallet.balanceErr = response.Balance.Floor()
 		if response.CardsTotalBalance == nil {
 			wallet.cardsErr = &transport.ShapeError{Field: "cards_total_balance", Problem: "is missing"}
