@@ -222,13 +222,13 @@ func (p *planner) checkLabel(ctx context.Context) {
 				"\n\nTo compare with all of them, run `vcard statement --no-unmanaged` on a saved plan.")
 	}
 	if label.IsNull() {
-		if newest.Generated > 0 && s.FirstTime(session.TopicGenerated, "") {
-			p.diags.Append(generatedLabelsExist(newest.Generated, s.LabelPrefix))
+		if newest.GeneratedCount > 0 && s.FirstTime(session.TopicGenerated, "") {
+			p.diags.Append(generatedLabelsExist(newest.GeneratedCount, s.LabelPrefix))
 		}
 		return
 	}
 	var others []api.CardListItem
-	for _, card := range newest.Labelled(label.ValueString()) {
+	for _, card := range newest.CardsWithLabel(label.ValueString()) {
 		if card.ID != p.state.ID.ValueString() {
 			others = append(others, card)
 		}

@@ -25,7 +25,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	decode(ctx, req.Plan.Raw, &plan, &resp.Diagnostics)
 	private := readPrivateState(ctx, req.Private, &resp.Diagnostics)
 	id := before.ID.ValueString()
-	r.session.NoteUpdate(id, false) // until the update has succeeded, actions move no money on the card
+	r.session.BeginUpdate(id) // until the update has succeeded, actions move no money on the card
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "change "+before.name()) {
 		return
 	}
@@ -54,7 +54,8 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 		save(ctx, u.state, &resp.State, resp.Identity, &resp.Diagnostics)
 	}
 	private.write(ctx, resp.Private, &resp.Diagnostics)
-	r.session.NoteUpdate(id, !resp.Diagnostics.HasError())
+	succeeded := !resp.Diagnostics.HasError()
+	r.session.EndUpdate(id, succeeded)
 }
 
 // update is one call of Update.

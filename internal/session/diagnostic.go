@@ -49,8 +49,8 @@ func ErrorDiagnostic(operation string, err error) diag.Diagnostic {
 // ErrorOnce returns the diagnostic that describe makes. It returns nothing if the diagnostic has no detail and an
 // earlier one was reported, because the earlier one fails the run already.
 func (s *Session) ErrorOnce(describe func() diag.Diagnostic) diag.Diagnostics {
-	s.failing.Lock() // so that no call returns a brief error before another returns the full one
-	defer s.failing.Unlock()
+	s.errorLock.Lock() // so that no call returns a brief error before another returns the full one
+	defer s.errorLock.Unlock()
 	failure := describe()
 	isFirst := s.FirstTime(TopicFailure, "")
 	if !isFirst && failure.Detail() == "" {

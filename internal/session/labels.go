@@ -33,22 +33,22 @@ const maxCompared = 10 * api.MaxPerPage
 // NewestCards are the newest live cards of the account by their labels. New labels are compared with these only, so
 // that the cost of a plan does not grow with the account.
 type NewestCards struct {
-	byID      map[string]bool
-	byLabel   map[string][]api.CardListItem
-	Generated int   // the number of cards whose label was generated recently
-	Truncated bool  // whether the account has more live cards
-	Err       error // why the cards could not be listed
+	ids            map[string]bool
+	byLabel        map[string][]api.CardListItem
+	GeneratedCount int   // the number of cards whose label was generated recently
+	Truncated      bool  // whether the account has more live cards
+	Err            error // why the cards could not be listed
 }
 
-// Labelled returns the cards with a label.
-func (c NewestCards) Labelled(label string) []api.CardListItem {
+// CardsWithLabel returns the cards that have a label.
+func (c NewestCards) CardsWithLabel(label string) []api.CardListItem {
 	return c.byLabel[labels.Canonical(label)]
 }
 
 // NewestCards lists the newest live cards, once per session. It fails only if ctx ends.
 func (s *Session) NewestCards(ctx context.Context) (NewestCards, error) {
 	return s.newest.get(ctx, func(ctx context.Context) (NewestCards, error) {
-		newest := NewestCards{byID: map[string]bool{}, byLabel: map[string][]api.CardListItem{}}
+		newest := NewestCards{ids: map[string]bool{}, byLabel: map[string][]api.CardListItem{}}
 		for _, status := range []api.CardStatus{api.StatusActive, api.StatusFrozen} {
 			newest.Err = s.addNewest(ctx, &newest, status)
 			if newest.Err != nil {
@@ -70,15 +70,15 @@ func (s *Session) addNewest(ctx context.Context, newest *NewestCards, status api
 			return nil
 		}
 		count++
-		if card.Status == api.StatusTerminated || newest.byID[card.ID] {
+		if card.Status == api.StatusTerminated || newest.ids[card.ID] {
 			continue // the service may ignore the filter
 		}
-		newest.byID[card.ID] = true
+		newest.ids[card.ID] = true
 		label := card.Label.Raw()
 		canonical := labels.Canonical(label)
 		newest.byLabel[canonical] = append(newest.byLabel[canonical], card)
 		if s.isRecentlyGenerated(label) {
-			newest.Generated++
+			newest.GeneratedCount++
 		}
 	}
 	return nil

@@ -41,10 +41,10 @@ type Session struct {
 	totalsLock sync.Mutex // guards totals
 	totals     planTotals // of the cards that were counted
 
-	reported  sync.Map     // the keys are of type report
-	failed    sync.Map     // the keys are ids of cards whose last update has not succeeded
-	failing   sync.Mutex   // held while ErrorOnce makes a diagnostic
-	protected atomic.Int64 // how many protected cards the plan would terminate
+	reported       sync.Map     // the keys are of type report
+	failedUpdates  sync.Map     // the keys are ids of cards whose last update has not succeeded
+	errorLock      sync.Mutex   // held while ErrorOnce makes a diagnostic
+	protectedCount atomic.Int64 // how many protected cards the plan would terminate
 }
 
 // Sandbox is the embedded service that a session uses.
@@ -123,20 +123,23 @@ func (s *Session) FirstTime(topic Topic, key string) bool {
 }
 
 // CountProtected counts a protected card that the plan would terminate, and returns how many there are so far.
-func (s *Session) CountProtected() int64 { return s.protected.Add(1) }
+func (s *Session) CountProtected() int64 { return s.protectedCount.Add(1) }
 
-// NoteUpdate notes whether the last update of a card succeeded. An update that is running has not succeeded yet.
-func (s *Session) NoteUpdate(id string, succeeded bool) {
+// BeginUpdate notes that an update of a card has started. It counts as failed until EndUpdate says that it succeeded.
+func (s *Session) BeginUpdate(cardID string) { s.failedUpdates.Store(cardID, true) }
+
+// EndUpdate notes whether an update of a card succeeded.
+func (s *Session) EndUpdate(cardID string, succeeded bool) {
 	if succeeded {
-		s.failed.Delete(id)
-	} else {
-		s.failed.Store(id, true)
+		s.failedUpdates.Delete(cardID)
+	} else { // another update of the card may have succeeded in the meantime
+		s.failedUpdates.Store(cardID, true)
 	}
 }
 
 // LastUpdateFailed reports whether the last update of a card in this process has failed or is still running.
-func (s *Session) LastUpdateFailed(id string) bool {
-	_, failed := s.failed.Load(id)
+func (s *Session) LastUpdateFailed(cardID string) bool {
+	_, failed := s.failedUpdates.Load(cardID)
 	return failed
 }
 

@@ -126,9 +126,9 @@ func TestNewestCards(t *testing.T) {
 				callers.Go(func() {
 					newest, err := s.NewestCards(t.Context())
 					pages := min(test.active, 10) + min(test.frozen, 10)
-					labelled := len(newest.Labelled(" ads "))
-					if err != nil || newest.Err != nil || labelled != 99*pages || newest.Generated != pages || newest.Truncated != test.truncated {
-						t.Errorf("%d labelled and %d generated of %d pages, truncated %t: %v, %v", labelled, newest.Generated, pages, newest.Truncated, err, newest.Err)
+					labelled := len(newest.CardsWithLabel(" ads "))
+					if err != nil || newest.Err != nil || labelled != 99*pages || newest.GeneratedCount != pages || newest.Truncated != test.truncated {
+						t.Errorf("%d labelled and %d generated of %d pages, truncated %t: %v, %v", labelled, newest.GeneratedCount, pages, newest.Truncated, err, newest.Err)
 					}
 				})
 			}
@@ -160,8 +160,8 @@ func TestGeneratedLabelsCountForAWeek(t *testing.T) {
 	}
 	labels = append(labels, "other-"+today.Format("20060102")+"-abcdefghij234567klmn", "tf-20269999-abcdefghij234567klmn", "tf-1")
 	newest, err := s.NewestCards(t.Context())
-	if err != nil || newest.Generated != 2 {
-		t.Errorf("%d were generated within a week, want 2: %v, %v", newest.Generated, err, newest.Err)
+	if err != nil || newest.GeneratedCount != 2 {
+		t.Errorf("%d were generated within a week, want 2: %v, %v", newest.GeneratedCount, err, newest.Err)
 	}
 }
 
