@@ -64,16 +64,16 @@ func (a *cardAction) ModifyPlan(ctx context.Context, req action.ModifyPlanReques
 
 // readCard reads the card of an action. If the card is terminated or cannot be read, it adds an error and reports
 // false. operation returns what the action does to a card with this name. Its text completes "Could not …".
-func (a *cardAction) readCard(ctx context.Context, id string, operation func(card string) string, diags *diag.Diagnostics) (api.CardSummary, bool) {
-	card, err := a.session.Client.GetCard(ctx, id)
+func (a *cardAction) readCard(ctx context.Context, cardID string, operation func(name string) string, diags *diag.Diagnostics) (api.CardSummary, bool) {
+	card, err := a.session.Client.GetCard(ctx, cardID)
 	if err != nil {
-		diags.Append(session.ErrorDiagnostic(operation("card "+id), err))
-		return card, false
+		diags.Append(session.ErrorDiagnostic(operation("card "+cardID), err))
+		return api.CardSummary{}, false
 	}
 	if card.Status == api.StatusTerminated {
 		name := nameOf(card.CardListItem)
 		diags.AddError("Could not "+operation(name), capitalized(name)+" "+terminatedForGood+" Use the id of a live card.")
-		return card, false
+		return api.CardSummary{}, false
 	}
 	return card, true
 }
@@ -131,7 +131,8 @@ func NewUnfreezeAction() action.Action {
 	}
 }
 
-func (a *stateAction) operation(card string) string { return a.verb + " " + card }
+// operation returns what the action does to a card with this name.
+func (a *stateAction) operation(name string) string { return a.verb + " " + name }
 
 func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	defer session.CatchPanic(&resp.Diagnostics)
@@ -238,11 +239,11 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 	defer session.CatchPanic(&resp.Diagnostics)
 	config := a.readConfig(ctx, req.Config, &resp.Diagnostics)
 	// operationOn describes what the action does to a card with this name.
-	operationOn := func(card string) string {
+	operationOn := func(name string) string {
 		if config.Amount.IsNull() {
-			return "withdraw everything from " + card
+			return "withdraw everything from " + name
 		}
-		return operationOf(card, a.delta(config.Amount.Amount()))
+		return operationOf(name, a.delta(config.Amount.Amount()))
 	}
 	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, operationOn("a card")) {
 		return
@@ -274,7 +275,8 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 
 	delta := a.delta(amount)
 	operation := operationOf(name, delta)
-	result, err := a.session.Mover.Move(ctx, card.ID, reconcile.Movement{Delta: delta}, nil)
+	var noRecord *reconcile.Record // an action has no state that could keep one
+	result, err := a.session.Mover.Move(ctx, card.ID, reconcile.Movement{Delta: delta}, noRecord)
 	if err != nil {
 		resp.Diagnostics.Append(actionFailed(card, operation, err))
 		return

@@ -300,12 +300,12 @@ type privateState struct {
 	NextCost usd.Amount `json:"next_cost,omitzero"`
 }
 
-// noteFrozen sets FrozenOutside if the card became frozen between two states, and clears the field if the card is not
+// noteFrozen sets FrozenOutside if the card became frozen since the prior state, and clears the field if the card is not
 // frozen. The field only causes a warning: even without the warning, the plan shows that it unfreezes the card.
-func (s *privateState) noteFrozen(before, after model) {
-	if !after.Frozen.ValueBool() {
+func (s *privateState) noteFrozen(prior, current model) {
+	if !current.Frozen.ValueBool() {
 		s.FrozenOutside = false
-	} else if !before.Frozen.ValueBool() {
+	} else if !prior.Frozen.ValueBool() {
 		s.FrozenOutside = true
 	}
 }

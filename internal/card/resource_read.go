@@ -34,9 +34,9 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 				"To refresh it, apply what the configuration depends on first, for example with -target.")
 		return
 	}
-	before := state
+	prior := state
 	status := api.CardStatus(state.Status.ValueString())
-	var asOf time.Time
+	var asOf time.Time // zero if the import has just read the card
 	var err error
 	if private.JustImported {
 		private.JustImported = false
@@ -67,13 +67,13 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 			"This plan read "+state.name()+" twice, so it is in the state at two addresses. Both move its money, and destroying either terminates it."+
 				"\n\nterraform state list -id="+state.ID.ValueString()+" shows the addresses. Remove one with terraform state rm.")
 	}
-	resp.Diagnostics.Append(r.keepSettings(&state, before, &private)...)
+	resp.Diagnostics.Append(r.keepSettings(&state, prior, &private)...)
 	r.awaitTransfer(ctx, &state, asOf)
 	r.resolvePending(ctx, &state, &resp.Diagnostics)
 	private.Month = reconcile.MonthOf(asOf)
-	private.noteFrozen(before, state)
+	private.noteFrozen(prior, state)
 	private.write(ctx, resp.Private, &resp.Diagnostics)
-	if !reflect.DeepEqual(state, before) { //nolint:govet // as in ModifyPlan
+	if !reflect.DeepEqual(state, prior) { //nolint:govet // as in ModifyPlan
 		resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	}
 }
@@ -90,10 +90,10 @@ func (r *cardResource) confirmTerminated(ctx context.Context, m *model) (api.Car
 
 // keepSettings restores the configured settings of a card after a refresh. If the service shows other values, it
 // warns once.
-func (r *cardResource) keepSettings(state *model, before model, private *privateState) diag.Diagnostics {
-	reported := private.Shown
-	private.Shown = keepConfigured(state, &before, private.DefaultLimit)
-	if len(private.Shown) == 0 || maps.Equal(reported, private.Shown) {
+func (r *cardResource) keepSettings(state *model, prior model, private *privateState) diag.Diagnostics {
+	shownBefore := private.Shown
+	private.Shown = keepConfigured(state, &prior, private.DefaultLimit)
+	if len(private.Shown) == 0 || maps.Equal(shownBefore, private.Shown) {
 		return nil
 	}
 	changes := strings.Join(differences(private.Shown, state), " and ")

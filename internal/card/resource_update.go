@@ -19,14 +19,14 @@ import (
 // Update unfreezes the card, moves money, and then freezes the card, even if moving money failed. It
 // saves the state after each step.
 func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	var config, before, plan model
+	var config, prior, plan model
 	decode(ctx, req.Config.Raw, &config, &resp.Diagnostics)
-	decode(ctx, req.State.Raw, &before, &resp.Diagnostics)
+	decode(ctx, req.State.Raw, &prior, &resp.Diagnostics)
 	decode(ctx, req.Plan.Raw, &plan, &resp.Diagnostics)
 	private := readPrivateState(ctx, req.Private, &resp.Diagnostics)
-	id := before.ID.ValueString()
+	id := prior.ID.ValueString()
 	r.session.BeginUpdate(id) // until the update has succeeded, actions move no money on the card
-	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "change "+before.name()) {
+	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "change "+prior.name()) {
 		return
 	}
 	private.Replaced = nil
@@ -36,9 +36,9 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	u := update{
 		client:           r.session.Client,
 		mover:            r.session.Mover,
-		before:           before,
+		prior:            prior,
 		plan:             plan,
-		state:            initialState(before, plan),
+		state:            initialState(prior, plan),
 		configuredActive: !config.Frozen.IsNull() && !config.Frozen.ValueBool(),
 	}
 	resp.Diagnostics.Append(u.unfreeze(ctx)...)
@@ -62,7 +62,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 type update struct {
 	client           *api.Client
 	mover            *transfer.Mover
-	before           model // the state before the update
+	prior            model // the state before the update
 	plan             model
 	state            model // the state after the steps so far
 	configuredActive bool  // the configuration has frozen = false; with ignore_changes, the plan may differ
@@ -71,31 +71,31 @@ type update struct {
 }
 
 // initialState returns the state before the first step: the plan, except for the values that need a request.
-func initialState(before, plan model) model {
+func initialState(prior, plan model) model {
 	state := plan
-	state.Amount = before.Amount
-	state.ToppedUp = before.ToppedUp
-	state.Frozen = before.Frozen
-	state.Status = before.Status
-	state.Balance = before.Balance
-	state.MoneyRecord = before.MoneyRecord
+	state.Amount = prior.Amount
+	state.ToppedUp = prior.ToppedUp
+	state.Frozen = prior.Frozen
+	state.Status = prior.Status
+	state.Balance = prior.Balance
+	state.MoneyRecord = prior.MoneyRecord
 	return state
 }
 
-func (u *update) id() string { return u.before.ID.ValueString() }
+func (u *update) id() string { return u.prior.ID.ValueString() }
 
 func (u *update) unfreeze(ctx context.Context) diag.Diagnostics {
-	planIsActive := !u.plan.Frozen.IsUnknown() && !u.plan.Frozen.ValueBool()
-	if !planIsActive || !u.state.Frozen.ValueBool() {
+	plannedActive := !u.plan.Frozen.IsUnknown() && !u.plan.Frozen.ValueBool()
+	if !plannedActive || !u.state.Frozen.ValueBool() {
 		return nil
 	}
-	unfrozen, err := u.client.UnfreezeCard(ctx, u.id(), u.before.AutoFreezeAt.Pointer())
+	unfrozen, err := u.client.UnfreezeCard(ctx, u.id(), u.prior.AutoFreezeAt.Pointer())
 	if err != nil {
 		u.unfreezeFailed = true
-		return diag.Diagnostics{rejection(api.StatusFrozen, "unfreeze "+u.before.name(), err)}
+		return diag.Diagnostics{rejection(api.StatusFrozen, "unfreeze "+u.prior.name(), err)}
 	}
 	u.state.setState(unfrozen.Status, unfrozen.Balance)
-	return session.LostResponseWarning("unfreeze "+u.before.name(), unfrozen.How.LostResponse())
+	return session.LostResponseWarning("unfreeze "+u.prior.name(), unfrozen.How.LostResponse())
 }
 
 // undoAutoFreeze unfreezes the card if the withdrawal made the service freeze it.
@@ -107,28 +107,28 @@ func (u *update) undoAutoFreeze(ctx context.Context) diag.Diagnostics {
 }
 
 func (u *update) freeze(ctx context.Context) diag.Diagnostics {
-	isFrozen := u.before.Frozen.ValueBool() || u.state.Frozen.ValueBool()
-	if !u.plan.Frozen.ValueBool() || isFrozen {
+	alreadyFrozen := u.prior.Frozen.ValueBool() || u.state.Frozen.ValueBool()
+	if !u.plan.Frozen.ValueBool() || alreadyFrozen {
 		return nil
 	}
 	frozen, err := u.client.FreezeCard(ctx, u.id())
 	if err != nil {
 		status := api.CardStatus(u.state.Status.ValueString())
-		return diag.Diagnostics{rejection(status, "freeze "+u.before.name(), err)}
+		return diag.Diagnostics{rejection(status, "freeze "+u.prior.name(), err)}
 	}
 	u.state.setState(frozen.Status, frozen.Balance)
-	return session.LostResponseWarning("freeze "+u.before.name(), frozen.How.LostResponse())
+	return session.LostResponseWarning("freeze "+u.prior.name(), frozen.How.LostResponse())
 }
 
 // move makes the planned transfers: first the change of amount, then the top-up. If the first one fails, it does
-// not send the top-up.
+// not send the top-up. If unfreezing the card has failed, it moves nothing.
 func (u *update) move(ctx context.Context) diag.Diagnostics {
 	if u.unfreezeFailed {
 		return nil
 	}
-	change := moneyChange(ctx, u.before, u.plan)
-	record := u.before.record()
-	if change.AmountBefore == change.AmountAfter {
+	change := moneyChange(ctx, u.prior, u.plan)
+	record := u.prior.record()
+	if change.AmountBefore == change.AmountAfter { // no money moves, but amount may become the baseline, for example
 		u.state.Amount = u.plan.Amount
 	}
 	movements := change.Movements()
@@ -139,9 +139,9 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 
 	var diags diag.Diagnostics
 	for _, m := range movements {
-		operation := operationOf(u.before.name(), m.Delta)
+		operation := operationOf(u.prior.name(), m.Delta)
 		result, err := u.mover.Move(ctx, u.id(), m, &record)
-		record = result.Record
+		record = result.Record // it must be kept even after an error
 		u.state.setRecord(record)
 		if err != nil {
 			diags.Append(u.notMoved(operation, result.CardStatus, err))
@@ -152,29 +152,29 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 		}
 		u.state.setState(result.CardStatus, result.CardBalance)
 		u.state.setTotalAfter(m)
-		diags.Append(moved(u.before, operation, m, result)...)
+		diags.Append(moved(u.prior, operation, m, result)...)
 	}
 	return diags
 }
 
-// moneyChange returns how an update changes the card's money. An amount that is unknown before or after counts as
-// unchanged.
-func moneyChange(ctx context.Context, before, after model) reconcile.Change {
+// moneyChange returns how an update changes the card's money. An amount that is null or unknown in the prior state or in
+// the plan counts as unchanged.
+func moneyChange(ctx context.Context, prior, plan model) reconcile.Change {
 	c := reconcile.Change{
-		RangeBefore: before.topUpRange(ctx),
-		RangeAfter:  after.topUpRange(ctx),
-		FrozenAfter: after.Frozen.ValueBool(),
+		RangeBefore: prior.topUpRange(ctx),
+		RangeAfter:  plan.topUpRange(ctx),
+		FrozenAfter: plan.Frozen.ValueBool(),
 	}
-	if before.Amount.IsKnown() && after.Amount.IsKnown() {
-		c.AmountBefore = before.Amount.Amount()
-		c.AmountAfter = after.Amount.Amount()
+	if prior.Amount.IsKnown() && plan.Amount.IsKnown() {
+		c.AmountBefore = prior.Amount.Amount()
+		c.AmountAfter = plan.Amount.Amount()
 	}
-	if after.ToppedUp.IsKnown() {
-		c.ToppedUpBefore = before.ToppedUp.Amount()
-		c.ToppedUpAfter = after.ToppedUp.Amount()
+	if plan.ToppedUp.IsKnown() {
+		c.ToppedUpBefore = prior.ToppedUp.Amount()
+		c.ToppedUpAfter = plan.ToppedUp.Amount()
 	}
 	if c.RangeAfter != nil {
-		c.RangeAfter.Limit = after.MaxTopUpPerMonth.Pointer()
+		c.RangeAfter.Limit = plan.MaxTopUpPerMonth.Pointer()
 	}
 	return c
 }
@@ -192,7 +192,7 @@ func (m model) topUpRange(ctx context.Context) *reconcile.Range {
 func (u *update) abandonPending(ctx context.Context, record reconcile.Record) diag.Diagnostics {
 	snapshot, err := u.mover.Cards.ReadSnapshot(ctx, u.id(), record)
 	if err != nil {
-		return diag.Diagnostics{session.ErrorDiagnostic("read "+u.before.name(), err)}
+		return diag.Diagnostics{session.ErrorDiagnostic("read "+u.prior.name(), err)}
 	}
 	u.state.setState(api.CardStatus(snapshot.Status), snapshot.Balance)
 	u.state.setRecord(record.GivenUp(snapshot))
@@ -202,34 +202,34 @@ func (u *update) abandonPending(ctx context.Context, record reconcile.Record) di
 // notMoved returns the error for a transfer that failed or was not sent, and records what the failure shows about
 // the card.
 func (u *update) notMoved(operation string, status api.CardStatus, err error) diag.Diagnostic {
-	pending := u.before.record().Pending
+	pending := u.prior.record().Pending
 	_, blocked := errors.AsType[*transfer.PendingError](err)
 	if blocked {
-		return stoppedForPending(u.before, operation, *pending)
+		return stoppedForPending(u.prior, operation, *pending)
 	}
 	// A transfer that the service has confirmed is not sent again, so this error is about the earlier request.
 	confirmed := pending != nil && pending.Answered
 	_, undecided := errors.AsType[*transport.UndecidedError](err)
 	if confirmed && undecided {
-		return stoppedForPending(u.before, operation, *pending)
+		return stoppedForPending(u.prior, operation, *pending)
 	}
 	unusable, ok := errors.AsType[*transfer.StatusError](err)
 	if ok {
 		u.state.setState(unusable.Status, unusable.Balance)
-		return notToppedUp(u.before, operation, unusable)
+		return notToppedUp(u.prior, operation, unusable)
 	}
 	stop, ok := errors.AsType[*transfer.StoppedError](err)
 	if ok {
 		u.state.Balance = usdtype.Of(stop.Balance)
-		return stopped(u.before, operation, stop, u.state.record())
+		return stopped(u.prior, operation, stop, u.state.record())
 	}
 	return rejection(status, operation, err)
 }
 
-// operationOf describes a transfer. Its text completes "Could not …".
-func operationOf(card string, delta usd.Amount) string {
+// operationOf describes a transfer on the card with this name. The text completes "Could not …".
+func operationOf(name string, delta usd.Amount) string {
 	if delta < 0 {
-		return "withdraw " + (-delta).String() + " USD from " + card
+		return "withdraw " + (-delta).String() + " USD from " + name
 	}
-	return "fund " + card + " with " + delta.String() + " USD"
+	return "fund " + name + " with " + delta.String() + " USD"
 }

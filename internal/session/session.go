@@ -165,7 +165,8 @@ func (f *fetchedOnce[T]) get(ctx context.Context, fetch func(context.Context) (T
 		if known := f.value.Load(); known != nil {
 			return *known, nil
 		}
-		results := f.fetching.DoChan("", func() (_ any, err error) {
+		const onlyKey = "" // a group could fetch several values, but this one fetches only one
+		results := f.fetching.DoChan(onlyKey, func() (_ any, err error) {
 			defer crash.Catch(&err)
 			value, err := fetch(ctx)
 			if err == nil {
@@ -178,7 +179,7 @@ func (f *fetchedOnce[T]) get(ctx context.Context, fetch func(context.Context) (T
 			if errors.Is(result.Err, context.Canceled) && ctx.Err() == nil {
 				continue // the caller that fetched was interrupted, and this one was not
 			}
-			value, _ := result.Val.(T)
+			value, _ := result.Val.(T) // the zero T if fetch has panicked
 			return value, result.Err
 		case <-ctx.Done():
 			var none T
