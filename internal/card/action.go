@@ -284,7 +284,7 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 	progress(resp, "%s", describeTransfer(name, result))
 	resp.Diagnostics.Append(session.LostResponseWarning(operation, result.How.LostResponse())...)
 	if result.Excess != 0 {
-		resp.Diagnostics.Append(excess(name, operation, result))
+		resp.Diagnostics.Append(excessWarning(name, operation, result))
 	}
 	if a.withdraws && card.Status == api.StatusActive {
 		resp.Diagnostics.Append(a.frozenByWithdrawal(ctx, card)...)

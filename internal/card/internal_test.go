@@ -57,7 +57,7 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	bare := card("bin_1", null)
-	if names := unreported(&bare); !slices.Equal(names, []string{"allowed_categories", "metadata", "auto_freeze_at"}) {
+	if names := unreportedNames(&bare); !slices.Equal(names, []string{"allowed_categories", "metadata", "auto_freeze_at"}) {
 		t.Errorf("unreported are %s", names)
 	}
 }

@@ -167,7 +167,7 @@ func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, ca
 	results := make([]*list.ListResult, len(cards))
 	var wg sync.WaitGroup
 	for i, card := range cards {
-		results[i] = &list.ListResult{} // reports a panic
+		results[i] = &list.ListResult{} // CatchPanic adds a panic to it
 		wg.Go(func() {
 			defer session.CatchPanic(&results[i].Diagnostics)
 			results[i] = l.readCard(ctx, req, card)

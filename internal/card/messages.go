@@ -93,9 +93,9 @@ func issuedButNotFrozen(card model, err error) diag.Diagnostic {
 		"To keep it, run terraform untaint on this resource and apply again: that freezes the card.")
 }
 
-// issued returns the warnings about a new card. shown maps settings to the service's values that differ from the
+// issueWarnings returns the warnings about a new card. shown maps settings to the service's values that differ from the
 // configured ones.
-func issued(card model, request api.IssueCardRequest, issuance api.Issuance, shown map[string]string) diag.Diagnostics {
+func issueWarnings(card model, request api.IssueCardRequest, issuance api.Issuance, shown map[string]string) diag.Diagnostics {
 	var diags diag.Diagnostics
 	different := differences(shown, &card)
 	if len(different) > 0 {
@@ -348,8 +348,8 @@ func explainBalance(delta, unexplained usd.Amount, withTopUp bool) string {
 	return outcomeNotShown
 }
 
-// moved returns the warnings about a transfer that was made.
-func moved(card model, operation string, m reconcile.Movement, result transfer.Transfer) diag.Diagnostics {
+// moveWarnings returns the warnings about a transfer that was made.
+func moveWarnings(card model, operation string, m reconcile.Movement, result transfer.Transfer) diag.Diagnostics {
 	diags := session.LostResponseWarning(operation, result.How.LostResponse())
 	if result.How == api.AlreadyDone {
 		diags.Append(alreadyApplied(card, operation, m, result))
@@ -366,7 +366,7 @@ func moved(card model, operation string, m reconcile.Movement, result transfer.T
 				card.name(), strings.TrimSuffix(result.Ignored, "."), result.CardBalance))
 	}
 	if result.Excess != 0 {
-		diags.Append(excess(card.name(), operation, result))
+		diags.Append(excessWarning(card.name(), operation, result))
 	}
 	return diags
 }
@@ -383,8 +383,8 @@ func alreadyApplied(card model, operation string, m reconcile.Movement, result t
 			capitalized(card.name()), result.CardBalance, advice))
 }
 
-// previewed warns of what apply will do about a transfer that may have been made.
-func previewed(card model, d reconcile.Decision) diag.Diagnostics {
+// previewWarnings warns of what apply will do about a transfer that may have been made.
+func previewWarnings(card model, d reconcile.Decision) diag.Diagnostics {
 	text := previewText(card, d)
 	if text == "" {
 		return nil
@@ -476,8 +476,8 @@ func capUsage(topUps reconcile.TopUps, month reconcile.Month, limit usd.Amount) 
 		month.First().Format("January 2006"), used, limit, (month + 1).First().Format(time.DateOnly))
 }
 
-// excess warns of a request after which the balance does not show the requested amount.
-func excess(name, operation string, result transfer.Transfer) diag.Diagnostic {
+// excessWarning warns of a request after which the balance does not show the requested amount.
+func excessWarning(name, operation string, result transfer.Transfer) diag.Diagnostic {
 	difference := "more"
 	if result.Excess < 0 {
 		difference = "less"
@@ -489,8 +489,9 @@ func excess(name, operation string, result transfer.Transfer) diag.Diagnostic {
 			name, result.CardBalance, result.Excess.Abs(), difference))
 }
 
-// stopped returns the error for a transfer that was not made or is not shown. It gives the reason and the next step.
-func stopped(card model, operation string, stop *transfer.StoppedError, record reconcile.Record) diag.Diagnostic {
+// notMovedAfterStop returns the error for a transfer that was not made or is not shown. It gives the reason and the next
+// step.
+func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError, record reconcile.Record) diag.Diagnostic {
 	m := stop.Movement
 	balance := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), stop.Balance)
 	advice := adviceToRepeat(m)

@@ -56,20 +56,21 @@ type model struct {
 	MoneyRecord        types.String      `tfsdk:"money_record"`
 }
 
-type topUp struct {
+// topUpRule is the value of top_up.
+type topUpRule struct {
 	Below usdtype.Value `tfsdk:"below"`
 	To    usdtype.Value `tfsdk:"to"`
 }
 
 // readTopUp returns the rule of top_up, or nil if there is none. It reports false if the rule is unknown or invalid.
-func (m model) readTopUp(ctx context.Context) (*topUp, bool) {
+func (m model) readTopUp(ctx context.Context) (*topUpRule, bool) {
 	if m.TopUp.IsNull() {
 		return nil, true
 	}
 	if m.TopUp.IsUnknown() {
 		return nil, false
 	}
-	rule := &topUp{}
+	rule := &topUpRule{}
 	diags := m.TopUp.As(ctx, rule, basetypes.ObjectAsOptions{})
 	if diags.HasError() {
 		return nil, false
@@ -287,7 +288,7 @@ type privateState struct {
 	Shown map[string]string `json:"shown,omitempty"`
 	// DefaultLimit reports that the spending limit was not configured.
 	DefaultLimit bool `json:"default_limit,omitempty"`
-	// Month is the month of the last refresh.
+	// Month is the month of the last refresh; 0 if that refresh skipped its request.
 	Month reconcile.Month `json:"month,omitempty"`
 	// FrozenOutside reports that a refresh saw the card become frozen outside Terraform.
 	FrozenOutside bool `json:"frozen_outside,omitempty"`
@@ -315,10 +316,10 @@ type replacedCard struct {
 	Name      string     `json:"name"`
 	Protected bool       `json:"protected"`
 	Balance   usd.Amount `json:"balance"`
-	// Planned is the amount that the first plan added to the wallet's net total.
-	Planned usd.Amount `json:"planned"`
-	// Taken is the amount that the first plan added to the total for max_taken_per_plan.
-	Taken usd.Amount `json:"taken"`
+	// CountedNet is the amount that the first plan added to the wallet's net total.
+	CountedNet usd.Amount `json:"planned"`
+	// CountedTaken is the amount that the first plan added to the total for max_taken_per_plan.
+	CountedTaken usd.Amount `json:"taken"`
 }
 
 const privateStateKey = "card"

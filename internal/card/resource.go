@@ -74,7 +74,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	state.setRecord(reconcile.IssuedRecord(request.Amount, startedAt))
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 	private.write(ctx, resp.Private, &resp.Diagnostics)
-	resp.Diagnostics.Append(issued(state, request, issuance, private.Shown)...)
+	resp.Diagnostics.Append(issueWarnings(state, request, issuance, private.Shown)...)
 
 	if plan.Frozen.ValueBool() {
 		// If freezing fails, Terraform taints the card, and the next apply replaces it. Therefore an interruption
@@ -155,11 +155,11 @@ func (r *cardResource) terminate(ctx context.Context, card model, nextCost usd.A
 	return session.LostResponseWarning("terminate "+card.name(), terminated.How.LostResponse())
 }
 
-// shortfall returns how much the wallet and the balance of the replaced card lack to pay for the new card, in USD. id
-// is the replaced card. If the money is enough, the result is zero or negative. If the replaced card is already
-// terminated, there is nothing left to prevent, and the result is 0.
-func (r *cardResource) shortfall(ctx context.Context, id string, nextCost usd.Amount) (usd.Amount, error) {
-	replaced, err := r.session.Client.GetCard(ctx, id)
+// shortfall returns how much the wallet and the balance of the replaced card lack to pay for the new card, in USD. If
+// the money is enough, the result is zero or negative. If the replaced card is already terminated, there is nothing left
+// to prevent, and the result is 0.
+func (r *cardResource) shortfall(ctx context.Context, replacedID string, nextCost usd.Amount) (usd.Amount, error) {
+	replaced, err := r.session.Client.GetCard(ctx, replacedID)
 	if err != nil {
 		return 0, err
 	}

@@ -46,13 +46,13 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	p.private.NextCost = 0
 	p.checkLoad(ctx)
 	if req.Plan.Raw.IsNull() {
-		p.destroy(ctx)
+		p.planDestroy(ctx)
 	} else if req.State.Raw.IsNull() {
-		p.issue(ctx)
+		p.planIssue(ctx)
 		p.warnConfig(ctx)
 		p.private.NextCost = p.plan.issueCost()
 	} else {
-		p.change(ctx)
+		p.planChange(ctx)
 		p.warnConfig(ctx)
 		resp.RequiresReplace = append(resp.RequiresReplace, p.replacement.Paths...)
 	}
@@ -71,8 +71,8 @@ func (p *planner) checkLoad(ctx context.Context) {
 	}
 }
 
-// destroy plans the termination of the card.
-func (p *planner) destroy(ctx context.Context) {
+// planDestroy plans the termination of the card.
+func (p *planner) planDestroy(ctx context.Context) {
 	if p.isProtected() {
 		p.refuseTermination(p.state.name(), "destroyed", moveInstead)
 		return
@@ -80,9 +80,9 @@ func (p *planner) destroy(ctx context.Context) {
 	p.countSpend(ctx, session.PlannedSpend{Returned: p.state.Balance.Amount()})
 }
 
-// issue plans a new card. This includes the second plan of a replacement, whose warnings Terraform drops. There, only
+// planIssue plans a new card. This includes the second plan of a replacement, whose warnings Terraform drops. There, only
 // the private state describes the replaced card.
-func (p *planner) issue(ctx context.Context) {
+func (p *planner) planIssue(ctx context.Context) {
 	replaced := p.private.Replaced
 	if replaced != nil && replaced.Protected {
 		p.refuseTermination(replaced.Name, "forced", doNotForce)
@@ -104,8 +104,8 @@ func (p *planner) issue(ctx context.Context) {
 	} else {
 		planned.IsReplan = true
 		planned.Returned = replaced.Balance
-		planned.CountedNet = replaced.Planned
-		planned.CountedTaken = replaced.Taken
+		planned.CountedNet = replaced.CountedNet
+		planned.CountedTaken = replaced.CountedTaken
 	}
 	p.countSpend(ctx, planned)
 }
@@ -132,8 +132,8 @@ func (p *planner) checkIssue(ctx context.Context) {
 	p.checkBIN(ctx)
 }
 
-// change plans an update or a replacement of the card.
-func (p *planner) change(ctx context.Context) {
+// planChange plans an update or a replacement of the card.
+func (p *planner) planChange(ctx context.Context) {
 	// The private state describes the card in every plan, because the provider cannot see -replace.
 	p.private.Replaced = &replacedCard{
 		Name:      p.state.name(),
@@ -278,7 +278,7 @@ func (p *planner) warnConfig(ctx context.Context) {
 }
 
 // freezesBeforeTopUp reports whether the service freezes a card before its balance is low enough for a top-up.
-func freezesBeforeTopUp(threshold usdtype.Value, rule *topUp) bool {
+func freezesBeforeTopUp(threshold usdtype.Value, rule *topUpRule) bool {
 	if rule == nil || !threshold.IsKnown() {
 		return false
 	}

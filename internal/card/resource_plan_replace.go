@@ -82,8 +82,8 @@ func (p *planner) planReplacement(ctx context.Context) {
 		return
 	}
 	planned := session.PlannedSpend{Taken: p.plan.issueCost(), Returned: card.Balance.Amount()}
-	p.private.Replaced.Planned = planned.Taken - planned.Returned
-	p.private.Replaced.Taken = planned.Taken
+	p.private.Replaced.CountedNet = planned.Taken - planned.Returned
+	p.private.Replaced.CountedTaken = planned.Taken
 	p.checkLabel(ctx)
 	p.countSpend(ctx, planned) // before UpfrontCost, which includes this card
 
@@ -111,13 +111,13 @@ func (p *planner) planReplacement(ctx context.Context) {
 // mayBeRefused names the settings whose values are new and may be invalid, because the service does not publish the
 // values that it accepts.
 func (p *planner) mayBeRefused() string {
-	changes := func(name string) bool { return p.replacement.Paths.Contains(path.Root(name)) }
+	isChanged := func(name string) bool { return p.replacement.Paths.Contains(path.Root(name)) }
 	var doubtful []string
-	newCategories := changes("allowed_categories") || p.state.AllowedCategories.IsNull()
+	newCategories := isChanged("allowed_categories") || p.state.AllowedCategories.IsNull()
 	if newCategories && !p.config.AllowedCategories.IsNull() {
 		doubtful = append(doubtful, "allowed_categories (it does not publish the list)")
 	}
-	newLimit := changes("spending_limit") || changes("bin_id")
+	newLimit := isChanged("spending_limit") || isChanged("bin_id")
 	if newLimit && !p.config.SpendingLimit.IsNull() {
 		doubtful = append(doubtful, "spending_limit (it does not publish the BIN's maximum)")
 	}
@@ -141,7 +141,7 @@ func (p *planner) lostSettings() []string {
 	if p.config.Frozen.IsNull() && p.state.Frozen.ValueBool() {
 		lost = append(lost, "frozen (the new card is active)")
 	}
-	names := unreported(&p.config)
+	names := unreportedNames(&p.config)
 	if p.state.isImported() && len(names) > 0 {
 		lost = append(lost, "any "+strings.Join(names, ", ")+" that it was issued with (the service does not report them)")
 	}
@@ -242,7 +242,7 @@ func (s setting) isSameLabel() bool {
 	if !ok || !isKnown(s.wanted) {
 		return false
 	}
-	return s.reported(s.wanted) == current.ValueString()
+	return s.reportedForm(s.wanted) == current.ValueString()
 }
 
 // isEmpty reports whether a map has no elements. A null map has none.
@@ -251,8 +251,8 @@ func isEmpty(m types.Map) bool { return !m.IsUnknown() && len(m.Elements()) == 0
 // isKnown reports whether a value is neither null nor unknown.
 func isKnown(value attr.Value) bool { return !value.IsNull() && !value.IsUnknown() }
 
-// reported returns a value in the form in which the service reports it.
-func (s setting) reported(value attr.Value) string {
+// reportedForm returns a value in the form in which the service reports it.
+func (s setting) reportedForm(value attr.Value) string {
 	switch v := value.(type) {
 	case usdtype.Value:
 		return v.Amount().String()
@@ -272,7 +272,7 @@ func (s setting) isAlreadyShown(shown map[string]string) bool {
 	if !differs || !isKnown(s.wanted) {
 		return false
 	}
-	return s.reported(s.wanted) == value
+	return s.reportedForm(s.wanted) == value
 }
 
 // keepConfigured sets the settings of a card to those in the state after the card was read. It returns the service's
@@ -285,7 +285,7 @@ func keepConfigured(card, state *model, defaultLimit bool) map[string]string {
 			continue
 		}
 		if s.isReported() && !s.isSame() {
-			shown[s.name] = s.reported(s.current)
+			shown[s.name] = s.reportedForm(s.current)
 		}
 	}
 	card.BinID = state.BinID
@@ -314,8 +314,8 @@ func differences(shown map[string]string, card *model) []string {
 	return texts
 }
 
-// unreported names the settings that a configuration leaves out and that the service does not report.
-func unreported(config *model) []string {
+// unreportedNames names the settings that a configuration leaves out and that the service does not report.
+func unreportedNames(config *model) []string {
 	var names []string
 	for _, s := range settings(config, config) {
 		if !s.isReported() && s.wanted.IsNull() {
@@ -326,13 +326,13 @@ func unreported(config *model) []string {
 }
 
 // changeOf describes a change of a value, as in " (10.00 USD to 20.00 USD)". It is empty for a collection.
-func changeOf(before, after attr.Value) string {
-	old, ok := display(before)
+func changeOf(current, wanted attr.Value) string {
+	currentText, ok := display(current)
 	if !ok {
 		return ""
 	}
-	changed, _ := display(after)
-	return " (" + old + " to " + changed + ")"
+	wantedText, _ := display(wanted)
+	return " (" + currentText + " to " + wantedText + ")"
 }
 
 // display returns a short value as a person reads it. It reports false for a collection.

@@ -48,8 +48,8 @@ func (p *planner) planTransfer(ctx context.Context) {
 	net := p.preview(ctx, t, change, record)
 	p.warnUnspendable(t, net)
 	planned := session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net)}
-	p.private.Replaced.Planned = net
-	p.private.Replaced.Taken = planned.Taken
+	p.private.Replaced.CountedNet = net
+	p.private.Replaced.CountedTaken = planned.Taken
 	p.countSpend(ctx, planned)
 }
 
@@ -113,9 +113,10 @@ func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconci
 		return net
 	}
 	decisions, err := p.resource.session.Mover.Preview(ctx, p.state.ID.ValueString(), record, change, p.state.Balance.Amount())
+	fromFreshReading := err == nil // after an error, only an earlier reading has decided
 	for _, d := range decisions {
-		p.diags.Append(previewed(p.state, d)...)
-		if d.Verdict == reconcile.Made && err == nil {
+		p.diags.Append(previewWarnings(p.state, d)...)
+		if d.Verdict == reconcile.Made && fromFreshReading {
 			net -= d.Movement.Delta
 		}
 		if d.Movement.Purpose != reconcile.ForAmount {
@@ -265,10 +266,10 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record recon
 	}
 	topUpRange := reconcile.Range{Below: rule.Below.Amount(), To: rule.To.Amount(), Limit: limit.Pointer()}
 	t.topUp = topUpRange.Due(after, record.TopUps, p.private.Month)
-	due := topUpRange.To - after
-	if t.topUp < due {
+	needed := topUpRange.To - after
+	if t.topUp < needed {
 		p.warn("max_top_up_per_month", "Top-up is limited by max_top_up_per_month", "%s needs a top-up of %s USD, and gets %s USD. %s",
-			capitalized(p.state.name()), due, t.topUp, capUsage(record.TopUps, p.private.Month, limit.Amount()))
+			capitalized(p.state.name()), needed, t.topUp, capUsage(record.TopUps, p.private.Month, limit.Amount()))
 	}
 	p.plan.ToppedUp = usdtype.Of(p.state.ToppedUp.Amount() + t.topUp)
 	return t
@@ -324,13 +325,13 @@ func (p *planner) planFrozen(t plannedTransfer) {
 	}
 }
 
-// mayAutoFreeze reports whether the change of amount may make the service freeze the card. An unknown amount may
-// withdraw everything, and the threshold of an imported card is unknown.
+// mayAutoFreeze reports whether the change of amount may make the service freeze the card, which then has the balance
+// after. The threshold of an imported card is unknown.
 func (p *planner) mayAutoFreeze(t plannedTransfer, after usd.Amount) bool {
 	withdraws := t.amount < 0
 	if p.config.Amount.IsUnknown() {
 		withdraws = true
-		after = 0
+		after = 0 // an unknown amount may withdraw everything
 	}
 	if p.state.AutoFreezeAt.IsNull() {
 		return withdraws && p.state.isImported()

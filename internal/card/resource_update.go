@@ -152,7 +152,7 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 		}
 		u.state.setState(result.CardStatus, result.CardBalance)
 		u.state.setTotalAfter(m)
-		diags.Append(moved(u.prior, operation, m, result)...)
+		diags.Append(moveWarnings(u.prior, operation, m, result)...)
 	}
 	return diags
 }
@@ -221,7 +221,7 @@ func (u *update) notMoved(operation string, status api.CardStatus, err error) di
 	stop, ok := errors.AsType[*transfer.StoppedError](err)
 	if ok {
 		u.state.Balance = usdtype.Of(stop.Balance)
-		return stopped(u.prior, operation, stop, u.state.record())
+		return notMovedAfterStop(u.prior, operation, stop, u.state.record())
 	}
 	return rejection(status, operation, err)
 }
