@@ -151,7 +151,7 @@ func (p *planner) planChange(ctx context.Context) {
 // checkBIN adds an error if the BIN of a new card does not exist.
 func (p *planner) checkBIN(ctx context.Context) {
 	bin := p.plan.BinID
-	if bin.IsUnknown() || !p.resource.session.Known() {
+	if bin.IsUnknown() || !p.resource.session.IsConfigured() {
 		return
 	}
 	bins, err := p.resource.session.Bins(ctx)
@@ -257,7 +257,7 @@ func (p *planner) warnSharedLabel(label string) {
 func (p *planner) warnConfig(ctx context.Context) {
 	isNew := p.state.ID.IsNull()
 	s := p.resource.session
-	applying := s.Known() && s.Client.HasWritten()
+	applying := s.IsConfigured() && s.Client.HasWritten()
 	secondPlan := isNew && p.private.Replaced != nil
 	if applying || secondPlan {
 		return // the first plan has warned already

@@ -107,7 +107,7 @@ func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconci
 		return net // apply stops, and warnPending has warned
 	}
 	if !p.resource.session.IsPlanning() {
-		if !p.resource.session.Known() { // then only the state shows what the card has
+		if !p.resource.session.IsConfigured() { // then only the state shows what the card has
 			p.checkWithdrawal(ctx, t)
 		}
 		return net

@@ -28,7 +28,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	}
 	// Terraform 1.11 requires the identity even if the card is removed from the state.
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
-	if !r.session.Known() {
+	if !r.session.IsConfigured() {
 		resp.Diagnostics.AddWarning("Cards are not refreshed",
 			"The provider configuration depends on values that are known only after apply, so the state of "+state.name()+" is kept. "+
 				"To refresh it, apply what the configuration depends on first, for example with -target.")

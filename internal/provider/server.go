@@ -90,7 +90,7 @@ func withKeySteps(attribute *tftypes.AttributePath) *tftypes.AttributePath {
 func (s server) redacted(text string) string {
 	var client *transport.Client // a nil client knows no API key
 	configured := s.session.Load()
-	if configured.Known() {
+	if configured.IsConfigured() {
 		client = configured.Client.Client
 	}
 	return client.Redact(text)

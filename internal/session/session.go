@@ -75,13 +75,13 @@ func From(data any, diags *diag.Diagnostics) *Session {
 	return s
 }
 
-// Known reports whether calls can be made.
-func (s *Session) Known() bool { return s != nil && s.Client != nil }
+// IsConfigured reports whether the provider's configuration is known, so that calls can be made.
+func (s *Session) IsConfigured() bool { return s != nil && s.Client != nil }
 
 // Require adds an error and returns false if calls cannot be made yet. The purpose completes "to …", as in "read the
 // BIN catalogue".
 func (s *Session) Require(diags *diag.Diagnostics, purpose string) bool {
-	if s.Known() {
+	if s.IsConfigured() {
 		return true
 	}
 	diags.AddError("Provider configuration is not known yet",
@@ -144,7 +144,7 @@ func (s *Session) LastUpdateFailed(cardID string) bool {
 }
 
 // IsPlanning reports whether calls can be made and none has written yet.
-func (s *Session) IsPlanning() bool { return s.Known() && !s.Client.HasWritten() }
+func (s *Session) IsPlanning() bool { return s.IsConfigured() && !s.Client.HasWritten() }
 
 // Bins returns the BIN catalogue. It is fetched once per session.
 func (s *Session) Bins(ctx context.Context) ([]api.Bin, error) {

@@ -155,7 +155,7 @@ func (s *Session) CountSpend(ctx context.Context, p PlannedSpend) diag.Diagnosti
 	if !counted {
 		return diag.Diagnostics{s.exceedsMaxTaken(sums)}
 	}
-	if !s.Known() {
+	if !s.IsConfigured() {
 		return s.warnUnchecked(p)
 	}
 	if !s.checksWallet() || sums.net <= 0 {
