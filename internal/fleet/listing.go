@@ -66,7 +66,7 @@ func (l *listing) renew(cardID string) {
 	if l.wanted[cardID] && now.Sub(l.renewedAt) >= pageLifetime {
 		expired = true // the card is read again
 	}
-	if !expired || l.fetch != nil {
+	if !expired || l.fetch != nil { // the running fetch adds its pages to the old contents
 		return
 	}
 	l.contents = contents{
@@ -355,8 +355,11 @@ func (l *listing) fetchPage(ctx context.Context, number int) error {
 	defer f.mu.Unlock()
 	l.spent++
 	l.arrivedAt = f.clock.Now()
-	if err != nil || l.closed {
+	if err != nil {
 		return err
+	}
+	if l.closed { // other pages were inconsistent
+		return nil
 	}
 	consistent := l.addPage(number, page)
 	if !consistent {
