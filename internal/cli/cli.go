@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// FlagError replaces pflag's misleading error for a long flag with a single dash. The example is a
-// valid flag of the command, such as "--format json".
-func FlagError(err error, example string) error {
+// ExplainSingleDash replaces pflag's misleading error for a long flag with a single dash, and returns any other error
+// unchanged. The example is a valid flag of the command, such as "--format json".
+func ExplainSingleDash(err error, example string) error {
 	if strings.HasPrefix(err.Error(), "unknown shorthand flag") {
 		return errors.New("flags start with two dashes: " + example)
 	}

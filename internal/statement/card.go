@@ -16,9 +16,9 @@ import (
 
 const cardType = "vcard_card"
 
-// Of returns the statement of a plan. It returns an error if an amount is not a number or too large, or if a change has
+// New returns the statement of a plan. It returns an error if an amount is not a number or too large, or if a change has
 // unknown actions or values that do not match its actions.
-func Of(plan *Plan) (*Statement, error) {
+func New(plan *Plan) (*Statement, error) {
 	if slices.Contains(plan.Changes, nil) || slices.Contains(plan.Invocations, nil) {
 		return nil, errIncomplete
 	}

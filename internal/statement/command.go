@@ -56,8 +56,11 @@ const (
 type settings struct {
 	format string
 	rules  Rules
-	file   string
+	file   string // the path of the plan, or fromStdin
 }
+
+// fromStdin stands for standard input instead of a file.
+const fromStdin = "-"
 
 // Main prints the statement of a plan and returns the exit status. args follow the name of
 // the command.
@@ -73,28 +76,34 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintf(stdout, help, flags.FlagUsages(), strings.Join(actionNames(), ", "))
 		return exitOK
 	}
-	if err == nil {
+	if err != nil {
+		const exampleFlag = "--format json"
+		err = cli.ExplainSingleDash(err, exampleFlag)
+	} else {
 		err = s.complete(flags.Args())
 	}
 	if err != nil {
-		report("%v. Run \"vcard statement --help\" for usage.", cli.FlagError(err, "--format json"))
+		report("%v. Run \"vcard statement --help\" for usage.", err)
 		return exitUsage
 	}
-	plan, err := s.read(stdin)
+	name := s.fileName()
+	plan, err := s.readInput(stdin)
 	if err != nil {
-		report("%s %v", s.file, err)
+		// The error completes a sentence that starts with the file's name, as in "plan.json is empty".
+		report("%s %v", name, err)
 		return exitFailed
 	}
-	statement, err := Of(plan)
+	statement, err := New(plan)
 	if err != nil {
-		report("%s: %v", s.file, err)
+		report("%s: %v", name, err)
 		return exitFailed
 	}
-	s.rules.Apply(statement, plan)
+	s.rules.Apply(statement, plan) // sets the Violations and the Remedy
 	writeErr := statement.write(stdout, s.format)
 	if writeErr != nil {
-		report("%s: %v", s.file, writeErr)
+		report("%s: %v", name, writeErr)
 	}
+	// The violations go to standard error, which may work even if standard output has failed.
 	for i, violation := range statement.Violations {
 		if i == maxListed {
 			report("refused: %d more reasons; --format json lists all", len(statement.Violations)-i)
@@ -171,10 +180,17 @@ func parseAmount(target **usd.Amount) func(string) error {
 	}
 }
 
-// read reads the plan from the file, or from standard input if the file is "-". It replaces "-" for later messages.
-func (s *settings) read(stdin io.Reader) (*Plan, error) {
-	if s.file == "-" {
-		s.file = "standard input"
+// fileName returns the name of the plan's file for messages.
+func (s *settings) fileName() string {
+	if s.file == fromStdin {
+		return "standard input"
+	}
+	return s.file
+}
+
+// readInput reads the plan from the file or from standard input.
+func (s *settings) readInput(stdin io.Reader) (*Plan, error) {
+	if s.file == fromStdin {
 		return ReadPlan(stdin)
 	}
 	file, err := os.Open(s.file)

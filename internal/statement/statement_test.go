@@ -152,14 +152,14 @@ func read(t *testing.T, text string) *statement.Statement {
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, text)
 	}
-	s, err := statement.Of(plan)
+	s, err := statement.New(plan)
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, text)
 	}
 	return s
 }
 
-func TestOf(t *testing.T) {
+func TestNew(t *testing.T) {
 	t.Parallel()
 	refreshed := priorState(stateCard("vcard_card.a", with("balance", "60.25"), "") + "," + stateCard("vcard_card.a", with("balance", "7"), `,"deposed_key":"abc"`))
 	for name, test := range map[string]struct{ plan, want string }{

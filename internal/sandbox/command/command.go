@@ -81,12 +81,14 @@ func Main(ctx context.Context, args []string, getenv func(string) string, stdout
 		_, _ = fmt.Fprintf(stdout, help, flags.FlagUsages())
 		return exitOK
 	}
-	if err == nil {
+	if err != nil {
+		const exampleFlag = "--data cards.db"
+		err = cli.ExplainSingleDash(err, exampleFlag)
+	} else {
 		err = s.complete(flags.Args(), getenv)
 	}
 	if err != nil {
-		usageErr := cli.FlagError(err, "--data cards.db")
-		message := requestlog.Clean(usageErr.Error()) // an argument may contain a key
+		message := requestlog.Clean(err.Error()) // an argument may contain a key
 		_, _ = fmt.Fprintf(stderr, "sandbox: %s\nRun \"vcard sandbox --help\" for usage.\n", message)
 		return exitUsage
 	}
