@@ -28,7 +28,7 @@ func balanceOf(plan *Plan, wallets []*stateResource, s *Statement) (*Balance, er
 	}
 	before, err := wallets[0].values().amount("balance")
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", inline(wallets[0].Address), err)
+		return nil, fmt.Errorf("%s: %w", sanitizeLine(wallets[0].Address), err)
 	}
 	if before == nil {
 		return nil, nil //nolint:nilnil // a statement may have no balance

@@ -36,13 +36,13 @@ func New(plan *Plan) (*Statement, error) {
 	for _, change := range plan.Changes {
 		err := r.readChange(change)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", inline(change.Address), err)
+			return nil, fmt.Errorf("%s: %w", sanitizeLine(change.Address), err)
 		}
 	}
 	for _, action := range plan.Invocations {
 		err := r.readAction(action)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", inline(action.Address), err)
+			return nil, fmt.Errorf("%s: %w", sanitizeLine(action.Address), err)
 		}
 	}
 	r.addMissingChanges(plan)

@@ -67,13 +67,13 @@ const fromStdin = "-"
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	report := func(format string, args ...any) {
 		message := fmt.Sprintf(format, args...)
-		_, _ = fmt.Fprintln(stderr, inline("statement: "+message))
+		_, _ = fmt.Fprintln(stderr, sanitizeLine("statement: "+message))
 	}
 	var s settings
 	flags := s.flags()
 	err := flags.Parse(args)
 	if errors.Is(err, pflag.ErrHelp) {
-		_, _ = fmt.Fprintf(stdout, help, flags.FlagUsages(), strings.Join(actionNames(), ", "))
+		_, _ = fmt.Fprintf(stdout, help, flags.FlagUsages(), joinWords(actions(), ", "))
 		return exitOK
 	}
 	if err != nil {
@@ -126,10 +126,10 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func (s *settings) flags() *pflag.FlagSet {
 	flags := pflag.NewFlagSet("statement", pflag.ContinueOnError)
 	flags.SortFlags = false
-	flags.Usage = func() {}
+	flags.Usage = func() {} // Main prints the help and the errors
 	flags.StringVar(&s.format, "format", formatText, "`FORMAT` of the statement: text, markdown for a pull request, or json for policies")
-	flags.Func("max-net", "refuse a plan that may take more `USD` than this from the wallet", parseAmount(&s.rules.MaxNet))
-	flags.Func("max-card", "refuse a plan that may load more `USD` than this onto one card", parseAmount(&s.rules.MaxCard))
+	flags.Func("max-net", "refuse a plan that may take more `USD` than this from the wallet", amountSetter(&s.rules.MaxNet))
+	flags.Func("max-card", "refuse a plan that may load more `USD` than this onto one card", amountSetter(&s.rules.MaxCard))
 	flags.Func("only", "refuse a plan that does anything except `ACTION`; separate several with commas", s.addActions)
 	flags.BoolVar(&s.rules.NoUnknown, "no-unknown", false, "refuse a plan whose effect on the wallet is known only during apply")
 	flags.BoolVar(&s.rules.NoUnmanaged, "no-unmanaged", false,
@@ -153,23 +153,15 @@ func (s *settings) complete(args []string) error {
 func (s *settings) addActions(list string) error {
 	for word := range strings.SplitSeq(list, ",") {
 		if !slices.Contains(actions(), Action(word)) {
-			return fmt.Errorf("must be one or more of %s", join(actions()))
+			return fmt.Errorf("must be one or more of %s", joinWords(actions(), ","))
 		}
 		s.rules.Only = append(s.rules.Only, Action(word))
 	}
 	return nil
 }
 
-func actionNames() []string {
-	var names []string
-	for _, action := range actions() {
-		names = append(names, string(action))
-	}
-	return names
-}
-
-// parseAmount returns a function that parses the value of a flag and stores it in target.
-func parseAmount(target **usd.Amount) func(string) error {
+// amountSetter returns a function that parses the value of a flag and stores it in target.
+func amountSetter(target **usd.Amount) func(string) error {
 	return func(text string) error {
 		amount, err := usd.Parse(text)
 		if err != nil || amount < 0 {
@@ -212,7 +204,7 @@ func (s *Statement) write(w io.Writer, format string) error {
 		if err != nil {
 			return err
 		}
-		text := escaped(string(encoded))
+		text := escapeUnprintable(string(encoded))
 		_, err = io.WriteString(w, text+"\n")
 		return err
 	case formatMarkdown:

@@ -54,7 +54,7 @@ func (r Rules) Apply(s *Statement, plan *Plan) {
 }
 
 func (s *Statement) refuse(format string, args ...any) {
-	s.Violations = append(s.Violations, inline(fmt.Sprintf(format, args...)))
+	s.Violations = append(s.Violations, sanitizeLine(fmt.Sprintf(format, args...)))
 }
 
 func checkNet(s *Statement, limit usd.Amount) {
@@ -105,7 +105,7 @@ func checkCards(s *Statement, limit usd.Amount) {
 }
 
 func checkOnly(s *Statement, allowed []Action) {
-	only := join(allowed)
+	only := joinWords(allowed, ",")
 	for _, card := range s.Cards {
 		for _, action := range card.Actions {
 			if !slices.Contains(allowed, action) {
@@ -118,10 +118,10 @@ func checkOnly(s *Statement, allowed []Action) {
 	}
 }
 
-func join[Word ~string](words []Word) string {
+func joinWords[Word ~string](words []Word, separator string) string {
 	texts := make([]string, len(words))
 	for i, word := range words {
 		texts[i] = string(word)
 	}
-	return strings.Join(texts, ",")
+	return strings.Join(texts, separator)
 }

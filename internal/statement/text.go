@@ -169,8 +169,8 @@ func (u Unknown) String() string {
 	return u.Address + ": " + u.Reason
 }
 
-// escaped escapes, in JSON, the characters that display.Printable replaces.
-func escaped(text string) string {
+// escapeUnprintable escapes, in JSON, the characters that display.Printable replaces.
+func escapeUnprintable(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		if r == '\n' || unicode.IsGraphic(r) {
@@ -185,8 +185,8 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// inline returns printable text in a single line.
-func inline(text string) string {
+// sanitizeLine makes a text printable and keeps it on one line: it replaces line breaks and unprintable characters.
+func sanitizeLine(text string) string {
 	return strings.ReplaceAll(display.Printable(text), "\n", string(unicode.ReplacementChar))
 }
 
@@ -212,7 +212,7 @@ func (s *Statement) WriteText(w io.Writer) error {
 		columns := []string{card.Address, card.name(), card.details()}
 		columns = slices.DeleteFunc(columns, func(text string) bool { return text == "" })
 		line := fmt.Sprintf("%14s  %-*s  %s", card.Wallet.Signed(), width, card.verbs(), strings.Join(columns, "; "))
-		b.WriteString(inline(line) + "\n")
+		b.WriteString(sanitizeLine(line) + "\n")
 	}
 	writeList(&b, "Not known yet", reasonLines(s.Unknown), len(s.Unknown))
 	writeList(&b, "Worth a look", reasonLines(s.Notes), maxListed)
@@ -232,7 +232,7 @@ func writeList(b *strings.Builder, title string, items []string, limit int) {
 			fmt.Fprintf(b, "  and %d more; --format json lists all\n", len(items)-i)
 			break
 		}
-		b.WriteString(inline("  "+item) + "\n")
+		b.WriteString(sanitizeLine("  "+item) + "\n")
 	}
 }
 
@@ -269,9 +269,9 @@ func (s *Statement) WriteMarkdown(w io.Writer) error {
 
 func (s *Statement) writeTable(b *strings.Builder) {
 	for i, card := range s.Cards {
-		name := code(card.Address)
+		name := codeSpan(card.Address)
 		if card.name() != "" {
-			name += "<br>" + code(card.name())
+			name += "<br>" + codeSpan(card.name())
 		}
 		row := fmt.Sprintf("| %s | %s | %s | %s |\n", card.Wallet.Signed(), card.verbs(), name, card.details())
 		if b.Len()+len(row) > maxMarkdown {
@@ -300,15 +300,15 @@ func writeBullets(b *strings.Builder, title string, items []string) {
 			fmt.Fprintf(b, "- and %d more\n", len(items)-i)
 			break
 		}
-		fmt.Fprintf(b, "- %s\n", code(item))
+		fmt.Fprintf(b, "- %s\n", codeSpan(item))
 	}
 }
 
-// code returns Markdown that shows untrusted text literally. It replaces every character that may start markup,
+// codeSpan returns Markdown that shows untrusted text literally. It replaces every character that may start markup,
 // a link, a mention of a person or the end of a table cell with a character reference.
-func code(text string) string {
+func codeSpan(text string) string {
 	var b strings.Builder
-	for _, r := range inline(text) {
+	for _, r := range sanitizeLine(text) {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" .,;()/-+=", r) {
 			b.WriteRune(r)
 		} else {

@@ -95,9 +95,9 @@ func checkChange(change *change) error {
 	}
 	_, hasBefore := c.Before.(map[string]any)
 	_, hasAfter := c.After.(map[string]any)
-	actions := join(c.Actions)
+	actionNames := joinWords(c.Actions, ",")
 	var matches bool
-	switch actions {
+	switch actionNames {
 	case "no-op":
 		// Both are null for a deposed card that no longer exists.
 		isObjectOrNull := hasBefore || c.Before == nil
@@ -109,10 +109,10 @@ func checkChange(change *change) error {
 	case "update", "delete,create", "create,delete", "create,forget", "forget,create":
 		matches = hasBefore && hasAfter
 	default:
-		return fmt.Errorf("this version of vcard does not know the actions %q", actions)
+		return fmt.Errorf("this version of vcard does not know the actions %q", actionNames)
 	}
 	if !matches {
-		return fmt.Errorf("the values do not match the actions %q", actions)
+		return fmt.Errorf("the values do not match the actions %q", actionNames)
 	}
 	return nil
 }
