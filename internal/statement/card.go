@@ -24,7 +24,7 @@ func New(plan *Plan) (*Statement, error) {
 	}
 	r := reader{
 		prior:   plan.prior(),
-		changed: map[object]bool{},
+		wasRead: map[object]bool{},
 		statement: &Statement{
 			FormatVersion: "1.0",
 			Unknown:       []Unknown{},
@@ -70,15 +70,16 @@ func New(plan *Plan) (*Statement, error) {
 
 // reader makes a statement from the changes of a plan.
 type reader struct {
-	// prior loses the cards that the plan creates, deletes or reports as unknown, so that no note
-	// repeats them.
+	// prior is the state before the plan. Cards that the plan creates or deletes, and cards for which apply may stop, are
+	// removed from prior.cards, so that no note repeats them.
 	prior     prior
-	changed   map[object]bool // the objects whose changes have been read
+	wasRead   map[object]bool // the objects whose changes have been read
 	statement *Statement
 	err       error // of the first invalid amount
 }
 
-// amount returns nil for an amount that is null, unknown or invalid. It keeps the first error.
+// amount returns nil for an amount that is null, unknown or invalid. It keeps the first error in r.err. The caller may
+// continue as with an unknown amount, because New returns no statement after an error.
 func (r *reader) amount(v values, name string) *usd.Amount {
 	amount, err := v.amount(name)
 	if r.err == nil {
@@ -93,10 +94,10 @@ func (r *reader) readChange(change *change) error {
 		return err
 	}
 	instance := object{change.Address, change.Deposed}
-	if r.changed[instance] {
+	if r.wasRead[instance] {
 		return errors.New("appears twice in the plan")
 	}
-	r.changed[instance] = true
+	r.wasRead[instance] = true
 	if change.Mode != tfjson.ManagedResourceMode {
 		return nil
 	}
@@ -137,7 +138,7 @@ func (r *reader) readCard(change *change, instance object) error {
 		return err
 	}
 
-	id, _ := before.known["id"].(string)
+	id, _ := before.known["id"].(string) // also if it is sensitive, unlike before.text("id")
 	card := &Card{
 		Address: change.Address,
 		Deposed: change.Deposed,
@@ -159,15 +160,15 @@ func (r *reader) readCard(change *change, instance object) error {
 			action = Replace
 		}
 		card.Actions = []Action{action}
-		r.issue(card)
+		r.readIssue(card)
 	} else if deletes {
 		card.Actions = []Action{Terminate}
 	}
 	if deletes {
-		r.terminate(card, before)
+		r.readTermination(card, before)
 	}
 	if updates {
-		r.update(card, before, imports)
+		r.readUpdate(card, before, imports)
 		r.addStopReason(card, before)
 	}
 	if deletes || creates {
@@ -187,7 +188,7 @@ func (r *reader) readCard(change *change, instance object) error {
 
 // add completes the sums of a card and adds the card to the statement.
 func (r *reader) add(card *Card) {
-	card.Sums.Net = card.Sums.net()
+	card.Sums.Net = card.Sums.computeNet()
 	card.Wallet = card.Sums.Net
 	r.statement.Cards = append(r.statement.Cards, *card)
 }
@@ -199,19 +200,20 @@ func (r *reader) addUnknown(address, reason string) {
 
 // addMissing adds a change that the plan leaves out.
 func (r *reader) addMissing(address, reason string) {
-	r.statement.Unknown = append(r.statement.Unknown, Unknown{Address: address, Reason: reason, isMissing: true})
+	r.statement.Unknown = append(r.statement.Unknown, Unknown{Address: address, Reason: reason, isMissingChange: true})
 }
 
 // addUnknownValue adds a value that is known only during apply, and the actions that it may cause.
 func (r *reader) addUnknownValue(card *Card, name string, possible ...Action) {
 	r.addUnknown(card.Address, name+" is known only during apply")
 	card.Actions = append(card.Actions, possible...)
-	if card.isNew || slices.Contains(possible, Fund) || slices.Contains(possible, TopUp) {
+	mayLoad := slices.Contains(possible, Fund) || slices.Contains(possible, TopUp)
+	if card.isNew || mayLoad {
 		card.mayTakeMore = true
 	}
 }
 
-func (r *reader) issue(card *Card) {
+func (r *reader) readIssue(card *Card) {
 	load := r.amount(card.after, "amount")
 	if load == nil {
 		r.addUnknownValue(card, "amount")
@@ -222,7 +224,7 @@ func (r *reader) issue(card *Card) {
 	}
 	card.Sums.Loads = orZero(load)
 	card.Sums.Fees = orZero(fee)
-	if card.after.flag("frozen") {
+	if card.after.isTrue("frozen") {
 		card.Actions = append(card.Actions, Freeze)
 	}
 }
@@ -234,7 +236,7 @@ func orZero(amount *usd.Amount) usd.Amount {
 	return *amount
 }
 
-func (r *reader) terminate(card *Card, before values) {
+func (r *reader) readTermination(card *Card, before values) {
 	balance := r.amount(before, "balance")
 	if balance == nil {
 		r.addUnknown(card.Address, "the plan does not contain the balance that returns to the wallet")
@@ -242,17 +244,18 @@ func (r *reader) terminate(card *Card, before values) {
 	card.Sums.Returns = orZero(balance)
 }
 
-func (r *reader) update(card *Card, before values, imports bool) {
-	r.updateLoad(card, before)
-	r.updateTopUps(card, before)
-	r.updateFrozen(card, before)
-	if !imports && (card.Baseline != nil || configures(before, card.after)) {
+func (r *reader) readUpdate(card *Card, before values, imports bool) {
+	r.readLoad(card, before)
+	r.readTopUps(card, before)
+	r.readFrozen(card, before)
+	configures := card.Baseline != nil || changesSettings(before, card.after)
+	if configures && !imports {
 		card.Actions = append(card.Actions, Configure)
 	}
 }
 
-// updateLoad compares the amounts. The first amount of an imported card moves no money: the state starts with it.
-func (r *reader) updateLoad(card *Card, before values) {
+// readLoad compares the amounts. The first amount of an imported card moves no money: the state starts with it.
+func (r *reader) readLoad(card *Card, before values) {
 	from := r.amount(before, "amount")
 	to := r.amount(card.after, "amount")
 	if from == nil {
@@ -275,7 +278,7 @@ func (r *reader) updateLoad(card *Card, before values) {
 	}
 }
 
-func (r *reader) updateTopUps(card *Card, before values) {
+func (r *reader) readTopUps(card *Card, before values) {
 	from := orZero(r.amount(before, "topped_up"))
 	to := orZero(r.amount(card.after, "topped_up"))
 	if card.after.isUnknown("topped_up") {
@@ -286,7 +289,7 @@ func (r *reader) updateTopUps(card *Card, before values) {
 	}
 }
 
-func (r *reader) updateFrozen(card *Card, before values) {
+func (r *reader) readFrozen(card *Card, before values) {
 	if card.after.isUnknown("frozen") {
 		// Every withdrawal makes frozen unknown, because the service may freeze the card for it.
 		if !card.does(Withdraw) {
@@ -294,8 +297,8 @@ func (r *reader) updateFrozen(card *Card, before values) {
 		}
 		return
 	}
-	from := before.flag("frozen")
-	to := card.after.flag("frozen")
+	from := before.isTrue("frozen")
+	to := card.after.isTrue("frozen")
 	if to && !from {
 		card.Actions = append(card.Actions, Freeze)
 	} else if from && !to {
@@ -303,8 +306,8 @@ func (r *reader) updateFrozen(card *Card, before values) {
 	}
 }
 
-// configures reports whether an update changes anything but money and freezing.
-func configures(before, after values) bool {
+// changesSettings reports whether an update changes anything but money and freezing.
+func changesSettings(before, after values) bool {
 	if after.isUnknown("top_up") {
 		return true
 	}
@@ -353,13 +356,13 @@ func (r *reader) readAction(a *invocation) error {
 	card.Label = card.after.text("label")
 	card.Last4 = card.after.text("last4")
 	if action == Fund || action == Withdraw {
-		r.actionAmount(card, action, config)
+		r.readActionAmount(card, action, config)
 	}
 	r.add(card)
 	return r.err
 }
 
-func (r *reader) actionAmount(card *Card, action Action, config values) {
+func (r *reader) readActionAmount(card *Card, action Action, config values) {
 	amount := r.amount(config, "amount")
 	if amount == nil {
 		if action == Withdraw && !config.isUnknown("amount") {
@@ -421,7 +424,7 @@ func (r *reader) readMoney(card values) cardMoney {
 // addStopReason adds the reason why apply may stop before the planned movements, judging by the card's balance and record.
 func (r *reader) addStopReason(card *Card, before values) {
 	withdrawn := card.Sums.Withdrawals
-	receives := card.received() > 0 || card.mayTakeMore
+	receives := card.amountReceived() > 0 || card.mayTakeMore
 	if withdrawn == 0 && !receives {
 		return
 	}
@@ -454,7 +457,7 @@ func (m cardMoney) discrepancy() string {
 	return ""
 }
 
-// addNotes adds notes about the cards whose money the plan does not move.
+// addNotes adds notes about the cards that are left in prior.cards and whose money differs from Terraform's record.
 func (r *reader) addNotes() {
 	order := func(a, b object) int {
 		return cmp.Or(cmp.Compare(a.address, b.address), cmp.Compare(a.deposed, b.deposed))

@@ -17,8 +17,8 @@ type Rules struct {
 	NoUnmanaged bool
 }
 
-// hasAny reports whether at least one rule is set.
-func (r Rules) hasAny() bool {
+// isAnySet reports whether at least one rule is set.
+func (r Rules) isAnySet() bool {
 	if r.MaxNet != nil || r.MaxCard != nil {
 		return true
 	}
@@ -28,12 +28,13 @@ func (r Rules) hasAny() bool {
 	return r.Only != nil
 }
 
-// Apply checks the rules, and sets the Violations and the Remedy of a statement. The plan is the statement's.
+// Apply checks the rules, and sets the Violations and the Remedy of the statement. The plan is the one that the
+// statement describes.
 func (r Rules) Apply(s *Statement, plan *Plan) {
 	s.Violations = nil
 	s.Remedy = ""
 	for _, unknown := range s.Unknown {
-		if unknown.isMissing && r.hasAny() {
+		if unknown.isMissingChange && r.isAnySet() {
 			s.refuse("a rule needs the whole plan: %s", unknown)
 		} else if r.NoUnknown {
 			s.refuse("--no-unknown: %s", unknown)
@@ -75,7 +76,7 @@ func checkNet(s *Statement, limit usd.Amount) {
 func checkCards(s *Statement, limit usd.Amount) {
 	sums := map[string]usd.Amount{}
 	for _, card := range s.Cards {
-		sums[card.key] += card.received()
+		sums[card.key] += card.amountReceived()
 	}
 	toUnknownCards := sums[""]
 	checked := map[string]bool{}
@@ -86,7 +87,7 @@ func checkCards(s *Statement, limit usd.Amount) {
 			s.refuse("--max-card %s: %s may get more, because the exact amount is known only during apply", limit, card.Address)
 			continue
 		}
-		if wasChecked { // a card with several changes is reported once
+		if wasChecked { // the sum of a card with several changes is reported once
 			continue
 		}
 		sum := sums[card.key]

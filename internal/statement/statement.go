@@ -38,10 +38,11 @@ type Statement struct {
 	// Balance is the wallet's balance, if the plan read it.
 	Balance *Balance  `json:"balance,omitempty"`
 	Unknown []Unknown `json:"unknown"`
-	// Notes are about cards whose money differs from Terraform's record, and whose money the plan does not move.
+	// Notes are about cards whose money differs from Terraform's record. They leave out cards that the plan creates or
+	// deletes, and cards for which Unknown has this reason.
 	Notes []Unknown `json:"notes"`
 	Cards []Card    `json:"cards"`
-	// Others are the addresses of everything else that the plan changes or invokes.
+	// Others are the addresses of everything else that the plan changes, imports or invokes.
 	Others     []string `json:"others"`
 	Violations []string `json:"violations,omitempty"`
 	// Remedy explains what to add to the configuration to satisfy --no-unmanaged.
@@ -60,12 +61,12 @@ type Sums struct {
 	Net         usd.Amount `json:"net"`
 }
 
-// Unknown is something that is known only during apply, or a reason for which apply may stop.
+// Unknown is something that is known only during apply, or a reason for which apply may stop. Notes have the same form.
 type Unknown struct {
 	Address string `json:"address"` // "" for the plan as a whole
 	Reason  string `json:"reason"`
 
-	isMissing bool // whether the plan leaves out a whole change
+	isMissingChange bool // whether the plan leaves out a whole change
 }
 
 // Card is what a resource or an action of a plan does with one card, or with two in a replacement.
@@ -83,23 +84,29 @@ type Card struct {
 
 	key         string // the same for all changes of one card; "" if the card is not known yet
 	holder      string // the address of the card's resource, or the card's id if it has no resource
-	after       values // the values after the change, or before it if the card is terminated or forgotten
+	after       values // the planned values; those in the state for an action, and for a card that is terminated or forgotten
 	isNew       bool
 	mayTakeMore bool // whether the card may take more from the wallet than Sums shows
 }
 
 func (c Card) does(action Action) bool { return slices.Contains(c.Actions, action) }
 
-// received returns the amount that the card gets from the wallet, in USD.
-func (c Card) received() usd.Amount { return c.Sums.Loads + c.Sums.Funds + c.Sums.TopUps }
+// amountReceived returns the amount that the card gets from the wallet, in USD.
+func (c Card) amountReceived() usd.Amount { return c.Sums.Loads + c.Sums.Funds + c.Sums.TopUps }
 
 // part is one of the sums, with its texts.
 type part struct {
 	sum    *usd.Amount
-	sign   usd.Amount // -1 if the wallet pays the sum, 1 if it gets the sum
+	sign   usd.Amount // walletPays or walletGets
 	title  string     // in the table of sums
 	detail string     // among the details of a card; a format with one verb for the amount
 }
+
+// The signs of a sum in the change of the wallet's balance.
+const (
+	walletPays usd.Amount = -1
+	walletGets usd.Amount = 1
+)
 
 // walletChange returns the change of the wallet's balance, in USD. It is negative if the wallet pays the sum.
 func (p part) walletChange() usd.Amount {
@@ -110,17 +117,17 @@ func (p part) walletChange() usd.Amount {
 // parts returns all sums but Net.
 func (s *Sums) parts() []part {
 	return []part{
-		{&s.Loads, -1, "loads of new cards", "load %s"},
-		{&s.Fees, -1, "issuance fees", "fee %s"},
-		{&s.Funds, -1, "funds", "fund %s"},
-		{&s.TopUps, -1, "top-ups", "top-up %s"},
-		{&s.Withdrawals, 1, "withdrawals", "withdrawal %s"},
-		{&s.Returns, 1, "terminations, about", "about %s returned"},
+		{&s.Loads, walletPays, "loads of new cards", "load %s"},
+		{&s.Fees, walletPays, "issuance fees", "fee %s"},
+		{&s.Funds, walletPays, "funds", "fund %s"},
+		{&s.TopUps, walletPays, "top-ups", "top-up %s"},
+		{&s.Withdrawals, walletGets, "withdrawals", "withdrawal %s"},
+		{&s.Returns, walletGets, "terminations, about", "about %s returned"},
 	}
 }
 
-// net adds up the other sums. It is for single cards, whose sums cannot overflow.
-func (s *Sums) net() usd.Amount {
+// computeNet adds up the other sums. It is for single cards, whose sums cannot overflow.
+func (s *Sums) computeNet() usd.Amount {
 	var net usd.Amount
 	for _, part := range s.parts() {
 		net += part.walletChange()

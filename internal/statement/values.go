@@ -65,8 +65,8 @@ func (v values) text(name string) string {
 	return text
 }
 
-// flag reports whether a boolean attribute is known and true.
-func (v values) flag(name string) bool { return v.known[name] == true }
+// isTrue reports whether a boolean attribute is known and true.
+func (v values) isTrue(name string) bool { return v.known[name] == true }
 
 // The checks below refuse plans that Terraform and OpenTofu never write, because a statement about one would be
 // a guess.
