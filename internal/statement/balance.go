@@ -17,13 +17,13 @@ type Balance struct {
 	After *usd.Amount `json:"after,omitempty"`
 }
 
-// balanceOf returns nil unless the plan read one wallet and has one account, because the balance of
-// another account's wallet must not appear next to these sums.
+// balanceOf returns nil unless the plan read exactly one wallet and has at most one provider configuration, because the
+// balance of another account's wallet must not appear next to these sums.
 func balanceOf(plan *Plan, wallets []*stateResource, s *Statement) (*Balance, error) {
-	if len(wallets) != 1 || plan.accounts() > 1 {
+	if len(wallets) != 1 || plan.providerCount() > 1 {
 		return nil, nil //nolint:nilnil // a statement may have no balance
 	}
-	if isReadLater(wallets[0], plan) {
+	if isReadDuringApply(wallets[0], plan) {
 		return nil, nil //nolint:nilnil // a statement may have no balance
 	}
 	before, err := wallets[0].values().amount("balance")
@@ -44,8 +44,8 @@ func balanceOf(plan *Plan, wallets []*stateResource, s *Statement) (*Balance, er
 	return balance, nil
 }
 
-// accounts returns the number of vcard provider configurations, each of which may belong to another account.
-func (p *Plan) accounts() int {
+// providerCount returns the number of vcard provider configurations, each of which may belong to another account.
+func (p *Plan) providerCount() int {
 	if p.Config == nil {
 		return 0
 	}

@@ -119,8 +119,8 @@ func (r *reader) readCard(change *change, instance object) error {
 	imports := c.Importing != nil
 	removes := deletes || forgets // the existing card leaves the state
 
-	before := valuesOf(c.Before, nil, c.BeforeSensitive)
-	after := valuesOf(c.After, c.AfterUnknown, c.AfterSensitive)
+	before := values{known: attributesOf(c.Before), sensitive: c.BeforeSensitive}
+	after := values{known: attributesOf(c.After), unknown: c.AfterUnknown, sensitive: c.AfterSensitive}
 	refreshed := r.prior.cards[instance]
 	if refreshed != nil && refreshed.AttributeValues != nil {
 		before.known = refreshed.AttributeValues
@@ -340,7 +340,7 @@ func (r *reader) readAction(a *invocation) error {
 		r.statement.Others = append(r.statement.Others, a.Address)
 		return nil
 	}
-	config := valuesOf(a.Values, a.Unknown, a.Sensitive)
+	config := values{known: attributesOf(a.Values), unknown: a.Unknown, sensitive: a.Sensitive}
 	err := config.check()
 	if err != nil {
 		return err

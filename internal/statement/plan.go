@@ -36,9 +36,9 @@ type Plan struct {
 		} `json:"values"`
 	} `json:"prior_state"`
 
-	HasPlanned present `json:"planned_values"`
-	HasValues  present `json:"values"` // the output of "terraform show -json" for a state has it
-	HasSerial  present `json:"serial"` // a state file has it
+	HasPlannedValues present `json:"planned_values"` // a plan has it
+	HasValues        present `json:"values"`         // the output of "terraform show -json" for a state has it
+	HasSerial        present `json:"serial"`         // a state file has it
 }
 
 // present is true if a member exists, whatever its value.
@@ -87,7 +87,9 @@ type stateResource struct {
 	Sensitive       any            `json:"sensitive_values"`
 }
 
-func (r stateResource) values() values { return valuesOf(r.AttributeValues, nil, r.Sensitive) }
+func (r stateResource) values() values {
+	return values{known: r.AttributeValues, sensitive: r.Sensitive}
+}
 
 const (
 	maxSize   = 1 << 30   // bytes
@@ -131,7 +133,7 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("is not the JSON of a plan (%s): %s", withoutValues(err), expected)
 	}
-	if plan.HasPlanned {
+	if plan.HasPlannedValues {
 		version := tfjson.Plan{FormatVersion: plan.FormatVersion}
 		err := version.Validate()
 		if err != nil {
@@ -178,7 +180,7 @@ func (l *valueLimiter) Read(text []byte) (int, error) {
 func (p *Plan) decode(r io.Reader) error {
 	decoder := jsontext.NewDecoder(r)
 	kind := decoder.PeekKind() // KindInvalid if reading failed; UnmarshalDecode returns the error
-	if kind != '{' && kind != jsontext.KindInvalid {
+	if kind != jsontext.KindBeginObject && kind != jsontext.KindInvalid {
 		// The error does not quote the value, which may be a secret.
 		return errors.New("it is not an object")
 	}
@@ -222,13 +224,13 @@ func unmarshalers() json.Options {
 		}),
 		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, _ any) error {
 			isMember := decoder.StackDepth() == 1 // of the plan's object
-			if isMember && decoder.PeekKind() == 'n' {
+			if isMember && decoder.PeekKind() == jsontext.KindNull {
 				return errNull
 			}
 			return errors.ErrUnsupported
 		}),
 		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *any) error {
-			if decoder.PeekKind() != '0' { // the kind of every number
+			if decoder.PeekKind() != jsontext.KindNumber {
 				return errors.ErrUnsupported
 			}
 			number, err := decoder.ReadValue()
@@ -278,9 +280,9 @@ type prior struct {
 type object struct{ address, deposed string }
 
 func (p *Plan) prior() prior {
-	all := prior{cards: map[object]*stateResource{}, byID: map[string]stateResource{}}
-	all.add(p.Prior.Values.RootModule)
-	return all
+	refreshed := prior{cards: map[object]*stateResource{}, byID: map[string]stateResource{}}
+	refreshed.add(p.Prior.Values.RootModule)
+	return refreshed
 }
 
 // add adds the cards and data sources of a module and of its child modules.

@@ -62,8 +62,8 @@ func (s *Statement) netInWords() string {
 	return "No money moves"
 }
 
-// inWords returns the verb for an action, and the word that completes "3 cards are …".
-func (a Action) inWords() (verb, participle string) {
+// verbAndPredicate returns the verb for an action, and the words that complete "3 cards are …".
+func (a Action) verbAndPredicate() (verb, predicate string) {
 	switch a {
 	case Issue:
 		return "issue", "new"
@@ -95,7 +95,7 @@ func (a Action) inWords() (verb, participle string) {
 func (c Card) verbs() string {
 	var verbs []string
 	for _, action := range c.Actions {
-		verb, _ := action.inWords()
+		verb, _ := action.verbAndPredicate()
 		verbs = append(verbs, verb)
 	}
 	return strings.Join(verbs, ", ")
@@ -112,8 +112,8 @@ func (s *Statement) counts() string {
 			}
 		}
 		if len(cards) > 0 {
-			_, participle := action.inWords()
-			parts = append(parts, fmt.Sprintf("%d %s", len(cards), participle))
+			_, predicate := action.verbAndPredicate()
+			parts = append(parts, fmt.Sprintf("%d %s", len(cards), predicate))
 		}
 	}
 	if len(parts) == 0 {
@@ -140,7 +140,7 @@ func (c Card) details() string {
 	var details []string
 	for _, part := range c.Sums.parts() {
 		if *part.sum != 0 {
-			details = append(details, fmt.Sprintf(part.detail, part.sum))
+			details = append(details, fmt.Sprintf(part.detail, *part.sum))
 		}
 	}
 	switch {
@@ -203,17 +203,18 @@ func (s *Statement) WriteText(w io.Writer) error {
 	if len(s.Cards) > 0 {
 		b.WriteString("\n")
 	}
-	width := 0
+	columnWidth := 0 // of the column of verbs
 	for _, card := range s.Cards {
 		verbsWidth := min(len(card.verbs()), maxVerbsWidth)
-		width = max(width, verbsWidth)
+		columnWidth = max(columnWidth, verbsWidth)
 	}
 	for _, card := range s.Cards {
 		columns := []string{card.Address, card.name(), card.details()}
 		columns = slices.DeleteFunc(columns, func(text string) bool { return text == "" })
-		line := fmt.Sprintf("%14s  %-*s  %s", card.Wallet.Signed(), width, card.verbs(), strings.Join(columns, "; "))
+		line := fmt.Sprintf("%14s  %-*s  %s", card.Wallet.Signed(), columnWidth, card.verbs(), strings.Join(columns, "; "))
 		b.WriteString(sanitizeLine(line) + "\n")
 	}
+	// The limits shorten only the notes. The other lists are written whole.
 	writeList(&b, "Not known yet", reasonLines(s.Unknown), len(s.Unknown))
 	writeList(&b, "Worth a look", reasonLines(s.Notes), maxListed)
 	writeList(&b, "Other changes", s.Others, len(s.Others))

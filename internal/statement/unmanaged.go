@@ -27,8 +27,8 @@ data "vcard_cards" "all" {
 
 // account has the planned cards and the live cards of one provider configuration.
 type account struct {
-	listed     bool                      // whether the plan has read all live cards
-	live       map[string]values         // the live cards that are not in this state, by id
+	isListed   bool                      // whether the plan has read all live cards
+	unmanaged  map[string]values         // the live cards that are not in this state, by id
 	byLabel    map[string][]*plannedCard // by canonical label
 	unlabelled []*plannedCard            // new cards whose label is generated during apply
 }
@@ -51,7 +51,7 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 	usesDefaultPrefix := false
 	for _, key := range slices.Sorted(maps.Keys(accounts)) {
 		account := accounts[key]
-		if !account.listed {
+		if !account.isListed {
 			s.refuse("--no-unmanaged: the plan has not read all live cards of the account")
 			s.Remedy = remedyRead
 			continue
@@ -61,8 +61,8 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 			s.refuse("--no-unmanaged: cannot determine label_prefix of the provider; write it as a literal, without variables")
 			continue
 		}
-		for _, id := range slices.Sorted(maps.Keys(account.live)) {
-			live := account.live[id]
+		for _, id := range slices.Sorted(maps.Keys(account.unmanaged)) {
+			live := account.unmanaged[id]
 			label := live.text("label")
 			sameLabel := account.byLabel[labels.Canonical(label)]
 			if label != "" && len(sameLabel) > 0 {
@@ -76,7 +76,8 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 			} else {
 				continue
 			}
-			imports = append(imports, cardImport{address: account.addressFor(live, sameLabel), id: id})
+			address := account.claimAddress(live, sameLabel)
+			imports = append(imports, cardImport{address: address, id: id})
 		}
 	}
 	if usesDefaultPrefix {
@@ -95,16 +96,20 @@ func plannedAccounts(s *Statement, plan *Plan) map[string]*account {
 		if !c.isCard() || c.Change.After == nil {
 			continue
 		}
-		configured := plan.resource(c.Address)
+		configured := plan.configOf(c.Address)
 		owner := accounts[configured.ProviderConfigKey]
 		if owner == nil {
-			owner = &account{live: map[string]values{}, byLabel: map[string][]*plannedCard{}}
+			owner = &account{unmanaged: map[string]values{}, byLabel: map[string][]*plannedCard{}}
 			accounts[configured.ProviderConfigKey] = owner
 		}
 		card := &plannedCard{
 			address: c.Address,
-			values:  valuesOf(c.Change.After, c.Change.AfterUnknown, c.Change.AfterSensitive),
-			isFree:  slices.Contains(c.Change.Actions, tfjson.ActionCreate),
+			values: values{
+				known:     attributesOf(c.Change.After),
+				unknown:   c.Change.AfterUnknown,
+				sensitive: c.Change.AfterSensitive,
+			},
+			isFree: slices.Contains(c.Change.Actions, tfjson.ActionCreate),
 		}
 		label, ok := card.values.known["label"].(string)
 		if ok {
@@ -140,23 +145,24 @@ func addLiveCards(accounts map[string]*account, plan *Plan, prior prior) {
 		}
 	}
 	for _, list := range prior.lists {
-		if !isUnfiltered(list) || isReadLater(list, plan) {
+		if !isUnfiltered(list) || isReadDuringApply(list, plan) {
 			continue
 		}
 		cards, ok := list.AttributeValues["cards"].([]any)
 		if !ok {
 			continue
 		}
-		owner := accounts[plan.resource(list.Address).ProviderConfigKey]
+		configured := plan.configOf(list.Address)
+		owner := accounts[configured.ProviderConfigKey]
 		if owner == nil { // the plan has no cards of this account
 			continue
 		}
-		owner.listed = true
+		owner.isListed = true
 		for _, card := range cards {
-			live := valuesOf(card, nil, nil)
+			live := values{known: attributesOf(card)}
 			id := live.text("id")
 			if !managed[id] {
-				owner.live[id] = live
+				owner.unmanaged[id] = live
 			}
 		}
 	}
@@ -168,9 +174,10 @@ func isGeneratedWith(prefix, label string) bool {
 	return ok && actual == prefix
 }
 
-// addressFor returns the address of a new card that a live card can replace: one with the same label, or one
-// without a label that has the same BIN and load. It returns each address once, and otherwise a placeholder.
-func (a *account) addressFor(live values, sameLabel []*plannedCard) string {
+// claimAddress returns the address of a new card that a live card can replace: one with the same label, or one
+// without a label that has the same BIN and load. It marks that card as no longer free, so that it returns each address
+// once. If no card is free, it returns a placeholder.
+func (a *account) claimAddress(live values, sameLabel []*plannedCard) string {
 	for _, card := range sameLabel {
 		if card.isFree {
 			card.isFree = false
@@ -184,7 +191,7 @@ func (a *account) addressFor(live values, sameLabel []*plannedCard) string {
 		}
 		load, _ := card.values.amount("amount")
 		sameBIN := card.values.bin() == live.bin()
-		if sameBIN && areEqual(load, balance) {
+		if sameBIN && areKnownAndEqual(load, balance) {
 			card.isFree = false
 			return card.address
 		}
@@ -198,8 +205,8 @@ func (v values) bin() string {
 	return id
 }
 
-// areEqual reports whether two amounts are known and equal.
-func areEqual(a, b *usd.Amount) bool {
+// areKnownAndEqual reports whether neither amount is nil and both are equal.
+func areKnownAndEqual(a, b *usd.Amount) bool {
 	if a == nil || b == nil {
 		return false
 	}
@@ -229,7 +236,7 @@ func importBlocks(imports []cardImport) string {
 			resource = groups[1]
 			key = groups[2]
 		}
-		isRepeated := key == "" && byResource[resource] != nil // only the placeholder of addressFor is
+		isRepeated := key == "" && byResource[resource] != nil // only the placeholder of claimAddress is
 		if isRepeated {
 			resource = fmt.Sprintf("%s_%d", resource, len(blocks)+1)
 		}
@@ -287,28 +294,28 @@ func isUnfiltered(list *stateResource) bool {
 	return true
 }
 
-// isReadLater reports whether apply reads a data source again, so that its values are from an
+// isReadDuringApply reports whether apply reads a data source again, so that its values are from an
 // earlier run.
-func isReadLater(list *stateResource, plan *Plan) bool {
+func isReadDuringApply(source *stateResource, plan *Plan) bool {
 	for _, c := range plan.Changes {
 		if c == nil || c.Change == nil {
 			continue
 		}
-		if c.Address == list.Address && !c.Change.Actions.NoOp() {
+		if c.Address == source.Address && !c.Change.Actions.NoOp() {
 			return true
 		}
 	}
 	return false
 }
 
-// labelPrefix returns the label_prefix of a provider configuration, and false if it cannot be
+// labelPrefix returns the label_prefix of the provider configuration with a key, and false if it cannot be
 // determined. A plan does not contain the values of expressions, and does not always say which
 // configuration the provider of a module has.
-func (p *Plan) labelPrefix(provider string) (string, bool) {
+func (p *Plan) labelPrefix(providerKey string) (string, bool) {
 	if p.Config == nil {
 		return "", false
 	}
-	config := p.Config.ProviderConfigs[provider]
+	config := p.Config.ProviderConfigs[providerKey]
 	if config == nil {
 		for _, other := range p.Config.ProviderConfigs {
 			if other != nil && other.Expressions["label_prefix"] != nil {
@@ -317,11 +324,11 @@ func (p *Plan) labelPrefix(provider string) (string, bool) {
 		}
 		return labels.DefaultPrefix, true
 	}
-	e := config.Expressions["label_prefix"]
-	if e == nil || e.ExpressionData == nil {
+	expression := config.Expressions["label_prefix"]
+	if expression == nil || expression.ExpressionData == nil {
 		return labels.DefaultPrefix, true
 	}
-	prefix, ok := e.ConstantValue.(string)
+	prefix, ok := expression.ConstantValue.(string)
 	return prefix, ok
 }
 
@@ -332,13 +339,13 @@ var (
 	keyedAddress = regexp.MustCompile(`^(.*)\[(\d+|"(?:\\.|[^"\\])*")\]$`)
 )
 
-// resource returns the configuration of a resource or data source, or an empty one if there is none.
-func (p *Plan) resource(address string) tfjson.ConfigResource {
+// configOf returns the configuration of a resource or data source, or an empty one if there is none.
+func (p *Plan) configOf(address string) tfjson.ConfigResource {
 	if p.Config == nil {
 		return tfjson.ConfigResource{}
 	}
 	module := p.Config.RootModule
-	rest := instanceKey.ReplaceAllString(address, "")
+	rest := instanceKey.ReplaceAllString(address, "") // the part of the address inside the module
 	for module != nil && strings.HasPrefix(rest, "module.") {
 		name, inner, _ := strings.Cut(strings.TrimPrefix(rest, "module."), ".")
 		call := module.ModuleCalls[name]

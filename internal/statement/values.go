@@ -21,20 +21,21 @@ type values struct {
 	unknown, sensitive any
 }
 
-func valuesOf(known, unknown, sensitive any) values {
-	members, _ := known.(map[string]any)
-	return values{known: members, unknown: unknown, sensitive: sensitive}
+// attributesOf returns the attributes of an object, or nil for any other value.
+func attributesOf(object any) map[string]any {
+	attributes, _ := object.(map[string]any)
+	return attributes
 }
 
-// mark returns the mark of an attribute, which is true if the whole attribute is unknown or sensitive.
-func mark(marks any, name string) any {
+// markOf returns the mark of an attribute, which is true if the whole attribute is unknown or sensitive.
+func markOf(marks any, name string) any {
 	if members, ok := marks.(map[string]any); ok {
 		return members[name]
 	}
 	return marks
 }
 
-func (v values) isUnknown(name string) bool { return mark(v.unknown, name) == true }
+func (v values) isUnknown(name string) bool { return markOf(v.unknown, name) == true }
 
 // amount returns an attribute in USD, or nil if it is null or unknown.
 func (v values) amount(name string) (*usd.Amount, error) {
@@ -59,7 +60,7 @@ func (v values) amount(name string) (*usd.Amount, error) {
 // text returns a string attribute, or hidden instead of a sensitive one.
 func (v values) text(name string) string {
 	text, _ := v.known[name].(string)
-	if text != "" && mark(v.sensitive, name) == true {
+	if text != "" && markOf(v.sensitive, name) == true {
 		return hidden
 	}
 	return text
@@ -120,26 +121,26 @@ func checkChange(change *change) error {
 // check returns an error if a needed attribute is missing, or if an attribute or its mark has a wrong type.
 func (v values) check(needed ...string) error {
 	for _, name := range needed {
-		_, ok := v.known[name]
-		if !ok && !v.isUnknown(name) {
+		_, found := v.known[name]
+		if !found && !v.isUnknown(name) {
 			return fmt.Errorf("%s is missing", name)
 		}
 	}
 	for _, name := range []string{"id", "card_id", "label", "last4"} {
-		_, ok := v.known[name].(string)
-		if v.known[name] != nil && !ok {
+		_, isString := v.known[name].(string)
+		if v.known[name] != nil && !isString {
 			return fmt.Errorf("%s is not a string", name)
 		}
-		if !isMark(mark(v.sensitive, name)) {
+		if !isMark(markOf(v.sensitive, name)) {
 			return fmt.Errorf("the plan does not mark %s as either sensitive or not sensitive", name)
 		}
 	}
-	_, ok := v.known["frozen"].(bool)
-	if v.known["frozen"] != nil && !ok {
+	_, isBool := v.known["frozen"].(bool)
+	if v.known["frozen"] != nil && !isBool {
 		return errors.New("frozen is not a boolean")
 	}
 	for _, name := range []string{"amount", "issuance_fee", "topped_up", "frozen", "top_up", "card_id"} {
-		if !isMark(mark(v.unknown, name)) {
+		if !isMark(markOf(v.unknown, name)) {
 			return fmt.Errorf("the plan does not mark %s as either known or unknown", name)
 		}
 	}
