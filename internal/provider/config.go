@@ -184,15 +184,15 @@ func (c *config) fillFromEnvironment(getenv func(string) string) string {
 			sandboxPath = trimmed
 		}
 	}
-	c.APIKey = stringOrVariable(c.APIKey, getenv(envAPIKey))
-	c.BaseURL = stringOrVariable(c.BaseURL, getenv(envBaseURL))
+	c.APIKey = withFallback(c.APIKey, getenv(envAPIKey))
+	c.BaseURL = withFallback(c.BaseURL, getenv(envBaseURL))
 	return sandboxPath
 }
 
-// stringOrVariable returns an attribute, or the value of its environment variable if the attribute is null.
-func stringOrVariable(attribute types.String, variable string) types.String {
-	if attribute.IsNull() && variable != "" {
-		return types.StringValue(variable)
+// withFallback returns an attribute, or the fallback if the attribute is null and the fallback is not empty.
+func withFallback(attribute types.String, fallback string) types.String {
+	if attribute.IsNull() && fallback != "" {
+		return types.StringValue(fallback)
 	}
 	return attribute
 }

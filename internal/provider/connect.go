@@ -42,16 +42,16 @@ func (c config) connect(ctx context.Context, sandboxPath string, settings api.Co
 	diags := diag.Diagnostics{}
 	diags.Append(c.check(sandboxPath))
 	c.applyShared(ctx, &settings, &diags)
-	var embedded sandboxConfig
+	var sandboxAttributes sandboxConfig
 	if !c.Sandbox.IsNull() {
-		diags.Append(c.Sandbox.As(ctx, &embedded, basetypes.ObjectAsOptions{})...)
+		diags.Append(c.Sandbox.As(ctx, &sandboxAttributes, basetypes.ObjectAsOptions{})...)
 	}
 	if diags.HasError() {
 		return nil, nil, diags
 	}
-	var service *sandbox.Sandbox
+	var embedded *sandbox.Sandbox
 	if sandboxPath != "" {
-		service = c.openSandbox(ctx, sandboxPath, embedded.InitialBalance, &settings, &diags)
+		embedded = c.openSandbox(ctx, sandboxPath, sandboxAttributes.InitialBalance, &settings, &diags)
 	} else {
 		c.applyAccount(&settings, &diags)
 	}
@@ -62,7 +62,7 @@ func (c config) connect(ctx context.Context, sandboxPath string, settings api.Co
 	if err != nil {
 		diags.Append(configDiagnostic(err))
 	}
-	return client, service, diags
+	return client, embedded, diags
 }
 
 // check returns what is wrong with the address, key or sandbox path of a known configuration, or nil.
@@ -85,8 +85,9 @@ func (c config) applyShared(ctx context.Context, settings *api.Config, diags *di
 		timeout, err := time.ParseDuration(c.RequestTimeout.ValueString())
 		if err != nil {
 			diags.AddAttributeError(path.Root("request_timeout"), "Invalid duration", "request_timeout "+checkTimeout(c.RequestTimeout.ValueString()))
+		} else {
+			settings.RequestTimeout = timeout
 		}
-		settings.RequestTimeout = timeout
 	}
 	if !c.MaxRetries.IsNull() {
 		settings.MaxRetries = intOrZero(c.MaxRetries)
@@ -252,8 +253,9 @@ func refusePath(title, problem string) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("sandbox").AtName("path"), title, "sandbox.path or "+envSandbox+" "+problem)
 }
 
-// openSandbox opens the embedded sandbox and sets its address, key and transport in settings. It adds an error and
-// returns nil if it cannot. The balance is the initial balance of a new sandbox.
+// openSandbox opens the embedded sandbox and sets its address, key and transport in settings. Unless the configuration
+// says otherwise, it also sets that the sandbox honours idempotency keys. It adds an error and returns nil if it cannot
+// open the sandbox. The balance is the initial balance of a new sandbox.
 func (c config) openSandbox(ctx context.Context, file string, balance types.String, settings *api.Config, diags *diag.Diagnostics) *sandbox.Sandbox {
 	options := sandbox.Options{Path: file, InitialBalance: sandbox.DefaultInitialBalance}
 	if !balance.IsNull() {
@@ -287,9 +289,6 @@ type sandboxes struct {
 }
 
 func (s *sandboxes) keep(service *sandbox.Sandbox) {
-	if service == nil {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open = append(s.open, service)

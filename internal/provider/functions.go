@@ -54,7 +54,8 @@ func (issuanceCost) Run(ctx context.Context, req function.RunRequest, resp *func
 		var err error
 		total, err = addLoad(total, usdtype.FromNumber(load))
 		if err != nil {
-			resp.Error = function.NewArgumentFuncError(0, fmt.Sprintf("amounts[%d] %s", i, err))
+			const argument = 0 // amounts, the only one
+			resp.Error = function.NewArgumentFuncError(argument, fmt.Sprintf("amounts[%d] %s", i, err))
 			return
 		}
 	}

@@ -47,7 +47,7 @@ const Address = "registry.terraform.io/vcard/vcard"
 
 type vcardProvider struct {
 	version   string
-	run       string // identifies this process in the user agent of its requests
+	runID     string // identifies this process in the user agent of its requests
 	clock     ratelimit.Clock
 	getenv    func(string) string
 	sandboxes *sandboxes
@@ -77,13 +77,13 @@ func WithEnvironment(getenv func(string) string) Option {
 
 // New returns a factory of providers of this version ("dev" outside releases).
 func New(version string, options ...Option) func() provider.Provider {
-	return func() provider.Provider { return newProvider(version, options) }
+	return func() provider.Provider { return newProvider(version, options...) }
 }
 
-func newProvider(version string, options []Option) *vcardProvider {
+func newProvider(version string, options ...Option) *vcardProvider {
 	p := &vcardProvider{
 		version:   version,
-		run:       uuid.NewString()[:8], // short, but different in every run
+		runID:     uuid.NewString()[:8], // short, but different in every run
 		getenv:    os.Getenv,
 		sandboxes: new(sandboxes),
 		session:   new(atomic.Pointer[session.Session]),
@@ -96,7 +96,7 @@ func newProvider(version string, options []Option) *vcardProvider {
 
 // NewServer returns a factory of protocol servers of this version. Each server is an [io.Closer].
 func NewServer(version string, options ...Option) func() tfprotov6.ProviderServer {
-	return newProvider(version, options).newServer
+	return newProvider(version, options...).newServer
 }
 
 // newServer returns a server with a session of its own. All servers share the sandboxes.
@@ -169,7 +169,7 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 func (p *vcardProvider) connect(ctx context.Context, c config, terraformVersion string) (*session.Session, diag.Diagnostics) {
 	sandboxPath := c.fillFromEnvironment(p.getenv)
 	client, embedded, diags := c.connect(ctx, sandboxPath, api.Config{
-		UserAgent:  "terraform-provider-vcard/" + p.version + " Terraform/" + terraformVersion + " run/" + p.run,
+		UserAgent:  "terraform-provider-vcard/" + p.version + " Terraform/" + terraformVersion + " run/" + p.runID,
 		Clock:      p.clock,
 		Observe:    logExchange,
 		MaxRetries: transport.DefaultMaxRetries,
@@ -229,7 +229,7 @@ func (p *vcardProvider) Functions(context.Context) []func() function.Function {
 // Serve serves a provider of this version ("dev" outside releases) to the CLI
 // that started this process, until the CLI stops it.
 func Serve(version string) error {
-	quietSDK()
+	silenceSDK()
 	tuneGarbageCollection()
 	// timeout(1) and systemd send SIGTERM to the CLI and to the provider. The CLI waits for the calls that are
 	// running before it stops the provider, so the provider must not stop on its own.
@@ -258,7 +258,7 @@ func ServeDebugger(version string) error {
 // a provider two seconds after it has asked it to stop.
 func serve(version string, options ...tf6server.ServeOpt) error {
 	keepSecretsFromSDK()
-	p := newProvider(version, nil)
+	p := newProvider(version)
 	err := tf6server.Serve(Address, p.newServer, options...)
 	return errors.Join(err, p.sandboxes.close())
 }
@@ -270,10 +270,10 @@ func keepSecretsFromSDK() {
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 }
 
-// quietSDK turns the SDK's loggers off unless the user asked for a log. The CLI would discard every line, and
+// silenceSDK turns the SDK's loggers off unless the user asked for a log. The CLI would discard every line, and
 // writing them takes half the time of a plan.
-func quietSDK() {
-	if slices.ContainsFunc(os.Environ(), requestsLog) {
+func silenceSDK() {
+	if slices.ContainsFunc(os.Environ(), asksForLog) {
 		return
 	}
 	for _, logger := range []string{"TF_LOG_SDK", "TF_LOG_SDK_PROTO", "TF_LOG_SDK_FRAMEWORK"} {
@@ -281,8 +281,8 @@ func quietSDK() {
 	}
 }
 
-// requestsLog reports whether an environment variable, such as "TF_LOG=INFO", asks for a log of the provider.
-func requestsLog(variable string) bool {
+// asksForLog reports whether an environment variable, such as "TF_LOG=INFO", asks for a log of the provider.
+func asksForLog(variable string) bool {
 	name, value, _ := strings.Cut(variable, "=")
 	if value == "" {
 		return false

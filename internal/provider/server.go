@@ -53,16 +53,17 @@ func handle[Request, Response any](
 	field := value.FieldByName("Diagnostics") // response types share no interface, and some have no diagnostics
 	if field.IsValid() {
 		diagnostics, _ := reflect.TypeAssert[[]*tfprotov6.Diagnostic](field)
-		s.finish(diagnostics)
+		s.cleanDiagnostics(diagnostics)
 	}
 	return response, nil
 }
 
-// finish removes secrets from diagnostics, including those of the framework, and corrects their attribute paths.
-func (s server) finish(diagnostics []*tfprotov6.Diagnostic) {
+// cleanDiagnostics removes secrets from diagnostics, including those of the framework, and corrects their attribute
+// paths.
+func (s server) cleanDiagnostics(diagnostics []*tfprotov6.Diagnostic) {
 	for _, d := range diagnostics {
-		d.Summary = s.redacted(d.Summary)
-		d.Detail = s.redacted(d.Detail)
+		d.Summary = s.redact(d.Summary)
+		d.Detail = s.redact(d.Detail)
 		d.Attribute = withKeySteps(d.Attribute)
 	}
 }
@@ -86,8 +87,8 @@ func withKeySteps(attribute *tftypes.AttributePath) *tftypes.AttributePath {
 	return tftypes.NewAttributePathWithSteps(steps)
 }
 
-// redacted returns a text without API keys and other secrets.
-func (s server) redacted(text string) string {
+// redact returns a text without API keys and other secrets.
+func (s server) redact(text string) string {
 	var client *transport.Client // a nil client knows no API key
 	configured := s.session.Load()
 	if configured.IsConfigured() {
@@ -96,15 +97,15 @@ func (s server) redacted(text string) string {
 	return client.Redact(text)
 }
 
-// redactedStream returns the results of a call with secrets removed. It ends the call after the last result, or when
+// redactStream returns the results of a call with secrets removed. It ends the call after the last result, or when
 // the caller stops reading. A panic becomes the last result, which errorResult makes from a diagnostic.
-func redactedStream[Result any](
-	results iter.Seq[Result], end func(), redact func(Result) Result, errorResult func(*tfprotov6.Diagnostic) Result,
+func redactStream[Result any](
+	results iter.Seq[Result], end func(), redactResult func(Result) Result, errorResult func(*tfprotov6.Diagnostic) Result,
 ) iter.Seq[Result] {
 	return func(yield func(Result) bool) {
 		defer end()
-		stopped, err := forward(results, redact, yield)
-		if err != nil && !stopped {
+		stopped, err := forward(results, redactResult, yield)
+		if err != nil && !stopped { // a caller that has stopped reading does not accept the error
 			yield(errorResult(&tfprotov6.Diagnostic{
 				Severity: tfprotov6.DiagnosticSeverityError,
 				Summary:  "Internal provider error",
@@ -116,10 +117,10 @@ func redactedStream[Result any](
 
 // forward yields each result with secrets removed. It reports whether the caller has stopped reading. The error is a
 // panic of the code that produces the results.
-func forward[Result any](results iter.Seq[Result], redact func(Result) Result, yield func(Result) bool) (stopped bool, err error) {
+func forward[Result any](results iter.Seq[Result], redactResult func(Result) Result, yield func(Result) bool) (stopped bool, err error) {
 	defer crash.Catch(&err)
 	for result := range results {
-		if !yield(redact(result)) {
+		if !yield(redactResult(result)) {
 			return true, nil
 		}
 	}
@@ -137,16 +138,16 @@ func (s server) ListResource(
 		end()
 		return nil, err
 	}
-	redact := func(result tfprotov6.ListResourceResult) tfprotov6.ListResourceResult {
-		s.finish(result.Diagnostics)
-		name := s.redacted(result.DisplayName)
+	redactResult := func(result tfprotov6.ListResourceResult) tfprotov6.ListResourceResult {
+		s.cleanDiagnostics(result.Diagnostics)
+		name := s.redact(result.DisplayName)
 		result.DisplayName = strings.ReplaceAll(name, "\n", " ") // redaction keeps line breaks, but the CLI prints one line
 		return result
 	}
 	errorResult := func(d *tfprotov6.Diagnostic) tfprotov6.ListResourceResult {
 		return tfprotov6.ListResourceResult{Diagnostics: []*tfprotov6.Diagnostic{d}}
 	}
-	results.Results = redactedStream(results.Results, end, redact, errorResult)
+	results.Results = redactStream(results.Results, end, redactResult, errorResult)
 	return results, nil
 }
 
@@ -161,13 +162,13 @@ func (s server) InvokeAction(
 		end()
 		return nil, err
 	}
-	redact := func(event tfprotov6.InvokeActionEvent) tfprotov6.InvokeActionEvent {
+	redactEvent := func(event tfprotov6.InvokeActionEvent) tfprotov6.InvokeActionEvent {
 		switch e := event.Type.(type) {
 		case tfprotov6.ProgressInvokeActionEventType:
-			e.Message = s.redacted(e.Message)
+			e.Message = s.redact(e.Message)
 			event.Type = e
 		case tfprotov6.CompletedInvokeActionEventType:
-			s.finish(e.Diagnostics)
+			s.cleanDiagnostics(e.Diagnostics)
 		}
 		return event
 	}
@@ -175,7 +176,7 @@ func (s server) InvokeAction(
 		completed := tfprotov6.CompletedInvokeActionEventType{Diagnostics: []*tfprotov6.Diagnostic{d}}
 		return tfprotov6.InvokeActionEvent{Type: completed}
 	}
-	events.Events = redactedStream(events.Events, end, redact, errorResult)
+	events.Events = redactStream(events.Events, end, redactEvent, errorResult)
 	return events, nil
 }
 
