@@ -22,11 +22,11 @@ import (
 func NewDataSource() datasource.DataSource {
 	return &tfkit.DataSource[model]{
 		Name: "bins", Operation: "read the BIN catalogue",
-		About: about, Fill: fill,
+		NewSchema: catalogueSchema, Fill: fill,
 	}
 }
 
-func about() schema.Schema {
+func catalogueSchema() schema.Schema {
 	return schema.Schema{
 		MarkdownDescription: "Lists the BINs that cards can be issued on, in the order of the service's catalogue. " +
 			"If no BIN matches all filters, the lists are empty, and a warning names the networks and categories of the catalogue.",
@@ -102,14 +102,14 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	}
 	diags.Append(invalid.Warning("BINs")...)
 	if len(m.Bins) == 0 {
-		diags.AddWarning("No BIN matches the filters", "ids and bins are empty. "+describe(catalogue))
+		diags.AddWarning("No BIN matches the filters", "ids and bins are empty. "+describeCatalogue(catalogue))
 	}
 	return nil
 }
 
-// describe lists the networks and categories of a catalogue, for a configuration whose filters match no BIN. It also
+// describeCatalogue lists the networks and categories of a catalogue, for a configuration whose filters match no BIN. It also
 // says what to do.
-func describe(catalogue []api.Bin) string {
+func describeCatalogue(catalogue []api.Bin) string {
 	if len(catalogue) == 0 {
 		return "The service's catalogue is empty. Ask the service's support which BINs the account can use."
 	}

@@ -23,11 +23,11 @@ import (
 func NewDataSource() datasource.DataSource {
 	return &tfkit.DataSource[summaryModel]{
 		Name: "card", Operation: "read a card",
-		About: aboutCard, Check: checkSelector, Fill: fillCard,
+		NewSchema: singleCardSchema, Check: checkSelector, Fill: fillCard,
 	}
 }
 
-func aboutCard() schema.Schema {
+func singleCardSchema() schema.Schema {
 	selector := func(description string, check validator.String) schema.StringAttribute {
 		return schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{check}, MarkdownDescription: description}
 	}
@@ -165,11 +165,11 @@ func listItemAttributes() map[string]schema.Attribute {
 func NewListDataSource() datasource.DataSource {
 	return &tfkit.DataSource[cardsModel]{
 		Name: "cards", Operation: "list the cards",
-		About: aboutCards, Fill: fillCards,
+		NewSchema: cardListSchema, Fill: fillCards,
 	}
 }
 
-func aboutCards() schema.Schema {
+func cardListSchema() schema.Schema {
 	return schema.Schema{
 		MarkdownDescription: "Lists the cards of the account: active cards, then frozen cards, each newest " +
 			"first. Terminated cards are listed only with `status = \"terminated\"`.",

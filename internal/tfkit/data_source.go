@@ -20,8 +20,8 @@ type DataSource[M any] struct {
 	Name string
 	// Operation completes "to …" and "Could not …", as in "read the BIN catalogue".
 	Operation string
-	// About returns the schema.
-	About func() schema.Schema
+	// NewSchema returns the schema.
+	NewSchema func() schema.Schema
 	// Check adds errors about combinations of attributes. It may be nil.
 	Check func(M, *diag.Diagnostics)
 	// Fill completes a configuration to a state. The state is saved if Fill returns nil and adds no error.
@@ -45,9 +45,9 @@ func (d *DataSource[M]) Configure(_ context.Context, req datasource.ConfigureReq
 	d.session = session.From(req.ProviderData, &resp.Diagnostics)
 }
 
-// Schema returns the schema of About.
+// Schema returns the schema of NewSchema.
 func (d *DataSource[M]) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	resp.Schema = d.About()
+	resp.Schema = d.NewSchema()
 }
 
 // ValidateConfig runs the check, if there is one.

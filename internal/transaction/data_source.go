@@ -25,7 +25,7 @@ import (
 func NewDataSource() datasource.DataSource {
 	return &tfkit.DataSource[model]{
 		Name: "transactions", Operation: "read the transactions",
-		About: about, Check: checkPeriod, Fill: fill,
+		NewSchema: transactionsSchema, Check: checkPeriod, Fill: fill,
 	}
 }
 
@@ -162,7 +162,7 @@ func transactionTypes() []string {
 	}
 }
 
-func about() schema.Schema {
+func transactionsSchema() schema.Schema {
 	allTypes := "`" + strings.Join(transactionTypes(), "`, `") + "`"
 	return schema.Schema{
 		MarkdownDescription: "Lists the transactions of the account's cards, newest first, with exact sums. " +

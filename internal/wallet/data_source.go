@@ -18,11 +18,11 @@ import (
 func NewBalanceDataSource() datasource.DataSource {
 	return &tfkit.DataSource[balanceModel]{
 		Name: "wallet_balance", Operation: "read the wallet balance",
-		About: aboutBalance, Fill: fillBalance,
+		NewSchema: balanceSchema, Fill: fillBalance,
 	}
 }
 
-func aboutBalance() schema.Schema {
+func balanceSchema() schema.Schema {
 	return schema.Schema{
 		MarkdownDescription: "Reads the balances of the account's wallet and its cards. Terraform reads them before it " +
 			"changes anything, unless `depends_on` names the resources to change first.",
@@ -71,7 +71,7 @@ func fillBalance(ctx context.Context, s *session.Session, m *balanceModel, _ *di
 func NewAddressesDataSource() datasource.DataSource {
 	return &tfkit.DataSource[addressesModel]{
 		Name: "deposit_addresses", Operation: "read the deposit addresses",
-		About: aboutAddresses, Fill: fillAddresses,
+		NewSchema: addressesSchema, Fill: fillAddresses,
 	}
 }
 
@@ -80,7 +80,7 @@ func currencies() []string {
 	return []string{"btc", "eth", "sol", "usdt", "bnb", "trx", "pol", "ltc", "avax", "arb"}
 }
 
-func aboutAddresses() schema.Schema {
+func addressesSchema() schema.Schema {
 	address := map[string]schema.Attribute{
 		"currency": tfkit.Computed("Code of the coin."),
 		"network":  tfkit.Computed("Display name of the network to send the deposit on."),
