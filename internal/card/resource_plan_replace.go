@@ -69,7 +69,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 	card := p.state
 	changes := strings.Join(p.changes, ", ")
 	keepAsItIs := fmt.Sprintf("These settings of a live card cannot change: %s. To keep the card as it is, add ignore_changes = [%s] to its lifecycle block.",
-		changes, p.replacement.Attributes())
+		changes, p.replacement.NamesInHCL())
 	if p.isProtected() {
 		p.refuseTermination(card.name(), "replaced", keepAsItIs)
 		return

@@ -142,11 +142,11 @@ func (r *Replacement) Add(ctx context.Context, name string, configured attr.Valu
 	}
 }
 
-// Attributes returns the names of the attributes for a list in HCL, as in "url, events".
-func (r *Replacement) Attributes() string { return strings.Join(r.names, ", ") }
+// NamesInHCL returns the names of the attributes for a list in HCL, as in "url, events".
+func (r *Replacement) NamesInHCL() string { return strings.Join(r.names, ", ") }
 
-// Names returns the names of the attributes for a sentence, as in "url and events".
-func (r *Replacement) Names() string { return strings.Join(r.names, " and ") }
+// NamesInSentence returns the names of the attributes for a sentence, as in "url and events".
+func (r *Replacement) NamesInSentence() string { return strings.Join(r.names, " and ") }
 
 // UnknownAdvice names the attributes whose values are known only after apply, and says how to avoid a replacement if
 // they do not change. It starts with a space, to follow other sentences. The noun is the object that is replaced,

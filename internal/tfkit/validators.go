@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -27,10 +26,8 @@ func (rule[Value]) Description(context.Context) string { return "" }
 // MarkdownDescription is empty for the same reason.
 func (rule[Value]) MarkdownDescription(context.Context) string { return "" }
 
-func (r rule[Value]) validate(at path.Path, configured attr.Value, value Value, diags *diag.Diagnostics) {
-	if configured.IsNull() || configured.IsUnknown() {
-		return
-	}
+// validate adds an error if a value that is neither null nor unknown is invalid.
+func (r rule[Value]) validate(at path.Path, value Value, diags *diag.Diagnostics) {
 	title, problem := r(value)
 	if problem != "" {
 		diags.AddAttributeError(at, title, at.String()+" "+problem)
@@ -40,23 +37,27 @@ func (r rule[Value]) validate(at path.Path, configured attr.Value, value Value, 
 type textRule struct{ rule[string] }
 
 func (r textRule) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
-	r.validate(req.Path, req.ConfigValue, req.ConfigValue.ValueString(), &resp.Diagnostics)
+	if !req.ConfigValue.IsNull() && !req.ConfigValue.IsUnknown() {
+		r.validate(req.Path, req.ConfigValue.ValueString(), &resp.Diagnostics)
+	}
 }
 
 type numberRule struct{ rule[*big.Float] }
 
 func (r numberRule) ValidateNumber(_ context.Context, req validator.NumberRequest, resp *validator.NumberResponse) {
-	r.validate(req.Path, req.ConfigValue, req.ConfigValue.ValueBigFloat(), &resp.Diagnostics)
+	if !req.ConfigValue.IsNull() && !req.ConfigValue.IsUnknown() {
+		r.validate(req.Path, req.ConfigValue.ValueBigFloat(), &resp.Diagnostics)
+	}
 }
 
 // Rule requires a text that passes a check. The check returns the problem, as in `must not be empty.`, or "".
 // The title is the title of the error.
 func Rule(title string, check func(text string) string) validator.String {
-	return TextRule(func(text string) (string, string) { return title, check(text) })
+	return RuleWithTitles(func(text string) (string, string) { return title, check(text) })
 }
 
-// TextRule is a Rule whose check also returns the title of the error.
-func TextRule(check func(text string) (title, problem string)) validator.String {
+// RuleWithTitles is a Rule whose check also returns the title of the error.
+func RuleWithTitles(check func(text string) (title, problem string)) validator.String {
 	return textRule{check}
 }
 
@@ -98,10 +99,10 @@ func OneOf[Word ~string](words ...Word) validator.String {
 // WholeNumberBetween requires a whole number between two bounds, inclusive. It is for number attributes: for an
 // Int64 attribute, Terraform would report 1000 / 3 as a bug in the provider.
 func WholeNumberBetween(least, most int64) validator.Number {
-	inRange := fmt.Sprintf("a whole number between %d and %d", least, most)
-	whole := inRange
+	rangeText := fmt.Sprintf("a whole number between %d and %d", least, most)
+	wholeText := rangeText
 	if most == math.MaxInt64 { // the bounds are those of the type and not worth mentioning
-		whole = "a whole number"
+		wholeText = "a whole number"
 	}
 	return numberRule{func(number *big.Float) (title, problem string) {
 		n, accuracy := number.Int64()
@@ -111,9 +112,9 @@ func WholeNumberBetween(least, most int64) validator.Number {
 		}
 		got := number.Text('g', 10)
 		if number.IsInt() {
-			return "Number out of range", fmt.Sprintf("must be %s, got %s.", inRange, got)
+			return "Number out of range", fmt.Sprintf("must be %s, got %s.", rangeText, got)
 		}
-		return "Not a whole number", fmt.Sprintf("must be %s, got %s. Round a computed value, for example with floor().", whole, got)
+		return "Not a whole number", fmt.Sprintf("must be %s, got %s. Round a computed value, for example with floor().", wholeText, got)
 	}}
 }
 

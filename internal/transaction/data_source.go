@@ -174,10 +174,10 @@ func transactionsSchema() schema.Schema {
 				"all types.", tfkit.OneOf(transactionTypes()...)),
 			"from": tfkit.Filter("Start of the period, inclusive: an RFC 3339 time with its zone, such as "+
 				"`2026-03-01T08:00:00Z`, or a date, such as `2026-03-01`, which starts at midnight UTC. Default: "+
-				"the first transaction.", tfkit.TextRule(checkTime)),
+				"the first transaction.", tfkit.RuleWithTitles(checkTime)),
 			"to": tfkit.Filter("End of the period, inclusive: an RFC 3339 time with its zone, or a date, which includes "+
 				"the whole day in UTC. "+
-				"It must not be earlier than `from`. Default: now.", tfkit.TextRule(checkTime)),
+				"It must not be earlier than `from`. Default: now.", tfkit.RuleWithTitles(checkTime)),
 			"max_results": schema.NumberAttribute{
 				Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(1, highestMaxResults)},
 				MarkdownDescription: fmt.Sprintf("Maximum number of listed transactions, 1 to %d. Default: %d. "+

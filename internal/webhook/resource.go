@@ -255,7 +255,7 @@ func removalWarning(endpoint model) diag.Diagnostic {
 func replacementWarning(old, next model, reasons *tfkit.Replacement) diag.Diagnostic {
 	text := fmt.Sprintf("The service cannot change an endpoint, so the change of %s registers a new one. The old %s keeps receiving events%s. "+
 		"After apply, remove it in the dashboard, or events arrive twice.",
-		reasons.Names(), old.name(), old.where())
+		reasons.NamesInSentence(), old.name(), old.where())
 	if next.Secret.IsNull() && next.SecretWO.IsNull() {
 		text += " The service signs the events of the new endpoint with a newly generated secret."
 	}
