@@ -63,7 +63,8 @@ type merchant struct {
 }
 
 const (
-	// maxSums limits the memory for sums: one per card and currency, and one more for each undocumented type.
+	// maxSums limits the memory for sums: one for each currency of each card and of all cards together, and one more for
+	// each undocumented type.
 	maxSums = 50_000
 	// maxNamed is the maximum number of transactions that a warning names.
 	maxNamed = 5
@@ -83,17 +84,17 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	if !m.MaxResults.IsNull() {
 		limit, _ = m.MaxResults.ValueBigFloat().Int64()
 	}
-	count := int64(0)
+	matching := int64(0) // all transactions that match the filters
 	unreadable := 0
 	var problems []string // of the first maxNamed unreadable transactions
-	sums := newCardTotals()
+	sums := newTotals()
 	m.Transactions = []transaction{}
 	for t, err := range s.Client.Transactions(ctx, m.filter()) {
 		if err != nil {
 			return err
 		}
-		count++
-		if count <= limit {
+		matching++
+		if matching <= limit {
 			m.Transactions = append(m.Transactions, transactionFromAPI(t))
 		}
 		if t.Problem != "" {
@@ -104,17 +105,17 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 			continue
 		}
 		sums.add(t)
-		if sums.size > maxSums {
+		if sums.count > maxSums {
 			diags.AddError("Too many sums", fmt.Sprintf("The result needs more than %d sums by card, currency and type. "+
 				"Choose a shorter period with from and to, or set card_id.", maxSums))
 			return nil
 		}
 	}
-	m.Truncated = types.BoolValue(count > limit)
+	m.Truncated = types.BoolValue(matching > limit)
 	m.Summary = sums.all.summaries()
 	m.ByCard = make(map[string]cardSummary, len(sums.byCard))
-	for card, totals := range sums.byCard {
-		m.ByCard[card] = cardSummary{Summary: totals.summaries()}
+	for card, cardSums := range sums.byCard {
+		m.ByCard[card] = cardSummary{Summary: cardSums.summaries()}
 	}
 	if unreadable > 0 {
 		diags.AddWarning("Transactions with unreadable amounts", fmt.Sprintf("The service returned %d transactions "+
@@ -125,7 +126,8 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	return nil
 }
 
-// filter returns the filter of a validated configuration. An attribute that is null leaves its field zero.
+// filter returns the filter of a validated configuration. An attribute that is null leaves its field zero: its empty
+// text is not a time, and parsePeriod returns zero times with the error.
 func (m *model) filter() api.TransactionFilter {
 	from, _, _ := parsePeriod(m.From.ValueString())
 	_, to, _ := parsePeriod(m.To.ValueString())
@@ -300,76 +302,76 @@ type summary struct {
 	NetSpend   types.Number     `tfsdk:"net_spend"`
 }
 
-// total has the sums of the transactions in one currency. The keys of counts are types, documented or not.
-type total struct {
+// currencySums has the sums of the transactions in one currency. The keys of counts are types, documented or not.
+type currencySums struct {
 	counts  map[string]int64
 	amounts map[api.TransactionType]usd.Decimal
 	fees    usd.Decimal
 }
 
-// totals has the sums by currency code.
-type totals map[string]*total
+// sumsByCurrency has the sums by currency code.
+type sumsByCurrency map[string]*currencySums
 
 // add adds a transaction to the sums. It returns how many sums it created: one for a new currency, which includes the
 // documented types, and one for a new undocumented type.
-func (t totals) add(tx api.Transaction) int {
-	added := 0
-	sum := t[tx.Currency]
-	if sum == nil {
-		added++
-		sum = &total{counts: map[string]int64{}, amounts: map[api.TransactionType]usd.Decimal{}}
+func (s sumsByCurrency) add(tx api.Transaction) int {
+	created := 0
+	sums := s[tx.Currency]
+	if sums == nil {
+		created++
+		sums = &currencySums{counts: map[string]int64{}, amounts: map[api.TransactionType]usd.Decimal{}}
 		for _, name := range transactionTypes() {
-			sum.counts[name] = 0
+			sums.counts[name] = 0
 		}
-		t[tx.Currency] = sum
+		s[tx.Currency] = sums
 	}
-	if !tx.Type.IsKnown() && sum.counts[string(tx.Type)] == 0 {
-		added++
+	if !tx.Type.IsKnown() && sums.counts[string(tx.Type)] == 0 {
+		created++
 	}
-	sum.counts[string(tx.Type)]++
-	sum.amounts[tx.Type] = sum.amounts[tx.Type].Add(tx.Amount)
-	sum.fees = sum.fees.Add(tx.Fee)
-	return added
+	sums.counts[string(tx.Type)]++
+	sums.amounts[tx.Type] = sums.amounts[tx.Type].Add(tx.Amount)
+	sums.fees = sums.fees.Add(tx.Fee)
+	return created
 }
 
 // summaries returns the sums by currency code, as the state has them.
-func (t totals) summaries() map[string]summary {
-	summaries := make(map[string]summary, len(t))
-	for currency, sum := range t {
-		settled := sum.amounts[api.TransactionSettlement]
-		refunded := sum.amounts[api.TransactionRefund]
-		netSpend := settled.Sub(refunded).Add(sum.fees)
+func (s sumsByCurrency) summaries() map[string]summary {
+	summaries := make(map[string]summary, len(s))
+	for currency, sums := range s {
+		settled := sums.amounts[api.TransactionSettlement]
+		refunded := sums.amounts[api.TransactionRefund]
+		netSpend := settled.Sub(refunded).Add(sums.fees)
 		summaries[currency] = summary{
-			Counts:     sum.counts,
-			Authorized: types.NumberValue(sum.amounts[api.TransactionAuthorization].BigFloat()),
+			Counts:     sums.counts,
+			Authorized: types.NumberValue(sums.amounts[api.TransactionAuthorization].BigFloat()),
 			Settled:    types.NumberValue(settled.BigFloat()),
 			Refunded:   types.NumberValue(refunded.BigFloat()),
-			Declined:   types.NumberValue(sum.amounts[api.TransactionDecline].BigFloat()),
-			Fees:       types.NumberValue(sum.fees.BigFloat()),
+			Declined:   types.NumberValue(sums.amounts[api.TransactionDecline].BigFloat()),
+			Fees:       types.NumberValue(sums.fees.BigFloat()),
 			NetSpend:   types.NumberValue(netSpend.BigFloat()),
 		}
 	}
 	return summaries
 }
 
-// cardTotals has the sums of all transactions, and the sums of each card.
-type cardTotals struct {
-	all    totals
-	byCard map[string]totals
-	size   int // the number of sums, which maxSums limits
+// totals has the sums of all transactions, and the sums of each card.
+type totals struct {
+	all    sumsByCurrency
+	byCard map[string]sumsByCurrency
+	count  int // the number of sums, which maxSums limits
 }
 
-func newCardTotals() *cardTotals {
-	return &cardTotals{all: totals{}, byCard: map[string]totals{}}
+func newTotals() *totals {
+	return &totals{all: sumsByCurrency{}, byCard: map[string]sumsByCurrency{}}
 }
 
 // add adds a transaction to the sums of all transactions and to those of its card.
-func (c *cardTotals) add(tx api.Transaction) {
-	card := c.byCard[tx.CardID]
-	if card == nil {
-		card = totals{}
-		c.byCard[tx.CardID] = card
+func (t *totals) add(tx api.Transaction) {
+	cardSums := t.byCard[tx.CardID]
+	if cardSums == nil {
+		cardSums = sumsByCurrency{}
+		t.byCard[tx.CardID] = cardSums
 	}
-	c.size += c.all.add(tx)
-	c.size += card.add(tx)
+	t.count += t.all.add(tx)
+	t.count += cardSums.add(tx)
 }
