@@ -24,7 +24,7 @@ func TestHTTPSURL(t *testing.T) {
 		{"https://hooks.example.com/hush\u00a0", "spaces or line breaks around it"},
 		{"https://hooks.example.com/hush#", "a fragment (#)"},
 	} {
-		problem := httpsURL(test.address)
+		problem := checkHTTPSURL(test.address)
 		if (problem == "") != (test.got == "") || !strings.Contains(problem, test.got) {
 			t.Errorf("%s: got %q, want %q", test.address, problem, test.got)
 		}

@@ -58,25 +58,28 @@ func (r *webhookResource) Create(ctx context.Context, req resource.CreateRequest
 		return
 	}
 	request := api.WebhookRequest{URL: plan.URL.ValueString(), Secret: config.signingSecret()}
-	resp.Diagnostics.Append(plan.Events.ElementsAs(ctx, &request.Events, false)...)
+	const allowNullAndUnknown = false
+	resp.Diagnostics.Append(plan.Events.ElementsAs(ctx, &request.Events, allowNullAndUnknown)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	registered, err := r.session.Client.RegisterWebhook(ctx, request)
 	if err != nil {
-		resp.Diagnostics.Append(session.ErrorDiagnostic("register a webhook endpoint"+plan.where(), err))
+		resp.Diagnostics.Append(session.ErrorDiagnostic("register a webhook endpoint"+plan.hostSuffix(), err))
 		return
 	}
 	state := plan
-	state.fromAPI(registered.Webhook, !config.SecretWO.IsNull(), &resp.Diagnostics)
+	secretIsWriteOnly := !config.SecretWO.IsNull()
+	state.setFromAPI(registered.Webhook, secretIsWriteOnly, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
-	if registered.How.LostResponse() && !r.session.Client.KeysHonoured() {
+	lostResponse := registered.How.LostResponse()
+	if lostResponse && !r.session.Client.KeysHonoured() {
 		resp.Diagnostics.AddWarning("Possible duplicate webhook endpoint",
 			fmt.Sprintf("While %s was registered, a response was lost, so the provider sent the request again. If the service accepted both requests, a second endpoint%s receives the same events. "+
-				"Check the dashboard, and remove the second endpoint, but keep %s.", state.name(), state.where(), state.ID.ValueString()))
+				"Check the dashboard, and remove the second endpoint, but keep %s.", state.name(), state.hostSuffix(), state.ID.ValueString()))
 	} else {
-		resp.Diagnostics.Append(session.LostResponseWarning("register "+state.name(), registered.How.LostResponse())...)
+		resp.Diagnostics.Append(session.LostResponseWarning("register "+state.name(), lostResponse)...)
 	}
 }
 
@@ -145,8 +148,8 @@ func (m model) signingSecret() transport.Secret {
 	return transport.Secret(m.Secret.ValueString())
 }
 
-// fromAPI sets the attributes that the service decides. It never sets a write-only secret.
-func (m *model) fromAPI(w api.Webhook, secretIsWriteOnly bool, diags *diag.Diagnostics) {
+// setFromAPI sets the attributes that the service decides. It never sets a write-only secret.
+func (m *model) setFromAPI(w api.Webhook, secretIsWriteOnly bool, diags *diag.Diagnostics) {
 	m.ID = types.StringValue(w.ID)
 	if secretIsWriteOnly {
 		m.Secret = types.StringNull()
@@ -158,8 +161,9 @@ func (m *model) fromAPI(w api.Webhook, secretIsWriteOnly bool, diags *diag.Diagn
 
 func (m model) name() string { return "webhook endpoint " + m.ID.ValueString() }
 
-// where returns " at" and the endpoint's host. It leaves out path and query, which often contain tokens.
-func (m model) where() string {
+// hostSuffix returns " at" and the endpoint's host, or "" if the address has no host. It leaves out path and query, which
+// often contain tokens.
+func (m model) hostSuffix() string {
 	u, err := url.Parse(m.URL.ValueString())
 	if err != nil || u.Hostname() == "" {
 		return ""
@@ -209,7 +213,7 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 		return
 	}
-	changed := changes(ctx, config, state)
+	changed := findChanges(ctx, config, state)
 	if len(changed.Paths) == 0 {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, state)...)
 		return
@@ -220,8 +224,8 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 }
 
-// changes returns the attributes whose configured values differ from the state.
-func changes(ctx context.Context, config, state model) *tfkit.Replacement {
+// findChanges returns the attributes whose configured values differ from the state.
+func findChanges(ctx context.Context, config, state model) *tfkit.Replacement {
 	changed := &tfkit.Replacement{}
 	attributes := []struct {
 		name                string
@@ -248,14 +252,14 @@ func removalWarning(endpoint model) diag.Diagnostic {
 	// The title names the endpoint: Terraform folds warnings with the same title, and the ids would be lost.
 	return diag.NewWarningDiagnostic("Webhook endpoint stays registered: "+endpoint.ID.ValueString(),
 		fmt.Sprintf("The service cannot remove endpoints through its API, so Terraform only forgets %s. The endpoint keeps receiving events%s until you remove it in the dashboard.",
-			endpoint.name(), endpoint.where()))
+			endpoint.name(), endpoint.hostSuffix()))
 }
 
 // replacementWarning warns that the old endpoint stays registered after a change of its attributes.
 func replacementWarning(old, next model, reasons *tfkit.Replacement) diag.Diagnostic {
 	text := fmt.Sprintf("The service cannot change an endpoint, so the change of %s registers a new one. The old %s keeps receiving events%s. "+
 		"After apply, remove it in the dashboard, or events arrive twice.",
-		reasons.NamesInSentence(), old.name(), old.where())
+		reasons.NamesInSentence(), old.name(), old.hostSuffix())
 	if next.Secret.IsNull() && next.SecretWO.IsNull() {
 		text += " The service signs the events of the new endpoint with a newly generated secret."
 	}

@@ -32,7 +32,7 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 		Attributes: map[string]schema.Attribute{
 			"id": schema.StringAttribute{Computed: true, MarkdownDescription: "Endpoint id, of the form `wh_…`."},
 			"url": schema.StringAttribute{
-				Required: true, Validators: []validator.String{tfkit.Rule("Invalid https address", httpsURL)},
+				Required: true, Validators: []validator.String{tfkit.Rule("Invalid https address", checkHTTPSURL)},
 				MarkdownDescription: "Address that receives the events; must start with `https://`." + replacesNote,
 			},
 			"events": schema.SetAttribute{
@@ -136,9 +136,9 @@ func checkEvents(set types.Set, diags *diag.Diagnostics) {
 	}
 }
 
-// httpsURL requires an https address. It returns the problem, or "". The problem does not repeat the address, which
-// may contain a token.
-func httpsURL(text string) string {
+// checkHTTPSURL returns what is wrong with an endpoint's address, as in "must be an https:// address, …", or "". It does
+// not repeat the address, which may contain a token.
+func checkHTTPSURL(text string) string {
 	u, err := url.Parse(text)
 	beforeQuery, _, _ := strings.Cut(text, "?") // the query may contain another address
 	var got string
@@ -163,7 +163,7 @@ func httpsURL(text string) string {
 		got = "an address with a user name or a password"
 	case strings.Contains(text, "#"):
 		got = "an address with a fragment (#)"
-	case !isPort(u.Port()):
+	case !isPortOrEmpty(u.Port()):
 		got = "an address with a port that is not between 1 and 65535"
 	default:
 		return ""
@@ -171,9 +171,9 @@ func httpsURL(text string) string {
 	return "must be an https:// address, such as https://example.com/events, got " + got + "."
 }
 
-// isPort reports whether a port is between 1 and 65535, or empty. It gets only digits, because url.Parse refuses
-// other ports.
-func isPort(digits string) bool {
+// isPortOrEmpty reports whether a port is between 1 and 65535, or empty. It gets only digits, because url.Parse
+// refuses other ports.
+func isPortOrEmpty(digits string) bool {
 	if digits == "" {
 		return true
 	}
