@@ -21,7 +21,8 @@ import (
 func main() {
 	name := flag.String("name", provider.Address, "key of the provider in the output; tfplugindocs needs the short name")
 	flag.Parse()
-	newServer := providerserver.NewProtocol6(provider.New("dev")())
+	newProvider := provider.New("dev")
+	newServer := providerserver.NewProtocol6(newProvider())
 	schemas, err := export(context.Background(), newServer(), *name)
 	if err != nil {
 		log.Fatalf("export the provider schema: %v", err)
@@ -38,8 +39,8 @@ func main() {
 // object is a JSON object.
 type object = map[string]any
 
-// withoutUnset removes empty strings and false from an object, as the CLI does, and returns the object.
-func withoutUnset(o object) object {
+// removeUnset removes empty strings and false from an object, as the CLI does, and returns the same object.
+func removeUnset(o object) object {
 	maps.DeleteFunc(o, func(_ string, value any) bool { return value == "" || value == false })
 	return o
 }
@@ -55,14 +56,14 @@ func export(ctx context.Context, server tfprotov6.ProviderServer, name string) (
 		return nil, fmt.Errorf("get the identity schemas: %w", err)
 	}
 	schemas := object{
-		"provider":                   schema(all.Provider),
-		"resource_schemas":           convertAll(all.ResourceSchemas, schema),
-		"data_source_schemas":        convertAll(all.DataSourceSchemas, schema),
-		"ephemeral_resource_schemas": convertAll(all.EphemeralResourceSchemas, schema),
-		"list_resource_schemas":      convertAll(all.ListResourceSchemas, schema),
-		"action_schemas":             convertAll(all.ActionSchemas, actionSchema),
-		"functions":                  convertAll(all.Functions, function),
-		"resource_identity_schemas":  convertAll(identities.IdentitySchemas, identity),
+		"provider":                   convertSchema(all.Provider),
+		"resource_schemas":           convertAll(all.ResourceSchemas, convertSchema),
+		"data_source_schemas":        convertAll(all.DataSourceSchemas, convertSchema),
+		"ephemeral_resource_schemas": convertAll(all.EphemeralResourceSchemas, convertSchema),
+		"list_resource_schemas":      convertAll(all.ListResourceSchemas, convertSchema),
+		"action_schemas":             convertAll(all.ActionSchemas, convertActionSchema),
+		"functions":                  convertAll(all.Functions, convertFunction),
+		"resource_identity_schemas":  convertAll(identities.IdentitySchemas, convertIdentity),
 	}
 	return object{"format_version": "1.0", "provider_schemas": object{name: schemas}}, nil
 }
@@ -76,24 +77,28 @@ func convertAll[From any](from map[string]From, convert func(From) object) objec
 	return to
 }
 
-func schema(s *tfprotov6.Schema) object { return object{"version": s.Version, "block": block(s.Block)} }
+func convertSchema(s *tfprotov6.Schema) object {
+	return object{"version": s.Version, "block": convertBlock(s.Block)}
+}
 
-func actionSchema(a *tfprotov6.ActionSchema) object { return object{"block": block(a.Schema.Block)} }
+func convertActionSchema(a *tfprotov6.ActionSchema) object {
+	return object{"block": convertBlock(a.Schema.Block)}
+}
 
-// block converts a block without nested blocks. The provider has none, because it uses nested attributes.
-func block(b *tfprotov6.SchemaBlock) object {
-	return withoutUnset(object{
-		"attributes":       attributes(b.Attributes),
+// convertBlock converts a block without nested blocks. The provider has none, because it uses nested attributes.
+func convertBlock(b *tfprotov6.SchemaBlock) object {
+	return removeUnset(object{
+		"attributes":       convertAttributes(b.Attributes),
 		"deprecated":       b.Deprecated,
 		"description":      b.Description,
 		"description_kind": strings.ToLower(b.DescriptionKind.String()),
 	})
 }
 
-func attributes(all []*tfprotov6.SchemaAttribute) object {
+func convertAttributes(attributes []*tfprotov6.SchemaAttribute) object {
 	converted := object{}
-	for _, a := range all {
-		attribute := withoutUnset(object{
+	for _, a := range attributes {
+		attribute := removeUnset(object{
 			"description":      a.Description,
 			"description_kind": strings.ToLower(a.DescriptionKind.String()),
 			"deprecated":       a.Deprecated,
@@ -107,7 +112,7 @@ func attributes(all []*tfprotov6.SchemaAttribute) object {
 			attribute["type"] = a.Type
 		} else {
 			attribute["nested_type"] = object{
-				"attributes":   attributes(a.NestedType.Attributes),
+				"attributes":   convertAttributes(a.NestedType.Attributes),
 				"nesting_mode": strings.ToLower(a.NestedType.Nesting.String()),
 			}
 		}
@@ -116,10 +121,10 @@ func attributes(all []*tfprotov6.SchemaAttribute) object {
 	return converted
 }
 
-func identity(s *tfprotov6.ResourceIdentitySchema) object {
+func convertIdentity(s *tfprotov6.ResourceIdentitySchema) object {
 	attributes := object{}
 	for _, a := range s.IdentityAttributes {
-		attributes[a.Name] = withoutUnset(object{
+		attributes[a.Name] = removeUnset(object{
 			"type":                a.Type,
 			"description":         a.Description,
 			"required_for_import": a.RequiredForImport,
@@ -129,17 +134,17 @@ func identity(s *tfprotov6.ResourceIdentitySchema) object {
 	return object{"version": s.Version, "attributes": attributes}
 }
 
-func function(f *tfprotov6.Function) object {
+func convertFunction(f *tfprotov6.Function) object {
 	var parameters []object
 	for _, p := range f.Parameters {
-		parameters = append(parameters, withoutUnset(object{
+		parameters = append(parameters, removeUnset(object{
 			"name":        p.Name,
 			"description": p.Description,
 			"is_nullable": p.AllowNullValue,
 			"type":        p.Type,
 		}))
 	}
-	return withoutUnset(object{
+	return removeUnset(object{
 		"description":         f.Description,
 		"summary":             f.Summary,
 		"deprecation_message": f.DeprecationMessage,
