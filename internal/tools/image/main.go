@@ -98,7 +98,7 @@ func push(index v1.ImageIndex, reference string) error {
 
 // build returns the image of one architecture.
 func build(version string, t target) (v1.Image, error) {
-	content, err := files(t.binary)
+	content, err := archiveFiles(t.binary)
 	if err != nil {
 		return nil, err
 	}
@@ -138,9 +138,9 @@ func build(version string, t target) (v1.Image, error) {
 	return mutate.ConfigFile(image, config)
 }
 
-// files returns all files of the image as a tar archive: the program, the root certificates that it trusts, and the
+// archiveFiles returns all files of the image as a tar archive: the program, the root certificates that it trusts, and the
 // folder for the sandbox's file.
-func files(binary string) ([]byte, error) {
+func archiveFiles(binary string) ([]byte, error) {
 	program, err := os.ReadFile(binary)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func files(binary string) ([]byte, error) {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	for _, entry := range entries {
-		err := add(w, entry.header, entry.content)
+		err := addEntry(w, entry.header, entry.content)
 		if err != nil {
 			return nil, err
 		}
@@ -188,8 +188,8 @@ func rootCertificates() ([]byte, error) {
 	return certificates.Bytes(), nil
 }
 
-// add writes one entry to a tar archive. It sets the size in the header.
-func add(w *tar.Writer, header tar.Header, content []byte) error {
+// addEntry writes one entry to a tar archive. It sets the size in its copy of the header.
+func addEntry(w *tar.Writer, header tar.Header, content []byte) error {
 	header.Size = int64(len(content))
 	err := w.WriteHeader(&header)
 	if err != nil {
@@ -206,7 +206,7 @@ func save(index v1.ImageIndex, archive string) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	images, err := layout.Write(folder, empty.Index)
+	images, err := layout.Write(folder, empty.Index) // the layout starts without images
 	if err != nil {
 		return err
 	}
@@ -218,15 +218,19 @@ func save(index v1.ImageIndex, archive string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(writeFolder(out, folder), out.Close())
+	err = writeFolder(out, folder)
+	return errors.Join(err, out.Close())
 }
 
 // writeFolder writes the files of a folder as a tar archive, with paths relative to the folder.
 func writeFolder(out io.Writer, folder string) error {
 	w := tar.NewWriter(out)
 	err := filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		if err != nil {
 			return err
+		}
+		if entry.IsDir() {
+			return nil
 		}
 		relative, err := filepath.Rel(folder, file)
 		if err != nil {
@@ -237,7 +241,7 @@ func writeFolder(out io.Writer, folder string) error {
 			return err
 		}
 		header := tar.Header{Typeflag: tar.TypeReg, Name: filepath.ToSlash(relative), Mode: 0o644}
-		return add(w, header, content)
+		return addEntry(w, header, content)
 	})
 	if err != nil {
 		return err
