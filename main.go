@@ -34,7 +34,7 @@ const (
 )
 
 func main() {
-	defer crash.End()
+	defer crash.ExitOnPanic()
 	// net/http logs what it cannot parse, which may be a card number.
 	log.SetOutput(io.Discard)
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))

@@ -20,23 +20,24 @@ func (e *Error) Error() string {
 	return "a bug in this program stopped the operation (panic with a " + e.Type + "). Please report the bug with these lines:\n" + e.Stack
 }
 
-// Catch sets *err if the function that defers it panics.
+// Catch sets *err if the function that defers it panics. Otherwise it leaves *err as it is.
 func Catch(err *error) {
 	if reason := recover(); reason != nil {
 		*err = New(reason)
 	}
 }
 
-// End prints a panic to standard error and exits. Defer it in goroutines that cannot return an error.
-func End() {
+// ExitOnPanic prints a panic to standard error and exits with status 1. Defer it in functions that cannot return an
+// error, such as main and goroutines.
+func ExitOnPanic() {
 	if reason := recover(); reason != nil {
 		_, _ = fmt.Fprintln(os.Stderr, New(reason))
 		os.Exit(1) //nolint:revive // to panic again would print the value
 	}
 }
 
-// New returns the error for a recovered value. Call it from the deferred function, because it skips
-// that function in the stack.
+// New returns the error for a recovered value. Call it directly from the deferred function, because it leaves that
+// function out of the stack.
 func New(reason any) *Error {
 	const (
 		maxDepth = 32

@@ -16,7 +16,7 @@ func TestEnd(t *testing.T) {
 	const planted = "4111111111111111"
 	if os.Getenv("CRASH_TEST") != "" {
 		go func() {
-			defer crash.End()
+			defer crash.ExitOnPanic()
 			panic(errors.New(planted))
 		}()
 		select {}

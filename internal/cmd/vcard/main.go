@@ -43,7 +43,7 @@ const (
 )
 
 func main() {
-	defer crash.End()
+	defer crash.ExitOnPanic()
 	// net/http logs parts of malformed responses, which may contain a card number.
 	log.SetOutput(io.Discard)
 	os.Exit(run(os.Args[1:]))

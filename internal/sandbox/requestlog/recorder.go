@@ -96,7 +96,7 @@ func (r *Recorder) schedule() {
 		return
 	}
 	time.AfterFunc(flushDelay, func() {
-		defer crash.End()
+		defer crash.ExitOnPanic()
 		err := r.Flush(context.Background())
 		if err != nil {
 			r.logger.Warn("cannot write the request log; trying again", "error", err)

@@ -411,7 +411,7 @@ const (
 // watch keeps the file itself complete, because people copy that one file. It writes the log into
 // the file when the log is idle or has grown large.
 func (db *DB) watch() {
-	defer crash.End()
+	defer crash.ExitOnPanic()
 	defer close(db.stopped)
 	ticks := time.Tick(watchInterval)
 	var previous fs.FileInfo

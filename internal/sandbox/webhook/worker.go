@@ -79,7 +79,7 @@ func (w *Worker) Close() {
 
 // run polls until Close is called.
 func (w *Worker) run() {
-	defer crash.End()
+	defer crash.ExitOnPanic()
 	defer close(w.stopped)
 	ctx, cancel := context.WithCancel(context.Background()) // for all deliveries in flight
 	tick := time.Tick(pollInterval)
