@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Version returns the version that the linker has set. In a program that "go install" has built, it returns the
-// version of the module; in any other program, "dev".
+// Version returns the version that the linker has set. If the linker has set none, it returns the version that the go
+// command has recorded for the module, for example with "go install"; if there is none, "dev".
 func Version(linked string) string {
 	if linked != "" {
 		return linked

@@ -11,7 +11,7 @@ import (
 )
 
 // A goroutine that panics ends the program. The output names the function, but does not contain the value.
-func TestEnd(t *testing.T) {
+func TestExitOnPanic(t *testing.T) {
 	t.Parallel()
 	const planted = "4111111111111111"
 	if os.Getenv("CRASH_TEST") != "" {
@@ -21,11 +21,11 @@ func TestEnd(t *testing.T) {
 		}()
 		select {}
 	}
-	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestEnd$")
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestExitOnPanic$")
 	command.Env = append(os.Environ(), "CRASH_TEST=1")
 	output, err := command.CombinedOutput()
 	exit, failed := errors.AsType[*exec.ExitError](err)
-	if text := string(output); !failed || exit.ExitCode() != 1 || !strings.Contains(text, "crash_test.TestEnd") || strings.Contains(text, planted) {
+	if text := string(output); !failed || exit.ExitCode() != 1 || !strings.Contains(text, "crash_test.TestExitOnPanic") || strings.Contains(text, planted) {
 		t.Errorf("got %v and the output %s", err, text)
 	}
 }

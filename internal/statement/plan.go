@@ -246,7 +246,7 @@ func unmarshalers() json.Options {
 			if err != nil {
 				return err
 			}
-			return checkNames(into.Address, into.Type, into.Mode)
+			return checkComplete(into.Address, into.Type, into.Mode)
 		}),
 		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *stateResource) error {
 			type plain stateResource
@@ -254,7 +254,7 @@ func unmarshalers() json.Options {
 			if err != nil {
 				return err
 			}
-			return checkNames(into.Address, into.Type, into.Mode)
+			return checkComplete(into.Address, into.Type, into.Mode)
 		}),
 		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *invocation) error {
 			type plain invocation
@@ -262,7 +262,7 @@ func unmarshalers() json.Options {
 			if err != nil {
 				return err
 			}
-			return checkNames(into.Address, into.Type, tfjson.ManagedResourceMode)
+			return checkComplete(into.Address, into.Type, tfjson.ManagedResourceMode)
 		}),
 	))
 }

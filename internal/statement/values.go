@@ -74,7 +74,8 @@ func (v values) isTrue(name string) bool { return v.known[name] == true }
 
 var errIncomplete = errors.New("the address, type or mode is missing")
 
-func checkNames(address, kind string, mode tfjson.ResourceMode) error {
+// checkComplete returns errIncomplete if the address or type is empty, or if the mode is unknown.
+func checkComplete(address, kind string, mode tfjson.ResourceMode) error {
 	if address == "" || kind == "" {
 		return errIncomplete
 	}
