@@ -126,11 +126,11 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	return nil
 }
 
-// filter returns the filter of a validated configuration. An attribute that is null leaves its field zero: its empty
-// text is not a time, and parsePeriod returns zero times with the error.
+// filter returns the filter of a validated configuration. An attribute that is null leaves its field zero.
 func (m *model) filter() api.TransactionFilter {
 	from, _, _ := parsePeriod(m.From.ValueString())
 	_, to, _ := parsePeriod(m.To.ValueString())
+	// The text of a null attribute is empty and no time, so that parsePeriod returns zero times.
 	return api.TransactionFilter{
 		CardID: m.CardID.ValueString(),
 		Type:   api.TransactionType(m.Type.ValueString()),
