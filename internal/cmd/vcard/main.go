@@ -65,7 +65,7 @@ func run(args []string) int {
 		_, _ = fmt.Fprintln(os.Stdout, "vcard", buildinfo.Version(version))
 		return exitOK
 	case "help", "--help", "-h":
-		if len(rest) > 0 {
+		if len(rest) > 0 && !isHelp(rest[0]) {
 			return run([]string{rest[0], "--help"})
 		}
 		_, _ = fmt.Fprint(os.Stdout, usage)
@@ -75,6 +75,8 @@ func run(args []string) int {
 		return exitUsage
 	}
 }
+
+func isHelp(name string) bool { return name == "help" || name == "--help" || name == "-h" }
 
 // serveSandbox runs the sandbox. The first signal stops it gracefully, and a second one kills the process.
 func serveSandbox(args []string) int {

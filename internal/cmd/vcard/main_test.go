@@ -32,6 +32,8 @@ func TestCommands(t *testing.T) {
 		{name: "help as a flag", args: []string{"--help"}, wantStdout: usage},
 		{name: "help with one dash", args: []string{"-h"}, wantStdout: usage},
 		{name: "help of a command", args: []string{"help", "sandbox"}, wantStdout: sandboxHelp},
+		{name: "help of help", args: []string{"help", "help"}, wantStdout: usage},
+		{name: "help of help as a flag", args: []string{"--help", "--help"}, wantStdout: usage},
 		{name: "help of an unknown command", args: []string{"help", "serve"}, wantCode: 2, wantStderr: "unknown command"},
 		{name: "sandbox help", args: []string{"sandbox", "--help"}, wantStdout: sandboxHelp},
 		{name: "statement help", args: []string{"statement", "--help"}, wantStdout: statementHelp},
