@@ -375,6 +375,32 @@ func TestWalletCheck(t *testing.T) {
 	}
 }
 
+// A plan that cannot be checked because of a bug is refused like one whose wallet cannot be read.
+func TestWalletCheckThatPanics(t *testing.T) {
+	t.Parallel()
+	s, _ := purse(t, "100.00", "0.00")
+	s.WalletCheck = session.WalletCheckError
+	s.Client = &api.Client{Client: new(transport.Client)} // which panics when it reads
+	text := textOf(s.CountSpend(t.Context(), takes(1)))
+	if !strings.HasPrefix(text, "Error: Plan is not checked against the wallet. ") {
+		t.Errorf("says %q", text)
+	}
+}
+
+// A card that Terraform plans a second time, to replace it, is paid once.
+func TestUpfrontCostOfReplacements(t *testing.T) {
+	t.Parallel()
+	s, _ := purse(t, "300.00", "0.00")
+	for range 2 {
+		s.CountSpend(t.Context(), session.PlannedSpend{Taken: 101_00, Returned: 100_00})
+		s.CountSpend(t.Context(), session.PlannedSpend{Taken: 101_00, IsReplan: true, CountedNet: 1_00, CountedTaken: 101_00})
+	}
+	upfront, wallet, exceeds := s.UpfrontCost(t.Context())
+	if upfront != 202_00 || wallet != 300_00 || exceeds {
+		t.Errorf("takes %s of %s USD, and exceeds it: %t", upfront, wallet, exceeds)
+	}
+}
+
 // If only the wallet's endpoint fails, no other call reports it.
 func TestWalletCheckWithAFailingEndpoint(t *testing.T) {
 	t.Parallel()

@@ -40,8 +40,7 @@ type PlannedSpend struct {
 // planTotals are what the cards planned so far do to the wallet, in USD.
 type planTotals struct {
 	net          usd.Amount     // taken less returned
-	upfront      usd.Amount     // taken, before anything returns
-	taken        usd.Amount     // the sum of Taken
+	taken        usd.Amount     // the sum of Taken, before anything returns
 	cardBalances usd.Amount     // the sum of CardBalance
 	largest      []PlannedSpend // the cards that take most
 }
@@ -52,12 +51,9 @@ const maxNamed = 3
 // add adds the plan of a card. The second plan of a card counts only what it takes beyond the first one. The error says
 // that a sum is out of range.
 func (t *planTotals) add(p PlannedSpend) error {
-	countedUpfront := max(0, p.CountedNet) // a first plan that withdraws takes nothing upfront
-	newUpfront := max(0, p.Taken-countedUpfront)
 	newTaken := max(0, p.Taken-p.CountedTaken)
-	var netErr, upfrontErr, takenErr, balancesErr error
+	var netErr, takenErr, balancesErr error
 	t.net, netErr = usd.Sum(t.net, p.Taken, -p.Returned, -p.CountedNet)
-	t.upfront, upfrontErr = usd.Sum(t.upfront, newUpfront)
 	t.taken, takenErr = usd.Sum(t.taken, newTaken)
 	t.cardBalances, balancesErr = usd.Sum(t.cardBalances, p.CardBalance)
 	if p.Taken > 0 {
@@ -67,7 +63,7 @@ func (t *planTotals) add(p PlannedSpend) error {
 		count := min(len(cards), maxNamed)
 		t.largest = cards[:count]
 	}
-	return errors.Join(netErr, upfrontErr, takenErr, balancesErr)
+	return errors.Join(netErr, takenErr, balancesErr)
 }
 
 // nameLargest names the cards that take most.
@@ -283,7 +279,7 @@ func (s *Session) UpfrontCost(ctx context.Context) (upfront, balance usd.Amount,
 	if !s.checksWallet() {
 		return 0, 0, false
 	}
-	upfront = s.totalsSoFar().upfront
+	upfront = s.totalsSoFar().taken
 	wallet, err := s.readWallet(ctx)
 	if err != nil || wallet.balanceErr != nil {
 		return upfront, 0, false
@@ -292,9 +288,10 @@ func (s *Session) UpfrontCost(ctx context.Context) (upfront, balance usd.Amount,
 	return upfront, wallet.Balance, exceedsBalance
 }
 
-// readWallet reads the wallet once. An error of the service is part of the result, so that it is not read again.
+// readWallet reads the wallet once. A failure is part of the result, so that the wallet is not read again. The error
+// says that the call was cancelled.
 func (s *Session) readWallet(ctx context.Context) (walletBalances, error) {
-	return s.wallet.get(ctx, func(ctx context.Context) (walletBalances, error) {
+	wallet, err := s.wallet.get(ctx, func(ctx context.Context) (walletBalances, error) {
 		response, err := s.Client.WalletBalance(ctx)
 		if err != nil {
 			return walletBalances{balanceErr: err, cardsErr: err}, ctx.Err()
@@ -308,4 +305,8 @@ func (s *Session) readWallet(ctx context.Context) (walletBalances, error) {
 		}
 		return wallet, ctx.Err()
 	})
+	if err != nil && ctx.Err() == nil { // a panic
+		return walletBalances{balanceErr: err, cardsErr: err}, nil
+	}
+	return wallet, err
 }
