@@ -251,13 +251,3 @@ func (t singleAttempt) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return response, err
 }
-
-// ProxyError reports that a request failed on its way through a proxy.
-type ProxyError struct {
-	Address string // host and port, without credentials
-	Err     error
-}
-
-func (e *ProxyError) Error() string { return "through the proxy " + e.Address + ": " + e.Err.Error() }
-
-func (e *ProxyError) Unwrap() error { return e.Err }

@@ -94,6 +94,16 @@ func (e *RequestError) Error() string {
 
 func (e *RequestError) Unwrap() error { return e.Err }
 
+// ProxyError reports that a request failed on its way through a proxy.
+type ProxyError struct {
+	Address string // host and port, without credentials
+	Err     error
+}
+
+func (e *ProxyError) Error() string { return "through the proxy " + e.Address + ": " + e.Err.Error() }
+
+func (e *ProxyError) Unwrap() error { return e.Err }
+
 type errorBody struct{ Code, Message string }
 
 // decodeErrorBody decodes the documented code and message, which may be at the top level or nested in

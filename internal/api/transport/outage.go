@@ -13,6 +13,10 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
+// longestDelay limits the delay before a retry, and the time for which an outage stops other calls. So a call soon
+// notices that the service is available again.
+const longestDelay = 30 * time.Second
+
 // OutageError is a failure that affects every other call of the client, too, or every other call to the same
 // endpoint. For example, the key is refused, the account is not ready, or the service is not reachable. For
 // some time after the first failure, those calls fail at once. Reads that verify a change are made all the same,

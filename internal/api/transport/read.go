@@ -11,10 +11,8 @@ import (
 )
 
 const (
-	// firstDelay is the delay before the first retry. Each further delay is twice as long.
+	// firstDelay is the delay before the first retry. Each further delay is twice as long, up to longestDelay.
 	firstDelay = 500 * time.Millisecond
-	// longestDelay limits the delay, so that a call soon notices that the service is available again.
-	longestDelay = 30 * time.Second
 	// longestRetryAfter is the longest Retry-After that a single call respects.
 	longestRetryAfter = time.Minute
 	// MaxRetryTime limits how long a person waits for a read that 429 responses delay, and for the repeats
