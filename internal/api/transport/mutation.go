@@ -222,19 +222,23 @@ func (m *Mutation) Undecided(reason error) error {
 	}
 }
 
-// withGrace returns a context that ends some time after ctx. That time is enough to finish the current
-// attempt, to wait until it takes effect, and to read what it did.
+// withGrace returns a context that ends some time after ctx. That time is enough to finish the current attempt, to
+// wait until it takes effect, and to read what it did. The caller must call the function, which ends the context at
+// once.
 func (c *Client) withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	grace := 2*c.config.RequestTimeout + CommitWait
-	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	startTimer := func() {
-		timer := time.AfterFunc(grace, cancel)
-		context.AfterFunc(detached, func() { timer.Stop() })
-	}
-	forget := context.AfterFunc(ctx, startTimer)
-	end := func() {
-		forget() // so that a later end of ctx starts no timer
-		cancel()
-	}
-	return detached, end
+	graceCtx, end := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-graceCtx.Done(): // the caller called end
+			return
+		}
+		select {
+		case <-time.After(grace):
+			end()
+		case <-graceCtx.Done():
+		}
+	}()
+	return graceCtx, end
 }
