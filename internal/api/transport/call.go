@@ -37,7 +37,7 @@ type Call struct {
 type failure struct {
 	fate       Fate          // Unknown or NotDone
 	final      bool          // the response is the service's final decision; see fateOf
-	answered   bool          // the response is a 2xx whose body cannot be used
+	got2xx     bool          // the response is a 2xx whose body cannot be used
 	permanent  bool          // a retry cannot succeed
 	lost       bool          // there is no complete response
 	notShown   bool          // the service does not show this process's latest change yet

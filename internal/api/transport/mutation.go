@@ -25,12 +25,13 @@ type Mutation struct {
 	call      *Call
 	runCtx    context.Context // ends when the run is interrupted
 	graceCtx  context.Context // ends some time after runCtx; see withGrace
-	began     time.Time
-	answers   int // the breaker's count before the first attempt
+	beganAt   time.Time
 	retries   int
 	conflicts int  // attempts with a 409 response
-	answered  bool // by a 2xx response
+	got2xx    bool // an attempt got a 2xx response, even one that cannot be decoded
 	last      *failure
+
+	priorAnswers int // the result of breaker.begin, which breaker.end needs
 }
 
 // Begin prepares a change. If key is empty, Begin makes a random one. The caller calls end when it knows the
@@ -40,7 +41,7 @@ func (c *Client) Begin(ctx context.Context, call *Call, key string) (m *Mutation
 		return nil, nil, call.Invalid
 	}
 	const hasWritten = true // this call is a change
-	answers, err := c.breaker.begin(call, hasWritten)
+	priorAnswers, err := c.breaker.begin(call, hasWritten)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -50,12 +51,12 @@ func (c *Client) Begin(ctx context.Context, call *Call, key string) (m *Mutation
 	call.deadline = c.Deadline(ctx)
 	graceCtx, end := c.withGrace(Verifying(ctx))
 	m = &Mutation{
-		client:   c,
-		call:     call,
-		runCtx:   ctx,
-		graceCtx: graceCtx,
-		began:    c.clock.Now(),
-		answers:  answers,
+		client:       c,
+		call:         call,
+		runCtx:       ctx,
+		graceCtx:     graceCtx,
+		beganAt:      c.clock.Now(),
+		priorAnswers: priorAnswers,
 	}
 	return m, end, nil
 }
@@ -79,12 +80,12 @@ func (m *Mutation) Try() (Fate, error) {
 		m.SentAt = m.client.ServiceTime()
 		f := m.client.do(m.runCtx, m.graceCtx, m.call)
 		if f == nil {
-			m.answered = true
+			m.got2xx = true
 			return Done, nil
 		}
 		m.last = f
-		if f.answered {
-			m.answered = true
+		if f.got2xx {
+			m.got2xx = true
 		} else if f.fate == Unknown && !f.final {
 			m.Lost = true
 		}
@@ -98,7 +99,7 @@ func (m *Mutation) Try() (Fate, error) {
 	if m.mayBeDone() || m.last.fate == Unknown {
 		return Unknown, m.last.err
 	}
-	err := m.client.breaker.end(m.runCtx, m.call, m.answers, m.last, m.last.err)
+	err := m.client.breaker.end(m.runCtx, m.call, m.priorAnswers, m.last)
 	return NotDone, err
 }
 
@@ -109,7 +110,7 @@ func (m *Mutation) mayBeDone() bool { return m.Lost || m.SentBefore }
 // so, it waits until the attempt may be made.
 func (m *Mutation) waitToRepeat() bool {
 	f := m.last
-	if f.final || m.answered {
+	if f.final || m.got2xx {
 		return false
 	}
 	if m.mayBeDone() {
@@ -142,7 +143,7 @@ func (m *Mutation) waitToRepeatUnknown() bool {
 	maxRetries := m.client.config.MaxRetries
 	if m.retries >= maxRetries {
 		mayExceed := maxRetries > 0 && !f.isRedirect()
-		if !mayExceed || now.Sub(m.began) >= MaxRetryTime {
+		if !mayExceed || now.Sub(m.beganAt) >= MaxRetryTime {
 			return false
 		}
 	}
@@ -163,7 +164,7 @@ func (m *Mutation) pausedTooLong() bool {
 
 // Answered reports whether an attempt got a 2xx response, even one that cannot be decoded. Nothing is sent after
 // such a response.
-func (m *Mutation) Answered() bool { return m.answered }
+func (m *Mutation) Answered() bool { return m.got2xx }
 
 // WaitForCommit waits long enough for a request whose response was lost to take effect, if it ever does.
 func (m *Mutation) WaitForCommit() error {
@@ -176,7 +177,7 @@ func (m *Mutation) WaitForCommit() error {
 // Again reports whether another attempt is allowed after a read has shown that the change was not made. If keys
 // are honoured, it is not, because Try has already repeated the request.
 func (m *Mutation) Again() bool {
-	if m.client.config.KeysHonoured || m.answered {
+	if m.client.config.KeysHonoured || m.got2xx {
 		return false
 	}
 	if m.last.final || m.last.permanent {
@@ -216,7 +217,7 @@ func (m *Mutation) Undecided(reason error) error {
 		Operation: m.call.Operation,
 		Key:       m.call.key,
 		Attempts:  m.call.attempts,
-		Answered:  m.answered,
+		Answered:  m.got2xx,
 		SentAt:    m.SentAt,
 		Err:       reason,
 	}

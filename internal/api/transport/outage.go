@@ -74,21 +74,21 @@ type breaker struct {
 	clock ratelimit.Clock
 
 	mu      sync.Mutex
-	answers int                // the number of calls of answered
+	answers int                // the number of calls of recordAnswer
 	outages map[string]*outage // by endpoint; the outage of "" affects all endpoints
 }
 
-// answered records a response that shows that the service works for this account. It ends all outages.
-func (b *breaker) answered() {
+// recordAnswer records a response that shows that the service works for this account. It ends all outages.
+func (b *breaker) recordAnswer() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.answers++
 	b.outages = map[string]*outage{}
 }
 
-// begin returns the number of answers so far, and an error if the call must not be made because of an outage. A call
-// that changes something or follows a change is stopped only if the service refuses all calls.
-func (b *breaker) begin(call *Call, hasWritten bool) (answers int, err error) {
+// begin returns the number of answers so far, which end needs, and an error if the call must not be made because of an
+// outage. A call that changes something or follows a change is stopped only if the service refuses all calls.
+func (b *breaker) begin(call *Call, hasWritten bool) (priorAnswers int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, endpoint := range []string{call.endpoint(), ""} {
@@ -103,31 +103,32 @@ func (b *breaker) begin(call *Call, hasWritten bool) (answers int, err error) {
 	return b.answers, err
 }
 
-// end returns the error of a call that failed with err after its last attempt f, where answers is the result
-// of begin. If the failure means an outage and no other call was answered since, it records the outage and
-// returns an *OutageError.
-func (b *breaker) end(ctx context.Context, call *Call, answers int, f *failure, err error) error {
+// end returns the error of a call whose last attempt failed with f, where priorAnswers is the result of begin. If
+// the failure means an outage and the service has not answered since, it records the outage and returns an
+// *OutageError. The failure of an interrupted call shows no outage.
+func (b *breaker) end(ctx context.Context, call *Call, priorAnswers int, f *failure) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if ctx.Err() != nil || b.answers != answers {
-		return err
+	if ctx.Err() != nil || b.answers != priorAnswers {
+		return f.err
 	}
-	neverAnswered := answers == 0
+	neverAnswered := priorAnswers == 0
 	kind := f.outageKind(neverAnswered)
 	if kind == noOutage {
-		return err
+		return f.err
 	}
 	endpoint := ""
 	if kind == OutageEndpoint {
 		endpoint = call.endpoint()
 	}
 	o := b.outages[endpoint]
-	isKnown := b.isActive(o) && o.kind.isRefusal() == kind.isRefusal()
-	if !isKnown {
-		o = &outage{kind: kind, cause: err, until: b.clock.Now().Add(longestDelay)}
+	// A refusal stops more calls than any other outage, so they do not count as the same outage.
+	known := b.isActive(o) && o.kind.isRefusal() == kind.isRefusal()
+	if !known {
+		o = &outage{kind: kind, cause: f.err, until: b.clock.Now().Add(longestDelay)}
 		b.outages[endpoint] = o
 	}
-	return o.error(err)
+	return o.error(f.err)
 }
 
 func (b *breaker) isActive(o *outage) bool { return o != nil && b.clock.Now().Before(o.until) }
@@ -168,8 +169,8 @@ func (f *failure) isFromOtherServer() bool {
 
 // isFromService reports whether a response comes from the service itself, possibly with an undocumented shape.
 func (f *failure) isFromService() bool {
-	_, isShape := errors.AsType[*ShapeError](f.err)
-	if isShape {
+	_, wrongShape := errors.AsType[*ShapeError](f.err)
+	if wrongShape {
 		return true
 	}
 	response, ok := errors.AsType[*Error](f.err)
@@ -181,8 +182,8 @@ func (f *failure) isAnswer() bool {
 	if f.notShown {
 		return true
 	}
-	isDecision := f.final || f.isRateLimited()
-	if !isDecision || !f.isFromService() {
+	decided := f.final || f.isRateLimited()
+	if !decided || !f.isFromService() {
 		return false
 	}
 	const neverAnswered = false // it makes no difference for a refusal

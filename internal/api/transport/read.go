@@ -32,15 +32,16 @@ func (c *Client) Read(ctx context.Context, call *Call) error {
 	if call.Invalid != nil {
 		return call.Invalid
 	}
-	answers, err := c.breaker.begin(call, c.HasWritten())
-	if err != nil && !isVerifying(ctx) {
+	priorAnswers, err := c.breaker.begin(call, c.HasWritten())
+	if err != nil && !isVerifying(ctx) { // a verifying read is made even during an outage
 		return err
 	}
 	f := c.readWithRetries(ctx, call)
 	if f == nil {
 		return nil
 	}
-	err = c.breaker.end(ctx, call, answers, f, f.err)
+	// This also records an outage that a verifying read meets, so that it stops other calls.
+	err = c.breaker.end(ctx, call, priorAnswers, f)
 	if isVerifying(ctx) {
 		return f.err
 	}

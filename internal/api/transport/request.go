@@ -54,7 +54,7 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 		}
 		f = &failure{
 			fate:      Unknown, // the request may have been sent before the panic
-			answered:  isSuccess(status),
+			got2xx:    isSuccess(status),
 			permanent: true,
 			err:       call.sentError(crash.New(reason)),
 		}
@@ -85,7 +85,7 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 	}
 	if err != nil {
 		f = call.noResponse(err)
-		f.answered = isSuccess(status)
+		f.got2xx = isSuccess(status)
 		return f
 	}
 	date, err := http.ParseTime(header.Get("Date"))
@@ -102,7 +102,7 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 		c.limits.Accepted(call.Budget, sent)
 	}
 	if f == nil {
-		c.breaker.answered()
+		c.breaker.recordAnswer()
 		return nil
 	}
 	f.status = status
@@ -112,7 +112,7 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 		rateLimited.RetryAt = c.limits.PausedUntil(call.Budget)
 	}
 	if f.isAnswer() {
-		c.breaker.answered()
+		c.breaker.recordAnswer()
 	}
 	notFound := f.final && IsNotFound(f.err)
 	if notFound && sent.Before(call.NewUntil) { // the card may be too new
@@ -209,7 +209,7 @@ func (c *Client) judge(call *Call, status int, body []byte) *failure {
 	} else {
 		err = errors.New("the response does not have the documented shape")
 	}
-	return &failure{fate: Unknown, answered: true, permanent: isShape, err: call.sentError(err)}
+	return &failure{fate: Unknown, got2xx: true, permanent: isShape, err: call.sentError(err)}
 }
 
 func checkSize(body []byte) error {
