@@ -61,7 +61,7 @@ func (e *notSentError) Unwrap() error { return e.error }
 // noResponse returns the failure of an attempt whose request was not sent or whose response is not complete.
 func (call *Call) noResponse(err error) *failure {
 	unsent, ok := errors.AsType[*notSentError](err)
-	if !ok {
+	if !ok { // the request may have been sent
 		return &failure{fate: Unknown, lost: true, err: call.sentError(err)}
 	}
 	return &failure{
@@ -75,13 +75,13 @@ func (call *Call) noResponse(err error) *failure {
 // isTransient reports whether a connection that failed may succeed later, for example because the service
 // restarts. A wrong host name or certificate stays wrong.
 func isTransient(err error) bool {
-	dnsError, isDNSError := errors.AsType[*net.DNSError](err)
-	if isDNSError {
+	dnsError, ok := errors.AsType[*net.DNSError](err)
+	if ok {
 		return dnsError.IsTimeout || dnsError.IsTemporary
 	}
-	_, isUntrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	_, isNotTLS := errors.AsType[tls.RecordHeaderError](err)
-	if isUntrusted || isNotTLS {
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	_, withoutTLS := errors.AsType[tls.RecordHeaderError](err)
+	if untrusted || withoutTLS {
 		return false
 	}
 	return !errors.Is(err, context.Canceled)
@@ -105,10 +105,11 @@ func (call *Call) unsentError(err error) *RequestError {
 	}
 }
 
-// isFinalForReads reports whether repeating a read is useless. A gateway's 4xx response is final too, with four
-// exceptions: 404 and 410, because the service itself may find the object, and 408 and 429, which are temporary.
+// isFinalForReads reports whether repeating a read is useless. A redirect is final, because the client follows none.
+// A response of a gateway with a 4xx status is final, too, with four exceptions: 404 and 410, because the service
+// itself may find the object, and 408 and 429, which are temporary.
 func (f *failure) isFinalForReads() bool {
-	if f.final {
+	if f.final || f.isRedirect() {
 		return true
 	}
 	if f.fate != Unknown || !isClientError(f.status) {

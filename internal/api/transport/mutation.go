@@ -73,12 +73,13 @@ func (m *Mutation) Context() context.Context { return m.graceCtx }
 // unknown outcome, with the same key and without reading anything first. After an attempt with an unknown
 // outcome, no later failure proves that the change was not made, so the fate is Unknown.
 func (m *Mutation) Try() (Fate, error) {
-	if m.last != nil && !m.last.isRateLimited() { // a further Try is a retry, unless a rate limit stopped the last one
+	// A further Try is a retry, unless a rate limit stopped the last one.
+	if m.last != nil && !m.last.isRateLimited() {
 		m.retries++
 	}
 	for {
 		m.SentAt = m.client.ServiceTime()
-		f := m.client.do(m.runCtx, m.graceCtx, m.call)
+		f := m.client.do(m.runCtx, m.graceCtx, m.call) // a request that is being sent outlives an interruption
 		if f == nil {
 			m.got2xx = true
 			return Done, nil
@@ -106,8 +107,8 @@ func (m *Mutation) Try() (Fate, error) {
 // mayBeDone reports whether a lost attempt, or an earlier run with the same key, may have made the change.
 func (m *Mutation) mayBeDone() bool { return m.Lost || m.SentBefore }
 
-// waitToRepeat reports whether Try makes another attempt without verifying first what the failed one did. If
-// so, it waits until the attempt may be made.
+// waitToRepeat waits until Try may make another attempt, without verifying first what the failed one did. It returns
+// false, without waiting, if no such attempt is allowed. It also returns false as soon as the run is interrupted.
 func (m *Mutation) waitToRepeat() bool {
 	f := m.last
 	if f.final || m.got2xx {
@@ -120,9 +121,9 @@ func (m *Mutation) waitToRepeat() bool {
 		return !m.pausedTooLong()
 	}
 	if f.notShown {
-		return m.client.clock.Wait(m.runCtx, showInterval) == nil
+		return m.client.clock.Wait(m.runCtx, notShownDelay) == nil
 	}
-	if f.permanent || m.retries == m.client.config.MaxRetries {
+	if f.permanent || m.retries >= m.client.config.MaxRetries {
 		return false
 	}
 	m.retries++
@@ -142,15 +143,18 @@ func (m *Mutation) waitToRepeatUnknown() bool {
 	}
 	maxRetries := m.client.config.MaxRetries
 	if m.retries >= maxRetries {
+		// A client that is configured without retries makes none, and each repeat would get the same redirect.
 		mayExceed := maxRetries > 0 && !f.isRedirect()
 		if !mayExceed || now.Sub(m.beganAt) >= MaxRetryTime {
 			return false
 		}
 	}
+	// A 429 response counts as a retry unless it proves that nothing was done. A gateway's does not prove that.
 	if !f.isRateLimited() {
 		m.retries++
 	}
-	if f.status == http.StatusTooManyRequests { // the next attempt itself waits for the end of the pause
+	// Any 429 response pauses the budget, and the next attempt itself waits for the end of the pause.
+	if f.status == http.StatusTooManyRequests {
 		return m.runCtx.Err() == nil
 	}
 	return m.client.backOff(m.runCtx, m.retries, f.retryAfter) == nil
@@ -158,8 +162,8 @@ func (m *Mutation) waitToRepeatUnknown() bool {
 
 // pausedTooLong reports whether the service's rate limit pauses the call until after its deadline.
 func (m *Mutation) pausedTooLong() bool {
-	end := m.client.limits.PausedUntil(m.call.Budget)
-	return end.After(m.call.deadline)
+	until := m.client.limits.PausedUntil(m.call.Budget)
+	return until.After(m.call.deadline)
 }
 
 // Answered reports whether an attempt got a 2xx response, even one that cannot be decoded. Nothing is sent after
@@ -198,12 +202,13 @@ func (m *Mutation) metConflictsOnly() bool {
 // GaveUp returns the error for a change that was not visible in a read after the last attempt. It is the
 // service's refusal if that was final, and otherwise an *UndecidedError.
 func (m *Mutation) GaveUp() error {
-	isFinal := m.last.final
+	final := m.last.final
+	// If keys are honoured, a conflict may come from an earlier attempt with the same key.
 	if m.metConflictsOnly() && !m.client.config.KeysHonoured {
-		isFinal = true
+		final = true
 	}
 	refusal, ok := errors.AsType[*Error](m.last.err)
-	if ok && isFinal {
+	if ok && final {
 		refusal.AfterLostResponse = true
 		return refusal
 	}

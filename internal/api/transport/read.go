@@ -15,19 +15,20 @@ const (
 	firstDelay = 500 * time.Millisecond
 	// longestRetryAfter is the longest Retry-After that a single call respects.
 	longestRetryAfter = time.Minute
-	// MaxRetryTime limits how long a person waits for a read that 429 responses delay, and for the repeats
-	// of a change with the same key after a lost response.
+	// MaxRetryTime limits how long a person waits for a read that 429 responses delay, for a change with an unknown
+	// outcome that is repeated more than MaxRetries times, and for transactions that are listed late.
 	MaxRetryTime = 10 * time.Minute
-	// showInterval is the time between two reads of one card that does not show a change yet.
-	showInterval = 2 * time.Second
-	// PollInterval is the time between two reads that verify a change. It is longer than showInterval, because
+	// notShownDelay is the delay before the next attempt if a response does not show this process's latest change
+	// yet.
+	notShownDelay = 2 * time.Second
+	// PollInterval is the time between two reads that verify a change. It is longer than notShownDelay, because
 	// a service may update lists and balances later.
 	PollInterval = 5 * time.Second
 )
 
-// Read makes a call that changes nothing, and retries it. The error is an *OutageError if every other call would
-// fail in the same way. A read that verifies a change returns its own failure instead, which becomes part of the
-// change's error.
+// Read makes a call that changes nothing, and retries it. The error is an *OutageError if other calls would fail in
+// the same way. A read that verifies a change returns its own failure instead, which becomes part of the change's
+// error.
 func (c *Client) Read(ctx context.Context, call *Call) error {
 	if call.Invalid != nil {
 		return call.Invalid
@@ -40,16 +41,16 @@ func (c *Client) Read(ctx context.Context, call *Call) error {
 	if f == nil {
 		return nil
 	}
-	// This also records an outage that a verifying read meets, so that it stops other calls.
 	err = c.breaker.end(ctx, call, priorAnswers, f)
-	if isVerifying(ctx) {
+	if isVerifying(ctx) { // end has recorded the outage for other calls
 		return f.err
 	}
 	return err
 }
 
-// readWithRetries returns nil after a success. An attempt does not count as a retry if it follows a 429
-// response or a response that does not show the latest change yet.
+// readWithRetries makes attempts until one succeeds, which returns nil, or until no retry is useful or allowed. An
+// attempt does not count as a retry if it follows a 429 response or a response that does not show the latest change
+// yet.
 func (c *Client) readWithRetries(ctx context.Context, call *Call) *failure {
 	call.attempts = 0
 	call.deadline = c.Deadline(ctx)
@@ -59,7 +60,7 @@ func (c *Client) readWithRetries(ctx context.Context, call *Call) *failure {
 	}
 	retries := 0
 	for {
-		f := c.do(ctx, ctx, call)
+		f := c.do(ctx, ctx, call) // a read that is being sent also stops when ctx ends
 		if f == nil {
 			return nil
 		}
@@ -73,14 +74,11 @@ func (c *Client) readWithRetries(ctx context.Context, call *Call) *failure {
 			continue // the next attempt itself waits for the end of the pause
 		}
 		if f.notShown {
-			err := c.clock.Wait(ctx, showInterval)
+			err := c.clock.Wait(ctx, notShownDelay)
 			if err != nil {
 				return f
 			}
 			continue
-		}
-		if f.isRedirect() || f.status == http.StatusConflict {
-			return f
 		}
 		if retries >= c.maxRetriesAfter(ctx, f) {
 			return f
@@ -101,10 +99,11 @@ func (c *Client) backOff(ctx context.Context, n int, retryAfter time.Duration) e
 	return c.clock.Wait(ctx, max(delay, requested))
 }
 
-// maxRefusedRetries limits the retries after a refused connection, for a read of a run that has changed nothing.
-// Waiting longer seldom helps.
+// maxRefusedRetries limits the retries of a read after a refused connection. Waiting longer seldom helps.
 const maxRefusedRetries = 2
 
+// maxRetriesAfter returns the maximum number of retries of a read that failed with f. Once the client has changed
+// something, the result of a read may matter for that change, so maxRefusedRetries does not apply.
 func (c *Client) maxRetriesAfter(ctx context.Context, f *failure) int {
 	followsChange := c.HasWritten() || isVerifying(ctx)
 	if errors.Is(f.err, syscall.ECONNREFUSED) && !followsChange {
