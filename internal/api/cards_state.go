@@ -138,7 +138,7 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 		return Termination{ID: id, Status: StatusTerminated, How: how}, nil
 	}
 	response.How = how
-	shown, err = c.GetCard(m.Context(), id)
+	shown, err = c.GetCard(m.GraceContext(), id)
 	if transport.IsNotFound(err) {
 		return response, nil
 	}
@@ -160,7 +160,7 @@ func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card Car
 	for {
 		fate, failure := m.Try()
 		if fate == transport.Done {
-			return CardSummary{}, AnsweredBy(m), nil
+			return CardSummary{}, HowAnswered(m), nil
 		}
 		if fate == transport.NotDone && !isAboutCard(failure) {
 			return CardSummary{}, Answered, failure
@@ -175,7 +175,7 @@ func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card Car
 		const polls = int(transport.CommitWait / transport.PollInterval)
 		for poll := range polls + 1 { // the first read is before any wait
 			last := poll == polls
-			card, err := c.GetCard(m.Context(), id)
+			card, err := c.GetCard(m.GraceContext(), id)
 			if transport.IsNotFound(err) {
 				return card, how, fmt.Errorf("%w; %w", err, failure)
 			}
@@ -192,13 +192,13 @@ func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card Car
 				return card, how, m.Undecided(fmt.Errorf("%w; the outcome could not be verified: %w", failure, err))
 			}
 			if last {
-				if !m.Again() {
-					return card, how, m.GaveUp()
+				if !m.MayRetry() {
+					return card, how, m.GiveUpError()
 				}
 				break
 			}
 			// The last read decides, so an earlier one may fail.
-			err = c.clock.Wait(m.Context(), transport.PollInterval)
+			err = c.clock.Wait(m.GraceContext(), transport.PollInterval)
 			if err != nil {
 				return card, how, m.Undecided(fmt.Errorf("%w; the outcome could not be verified: %w", failure, err))
 			}

@@ -16,8 +16,8 @@ const (
 // LostResponse reports whether a response was lost or could not be used.
 func (h How) LostResponse() bool { return h == AnsweredLate || h == Found }
 
-// AnsweredBy returns how the client knows of a change whose last attempt got a response.
-func AnsweredBy(m *transport.Mutation) How {
+// HowAnswered returns how the client knows of a change whose last attempt got a response.
+func HowAnswered(m *transport.Mutation) How {
 	if m.Lost {
 		return AnsweredLate
 	}

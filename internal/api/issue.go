@@ -105,14 +105,14 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		return Issuance{}, err
 	}
 	if found == nil {
-		issuance.How = AnsweredBy(m)
+		issuance.How = HowAnswered(m)
 		issuance.Card = response
 	} else {
 		issuance.Card.CardListItem = *found
 	}
-	c.readIssued(m.Context(), &issuance.Card, request.Amount)
+	c.readIssued(m.GraceContext(), &issuance.Card, request.Amount)
 	if m.Lost && !c.KeysHonoured() {
-		issuance.PossibleDuplicates = search.duplicates(m.Context(), m.Attempts())
+		issuance.PossibleDuplicates = search.duplicates(m.GraceContext(), m.Attempts())
 	}
 	return issuance, nil
 }
@@ -127,7 +127,7 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 		}
 		responded := m.Answered() || isAboutCard(failure)
 		if s.request.GeneratedLabel && responded { // one list is enough, because only this card has the label
-			found := s.findGenerated(m.Context())
+			found := s.findGenerated(m.GraceContext())
 			if found != nil {
 				return found, nil
 			}
@@ -139,14 +139,14 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 		if err != nil {
 			return nil, m.Undecided(fmt.Errorf("%w; the outcome could not be verified: %w", failure, err))
 		}
-		found, err := s.find(m.Context())
+		found, err := s.find(m.GraceContext())
 		if err != nil {
 			return nil, m.Undecided(fmt.Errorf("%w; the outcome could not be verified: %w", failure, err))
 		}
 		if found != nil {
 			return found, nil
 		}
-		if m.Again() {
+		if m.MayRetry() {
 			continue
 		}
 		refusal, ok := errors.AsType[*transport.Error](failure)
@@ -154,7 +154,7 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 		if m.Answered() || keyRefused {
 			return nil, m.Undecided(fmt.Errorf("%w; the service does not list the requested card", failure))
 		}
-		return nil, m.GaveUp()
+		return nil, m.GiveUpError()
 	}
 }
 

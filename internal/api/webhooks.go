@@ -68,12 +68,12 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 	for {
 		fate, err := m.Try()
 		if fate == transport.Done {
-			return Registration{Webhook: decoder.webhook, How: AnsweredBy(m)}, nil
+			return Registration{Webhook: decoder.webhook, How: HowAnswered(m)}, nil
 		}
 		if fate == transport.NotDone {
 			return Registration{}, err
 		}
-		if !m.Again() {
+		if !m.MayRetry() {
 			return Registration{}, m.Undecided(err)
 		}
 		waitErr := m.WaitForCommit()

@@ -44,10 +44,10 @@ func (t *Transfer) send(ctx context.Context, decision reconcile.Decision) error 
 		if afterLoss.Verdict == reconcile.Made {
 			return t.found(move, decision, afterLoss)
 		}
-		if move.Again() {
+		if move.MayRetry() {
 			continue
 		}
-		err = move.GaveUp()
+		err = move.GiveUpError()
 		_, undecided := errors.AsType[*transport.UndecidedError](err)
 		if undecided {
 			return t.lost(decision, err)
@@ -63,7 +63,7 @@ func (t *Transfer) lookAfterLoss(move *api.Move, decision reconcile.Decision) (r
 	if err != nil {
 		return reconcile.Decision{}, err
 	}
-	afterLoss, err := t.look(move.Context(), decision.Record, shortLook, decision.AfterLost)
+	afterLoss, err := t.look(move.GraceContext(), decision.Record, shortLook, decision.AfterLost)
 	if err != nil {
 		return afterLoss, err
 	}
@@ -76,7 +76,7 @@ func (t *Transfer) lookAfterLoss(move *api.Move, decision reconcile.Decision) (r
 // found ends a movement whose response was lost and which the card shows.
 func (t *Transfer) found(move *api.Move, decision, afterLoss reconcile.Decision) error {
 	t.How = api.Found
-	t.readWallet(move.Context())
+	t.readWallet(move.GraceContext())
 	if decision.Verdict == reconcile.SendKey { // the unexplained money is this movement
 		t.LeftOver = 0
 	}
@@ -97,7 +97,7 @@ func (t *Transfer) readWallet(ctx context.Context) {
 // confirm reads the card until it shows the movement. The service has either answered that the movement
 // was made, perhaps with the card's balance, or refused its key because it has seen it before.
 func (t *Transfer) confirm(move *api.Move, decision reconcile.Decision, answered *usd.Amount, refusal *transport.Error) error {
-	t.How = api.AnsweredBy(move.Mutation)
+	t.How = api.HowAnswered(move.Mutation)
 	t.WalletBalance = move.WalletBalance
 	decide := func(card reconcile.Snapshot) reconcile.Decision {
 		card.AnsweredBalance = answered
@@ -107,10 +107,10 @@ func (t *Transfer) confirm(move *api.Move, decision reconcile.Decision, answered
 	// At first, read only the balance again, and use the events from before the movement.
 	card := decision.Card
 	card.Waited = false
-	err := t.mover.Cards.ReadBalance(move.Context(), t.cardID, &card)
+	err := t.mover.Cards.ReadBalance(move.GraceContext(), t.cardID, &card)
 	afterAnswer := decide(card)
 	if err == nil && afterAnswer.Verdict == reconcile.LookAgain {
-		afterAnswer, err = t.look(move.Context(), decision.RecordBefore, transport.CommitWait, decide)
+		afterAnswer, err = t.look(move.GraceContext(), decision.RecordBefore, transport.CommitWait, decide)
 	}
 	if err != nil {
 		err = move.Undecided(fmt.Errorf("the service answered, but the card could not be read after it: %w", err))
@@ -130,7 +130,7 @@ func (t *Transfer) confirm(move *api.Move, decision reconcile.Decision, answered
 		return stopped
 	}
 	if answered == nil && refusal == nil {
-		t.readWallet(move.Context())
+		t.readWallet(move.GraceContext())
 	}
 	switch afterAnswer.Reason {
 	case reconcile.MadeBefore: // the unexplained money is this movement

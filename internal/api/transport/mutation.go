@@ -64,9 +64,9 @@ func (c *Client) Begin(ctx context.Context, call *Call, key string) (m *Mutation
 // Attempts returns the number of attempts so far.
 func (m *Mutation) Attempts() int { return m.call.attempts }
 
-// Context returns the context for reads that verify the change. It ends some time after the run was
+// GraceContext returns the context for reads that verify the change. It ends some time after the run was
 // interrupted.
-func (m *Mutation) Context() context.Context { return m.graceCtx }
+func (m *Mutation) GraceContext() context.Context { return m.graceCtx }
 
 // Try makes an attempt. It repeats the attempt by itself if the service certainly did nothing, because the
 // request was not sent or a rate limit was exceeded. If keys are honoured, it also repeats an attempt with an
@@ -178,9 +178,10 @@ func (m *Mutation) WaitForCommit() error {
 	return m.client.clock.Wait(m.graceCtx, CommitWait)
 }
 
-// Again reports whether another attempt is allowed after a read has shown that the change was not made. If keys
-// are honoured, it is not, because Try has already repeated the request.
-func (m *Mutation) Again() bool {
+// MayRetry reports whether a further Try is allowed after a read has shown that the change was not made, or if no
+// read can show whether it was made. If keys are honoured, it is not allowed, because Try has already repeated the
+// request.
+func (m *Mutation) MayRetry() bool {
 	if m.client.config.KeysHonoured || m.got2xx {
 		return false
 	}
@@ -199,9 +200,9 @@ func (m *Mutation) metConflictsOnly() bool {
 	return m.conflicts > 1 && m.conflicts == m.call.attempts
 }
 
-// GaveUp returns the error for a change that was not visible in a read after the last attempt. It is the
+// GiveUpError returns the error for a change that was not visible in a read after the last attempt. It is the
 // service's refusal if that was final, and otherwise an *UndecidedError.
-func (m *Mutation) GaveUp() error {
+func (m *Mutation) GiveUpError() error {
 	final := m.last.final
 	// If keys are honoured, a conflict may come from an earlier attempt with the same key.
 	if m.metConflictsOnly() && !m.client.config.KeysHonoured {
