@@ -2,8 +2,6 @@ package api
 
 import (
 	"errors"
-	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
@@ -65,22 +63,6 @@ type Card struct {
 // card would seem to have changed.
 func requiredOfCard() []string {
 	return []string{"id", "status", "balance", "bin_id", "spending_limit"}
-}
-
-// cardCall returns a call about one card. If the card is so new that the service may not show it yet, a 404
-// response is retried.
-func (c *Client) cardCall(operation, method, id, action string) *transport.Call {
-	call := &transport.Call{
-		Card:      id,
-		NewUntil:  c.recent.get(id).newUntil,
-		Operation: operation,
-		Method:    method,
-		Path:      "/cards/" + url.PathEscape(id) + action,
-	}
-	if !mayBeCardID(id) {
-		call.Invalid = fmt.Errorf("%.40q is not a card id; card ids look like card_… and are shown in the dashboard", id)
-	}
-	return call
 }
 
 // mayBeCardID reports whether a request about a card with this id is possible. The ids "." and ".." would

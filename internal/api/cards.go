@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -125,6 +126,15 @@ func setQuery(query url.Values, name, value string) {
 	if value != "" {
 		query.Set(name, value)
 	}
+}
+
+// isBadRequest reports whether the service refused the parameters of a request.
+func isBadRequest(err error) bool {
+	refused, ok := errors.AsType[*transport.Error](err)
+	if !ok {
+		return false
+	}
+	return refused.Status == http.StatusBadRequest || refused.Status == http.StatusUnprocessableEntity
 }
 
 // CardDetails are the data of a card that a payment needs.

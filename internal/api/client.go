@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -48,6 +50,23 @@ func New(config Config) (*Client, error) {
 	c.clock = c.Clock()
 	c.started = c.clock.Now()
 	return c, nil
+}
+
+// cardCall returns a call about one card. If the card is so new that the service may not show it yet, a 404
+// response is retried. The subpath is empty or starts with a slash.
+func (c *Client) cardCall(operation, method, id, subpath string) *transport.Call {
+	known := c.recent.get(id)
+	call := &transport.Call{
+		Card:      id,
+		NewUntil:  known.newUntil,
+		Operation: operation,
+		Method:    method,
+		Path:      "/cards/" + url.PathEscape(id) + subpath,
+	}
+	if !mayBeCardID(id) {
+		call.Invalid = fmt.Errorf("%.40q is not a card id; card ids look like card_… and are shown in the dashboard", id)
+	}
+	return call
 }
 
 // lockTable has one lock for each name. Callers get a lock in the order in which they ask for it.

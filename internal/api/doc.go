@@ -8,7 +8,8 @@
 //
 // Package transport makes the single attempts.
 //
-// The files of package api in reading order. Each uses only later ones:
+// The files of package api in reading order. Each uses only later ones, with two exceptions: a client contains the
+// tracker of issue_search, and issue_search reads the request of issue.
 //
 //	bins webhooks threeds
 //	issue issue_search

@@ -230,6 +230,13 @@ func (onlyOurs) Import(string) (*types.Package, error) { return nil, errors.ErrU
 // The files of a folder use each other in the order in which its package's comment names them.
 func TestFilesUseThoseAfterThem(t *testing.T) {
 	t.Parallel()
+	exceptions := map[string][]string{
+		".": {
+			"client uses baseline of issue_search",
+			"client uses issueTracker of issue_search",
+			"issue_search uses IssueCardRequest of issue",
+		},
+	}
 	for _, folder := range []string{".", "transport"} {
 		t.Run(folder, func(t *testing.T) {
 			t.Parallel()
@@ -251,16 +258,17 @@ func TestFilesUseThoseAfterThem(t *testing.T) {
 			}
 			used := types.Info{Uses: map[*ast.Ident]types.Object{}}
 			pkg, _ := (&types.Config{Importer: onlyOurs{}, Error: func(error) {}}).Check("api", set, files, &used)
-			against := map[string]bool{}
 			for where, what := range used.Uses {
 				_, isMethod := what.(*types.Func)
 				user, declared := nameOf(where.Pos()), nameOf(what.Pos())
-				if (isMethod || what.Parent() == pkg.Scope()) && what.Pkg() == pkg && slices.Index(order, user) > slices.Index(order, declared) {
-					against[fmt.Sprintf("%s uses %s of %s", user, what.Name(), declared)] = true
+				isDeclaration := isMethod || what.Parent() == pkg.Scope()
+				if !isDeclaration || what.Pkg() != pkg || slices.Index(order, user) <= slices.Index(order, declared) {
+					continue
 				}
-			}
-			if len(against) > 10 {
-				t.Errorf("%d uses run against the order: %v", len(against), against)
+				use := fmt.Sprintf("%s uses %s of %s", user, what.Name(), declared)
+				if !slices.Contains(exceptions[folder], use) {
+					t.Errorf("%s, against the order", use)
+				}
 			}
 		})
 	}

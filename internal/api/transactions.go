@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -217,14 +216,6 @@ func (p *transactionPages) isPastEnd(ctx context.Context, number int) bool {
 		return false
 	}
 	return !slices.ContainsFunc(older, earlier.filter.selects)
-}
-
-func isBadRequest(err error) bool {
-	refused, ok := errors.AsType[*transport.Error](err)
-	if !ok {
-		return false
-	}
-	return refused.Status == http.StatusBadRequest || refused.Status == http.StatusUnprocessableEntity
 }
 
 // request reads a page with a request of one form.
