@@ -111,7 +111,7 @@ func (l *Limiter) tryAcquire(b Budget, deadline time.Time) (time.Duration, error
 	}
 	var wait time.Duration
 	for _, w := range l.windows[b] {
-		wait = max(wait, w.wait(now))
+		wait = max(wait, w.waitForRoom(now))
 	}
 	if wait > 0 {
 		return wait, nil
@@ -157,9 +157,9 @@ func newWindow(length time.Duration, configured, documented int) *window {
 	return &window{length: length, size: size}
 }
 
-// wait forgets the requests that no longer count, and returns the shortest time after which there may be room.
+// waitForRoom forgets the requests that no longer count, and returns the shortest time after which there may be room.
 // The time is 0 if there is room now.
-func (w *window) wait(now time.Time) time.Duration {
+func (w *window) waitForRoom(now time.Time) time.Duration {
 	span := w.length + clockSlack
 	for len(w.responses) > 0 && now.Sub(w.responses[0]) >= span {
 		w.responses = w.responses[1:]

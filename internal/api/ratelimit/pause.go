@@ -33,17 +33,17 @@ func (e *PausedError) Error() string {
 	return fmt.Sprintf("the service enforces its rate limit until %s, which is after the deadline of this operation", e.Until.UTC().Format(time.RFC3339))
 }
 
-// Rejected records a 429 response to a request of b that was sent at sent. retryAfter is 0 if the response
+// RecordRejection records a 429 response to a request of b that was sent at sentAt. retryAfter is 0 if the response
 // does not say how long to wait. A rejected request of Creates or Details pauses only that budget. If a limit
 // of all requests was exceeded, a General request is soon rejected, too, which pauses all budgets. Rejections
 // of requests that were in flight together count as one.
-func (l *Limiter) Rejected(b Budget, sent time.Time, retryAfter time.Duration) {
+func (l *Limiter) RecordRejection(b Budget, sentAt time.Time, retryAfter time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock.Now()
 	pauses := l.pauses[b]
 	own := pauses[len(pauses)-1] // the last one is the budget's own
-	if sent.After(own.rejectedAt) {
+	if sentAt.After(own.rejectedAt) {
 		own.rejectedAt = now
 		own.rejections++
 	}
@@ -57,12 +57,12 @@ func (l *Limiter) Rejected(b Budget, sent time.Time, retryAfter time.Duration) {
 	}
 }
 
-// Accepted records that the service accepted a request of b that was sent at sent.
-func (l *Limiter) Accepted(b Budget, sent time.Time) {
+// RecordAcceptance records any other response than 429 to a request of b that was sent at sentAt.
+func (l *Limiter) RecordAcceptance(b Budget, sentAt time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, p := range l.pauses[b] {
-		if sent.After(p.rejectedAt) {
+		if sentAt.After(p.rejectedAt) {
 			*p = pause{}
 		}
 	}
@@ -88,11 +88,11 @@ func (l *Limiter) pausedUntil(b Budget) time.Time {
 // Backoff returns the delay before retry n, counted from 1. Its maximum is first for retry 1, doubles with each
 // retry, and never exceeds longest. The delay is a random duration between half of that maximum and all of it.
 func Backoff(first, longest time.Duration, n int) time.Duration {
-	d := first
+	maximum := first
 	for range n - 1 {
-		d = min(2*d, longest)
+		maximum = min(2*maximum, longest)
 	}
-	return d/2 + rand.N(d/2)
+	return maximum/2 + rand.N(maximum/2)
 }
 
 // RetryAfter parses a Retry-After header, in seconds or as a date. It returns 0 if there is none, if it
@@ -112,7 +112,7 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	}
 	serviceTime, err := http.ParseTime(h.Get("Date"))
 	if err == nil {
-		now = serviceTime
+		now = serviceTime // because the date in Retry-After is by the service's clock
 	}
 	wait := at.Sub(now)
 	if wait > longestRetryAfter {

@@ -19,17 +19,17 @@ import (
 
 // Client makes calls as one account. It is safe for concurrent use. All calls share its limits.
 type Client struct {
-	config  Config // without the key
-	base    string
-	header  func(http.Header) // a closure, so that printing a client shows no key
-	scrub   scrubber
-	clock   ratelimit.Clock
-	limits  *ratelimit.Limiter
-	written atomic.Bool
-	breaker breaker
+	config    Config // without the key
+	base      string
+	setHeader func(http.Header) // a closure, so that printing a client shows no key
+	scrub     scrubber
+	clock     ratelimit.Clock
+	limits    *ratelimit.Limiter
+	written   atomic.Bool
+	breaker   breaker
 
 	knowsServiceTime atomic.Bool
-	ahead            atomic.Int64 // nanoseconds by which the service's clock is ahead, if it is known
+	clockOffset      atomic.Int64 // nanoseconds by which the service's clock is ahead, if it is known
 }
 
 // New returns a client. Its error is a *ConfigError.
@@ -49,7 +49,7 @@ func New(config Config) (*Client, error) {
 	if config.Clock == nil {
 		config.Clock = ratelimit.SystemClock{}
 	}
-	config.APIKey = ""
+	config.APIKey = "" // only setHeader and scrub keep the key
 	var secrets []string
 	if config.Transport == nil {
 		transport, err := newTransport(base, httpproxy.FromEnvironment())
@@ -66,7 +66,7 @@ func New(config Config) (*Client, error) {
 	return &Client{
 		config: config,
 		base:   base,
-		header: func(h http.Header) {
+		setHeader: func(h http.Header) {
 			h.Set("Authorization", "Bearer "+key)
 			h.Set("Accept", "application/json")
 			h.Set("User-Agent", config.UserAgent)
@@ -108,8 +108,8 @@ func (c *Client) Deadline(ctx context.Context) time.Time {
 // ServiceTime returns the time by the service's clock. Until a response has shown that time, ServiceTime returns the
 // time by the client's clock.
 func (c *Client) ServiceTime() time.Time {
-	ahead := time.Duration(c.ahead.Load())
-	now := c.clock.Now().Add(ahead)
+	offset := time.Duration(c.clockOffset.Load())
+	now := c.clock.Now().Add(offset)
 	return now.UTC()
 }
 

@@ -63,12 +63,12 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 	if err != nil {
 		return &failure{fate: NotDone, permanent: true, err: call.unsentError(err)}
 	}
-	began := c.clock.Now()
+	beganAt := c.clock.Now()
 	err = c.limits.Acquire(ctx, call.Budget, call.deadline)
 	if err != nil {
 		return &failure{fate: NotDone, permanent: true, err: call.unsentError(err)}
 	}
-	sent := c.clock.Now()
+	sentAt := c.clock.Now()
 	var header http.Header
 	var body []byte
 	status, header, body, err = c.send(sendCtx, call)
@@ -79,8 +79,8 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 			Path:    c.Redact(call.Path),
 			Status:  status,
 			Attempt: call.attempts,
-			Waited:  sent.Sub(began),
-			Took:    c.clock.Now().Sub(sent),
+			Waited:  sentAt.Sub(beganAt),
+			Took:    c.clock.Now().Sub(sentAt),
 		})
 	}
 	if err != nil {
@@ -91,15 +91,15 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 	date, err := http.ParseTime(header.Get("Date"))
 	if err == nil {
 		now := c.clock.Now().Truncate(time.Second) // the header has whole seconds
-		c.ahead.Store(int64(date.Sub(now)))
-		c.knowsServiceTime.Store(true) // after ahead, which others read once this is true
+		c.clockOffset.Store(int64(date.Sub(now)))
+		c.knowsServiceTime.Store(true) // after clockOffset, which others read once this is true
 	}
 	f = c.judge(call, status, body)
 	retryAfter := ratelimit.RetryAfter(header, c.clock.Now())
 	if status == http.StatusTooManyRequests {
-		c.limits.Rejected(call.Budget, sent, retryAfter)
+		c.limits.RecordRejection(call.Budget, sentAt, retryAfter)
 	} else {
-		c.limits.Accepted(call.Budget, sent)
+		c.limits.RecordAcceptance(call.Budget, sentAt)
 	}
 	if f == nil {
 		c.breaker.recordAnswer()
@@ -107,15 +107,15 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 	}
 	f.status = status
 	f.retryAfter = retryAfter
-	rateLimited, ok := errors.AsType[*Error](f.err)
+	response, ok := errors.AsType[*Error](f.err)
 	if ok && f.isRateLimited() {
-		rateLimited.RetryAt = c.limits.PausedUntil(call.Budget)
+		response.RetryAt = c.limits.PausedUntil(call.Budget)
 	}
 	if f.isAnswer() {
 		c.breaker.recordAnswer()
 	}
 	notFound := f.final && IsNotFound(f.err)
-	if notFound && sent.Before(call.NewUntil) { // the card may be too new
+	if notFound && sentAt.Before(call.NewUntil) { // the card may be too new
 		f.fate = NotDone
 		f.final = false
 		f.notShown = true
@@ -142,7 +142,7 @@ func (c *Client) send(ctx context.Context, call *Call) (int, http.Header, []byte
 	if err != nil {
 		return 0, nil, nil, &notSentError{err}
 	}
-	c.header(request.Header)
+	c.setHeader(request.Header)
 	request.Close = call.Secret // no other request uses a connection after a secret
 	if call.Body != nil {
 		request.Header.Set("Content-Type", "application/json")
@@ -153,8 +153,8 @@ func (c *Client) send(ctx context.Context, call *Call) (int, http.Header, []byte
 	// An http.Client would parse the addresses of redirects, even of those that it does not follow.
 	response, err := c.config.Transport.RoundTrip(request)
 	if err != nil {
-		operation, isOperation := errors.AsType[*net.OpError](err)
-		dialFailed := isOperation && operation.Op == "dial"
+		operation, ok := errors.AsType[*net.OpError](err)
+		dialFailed := ok && operation.Op == "dial"
 		neverConnected := dialing.Load() && !connected.Load()
 		err = c.scrub.connectionError(call, connected.Load(), err)
 		if dialFailed || neverConnected {
@@ -170,7 +170,8 @@ func (c *Client) send(ctx context.Context, call *Call) (int, http.Header, []byte
 	limited := io.LimitReader(response.Body, maxBody+1) // checkSize recognizes a larger body by the extra byte
 	body, err := io.ReadAll(limited)
 	if err != nil {
-		cause := c.scrub.connectionError(call, true, err)
+		const wasConnected = true // because the response has begun
+		cause := c.scrub.connectionError(call, wasConnected, err)
 		return response.StatusCode, nil, nil, fmt.Errorf("the %d response is incomplete: %w", response.StatusCode, cause)
 	}
 	return response.StatusCode, response.Header, body, nil
@@ -200,16 +201,16 @@ func (c *Client) judge(call *Call, status int, body []byte) *failure {
 	if errors.Is(err, ErrNotShown) {
 		return &failure{fate: NotDone, notShown: true, err: call.sentError(err)}
 	}
-	shape, isShape := errors.AsType[*ShapeError](err)
+	shape, wrongShape := errors.AsType[*ShapeError](err)
 	// The error for a response with secrets names at most the field.
 	if !call.Secret {
 		err = &quotedError{text: c.scrub.redactKnown(call, err.Error()), cause: err}
-	} else if isShape {
+	} else if wrongShape {
 		err = &ShapeError{Field: shape.Field}
 	} else {
 		err = errors.New("the response does not have the documented shape")
 	}
-	return &failure{fate: Unknown, got2xx: true, permanent: isShape, err: call.sentError(err)}
+	return &failure{fate: Unknown, got2xx: true, permanent: wrongShape, err: call.sentError(err)}
 }
 
 func checkSize(body []byte) error {
