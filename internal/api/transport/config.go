@@ -100,8 +100,8 @@ func checkBaseURL(text, key string) (string, error) {
 		return "", &ConfigError{Field: FieldBaseURL, Rule: "not contain an API key; set the key separately", Secret: true}
 	}
 	u, err := url.Parse(strings.TrimSpace(text))
-	isAddress := err == nil && u.Hostname() != ""
-	if !isAddress || u.Opaque != "" {
+	hasHost := err == nil && u.Hostname() != ""
+	if !hasHost || u.Opaque != "" {
 		return violation("be an address such as https://cards.example.com%s, without quotes. A sandbox's address starts with http://", versionPrefix)
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {

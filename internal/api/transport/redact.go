@@ -95,13 +95,13 @@ var (
 // quoteCode returns the service's stable code, as an error of the call may show it.
 func (s scrubber) quoteCode(call *Call, code string) string {
 	const maxLength = 64
-	isCode := wordCode.MatchString(code)
-	if !isCode && !call.Secret {
-		isCode = numberCode.MatchString(code)
+	harmless := wordCode.MatchString(code)
+	if !harmless && !call.Secret {
+		harmless = numberCode.MatchString(code)
 	}
 	containsSecret := s.redactKnown(call, code) != code
-	isTooLong := len(code) > maxLength
-	if isCode && !isTooLong && !containsSecret {
+	tooLong := len(code) > maxLength
+	if harmless && !tooLong && !containsSecret {
 		return code
 	}
 	if call.Secret {
@@ -135,24 +135,24 @@ func (s scrubber) connectionProblem(call *Call, connected bool, err error) strin
 	if errors.Is(err, context.Canceled) {
 		return context.Canceled.Error()
 	}
-	netError, isNetError := errors.AsType[net.Error](err)
-	isTimeout := isNetError && netError.Timeout()
-	_, isDNSError := errors.AsType[*net.DNSError](err)
-	_, isSystemError := errors.AsType[syscall.Errno](err)
-	operation, isOperation := errors.AsType[*net.OpError](err)
-	isLocal := isTimeout || isDNSError || isSystemError
-	if isOperation && isLocal {
+	netError, ok := errors.AsType[net.Error](err)
+	timedOut := ok && netError.Timeout()
+	_, lookupFailed := errors.AsType[*net.DNSError](err)
+	_, systemFailed := errors.AsType[syscall.Errno](err)
+	local := timedOut || lookupFailed || systemFailed
+	operation, ok := errors.AsType[*net.OpError](err)
+	if ok && local {
 		return operation.Error()
 	}
-	certificate, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
-	if isCertificate { // the check comes before the request is sent, so the error contains no secret of it
+	certificate, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	if ok { // the check comes before the request is sent, so the error contains no secret of it
 		const maxLength = 500
 		problem := cleaned(certificate.Error())
 		problem = s.redactOwn(problem)
 		return shortened(problem, maxLength) +
 			"; to trust the certificate, add its authority to this system's certificates or, on Linux, set SSL_CERT_FILE to its PEM file"
 	}
-	if isTimeout {
+	if timedOut {
 		return "no response arrived in time"
 	}
 	if !call.Secret {

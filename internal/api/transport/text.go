@@ -98,7 +98,7 @@ func stringOrJSON(data []byte) string {
 func ReadWord(data []byte) (string, error) {
 	var text string
 	err := json.Unmarshal(data, &text)
-	word := NewWord(text)
+	word := NewWord(text) // of an empty text after an error
 	return strings.ToLower(word.String()), err
 }
 
@@ -185,9 +185,9 @@ func withoutSecrets(message, request string) string {
 	isPunctuation := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	words := strings.Split(message, " ")
 	for i, word := range words {
-		isCode := twoDigits.MatchString(word) && strings.ContainsFunc(word, unicode.IsLetter)
-		isLong := utf8.RuneCountInString(word) > longestWord
-		if !isCode && !isLong {
+		likeCode := twoDigits.MatchString(word) && strings.ContainsFunc(word, unicode.IsLetter)
+		tooLong := utf8.RuneCountInString(word) > longestWord
+		if !likeCode && !tooLong {
 			continue
 		}
 		bareWord := strings.TrimFunc(word, isPunctuation)
