@@ -59,9 +59,9 @@ type Card struct {
 	ExpiresAt transport.Date `json:"expires_at"`
 }
 
-// requiredOfCard returns the fields that every card of a response must have. Without a BIN or a limit, the
+// requiredCardFields returns the fields that every card of a response must have. Without a BIN or a limit, the
 // card would seem to have changed.
-func requiredOfCard() []string {
+func requiredCardFields() []string {
 	return []string{"id", "status", "balance", "bin_id", "spending_limit"}
 }
 

@@ -72,7 +72,7 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 		Path:      "/cards",
 		Query:     query,
 		Accept: func(body []byte) error {
-			cards, envelope, err := transport.DecodeList[CardListItem](body, requiredOfCard()...)
+			cards, envelope, err := transport.DecodeList[CardListItem](body, requiredCardFields()...)
 			result = CardPage{
 				Data:    cards,
 				Page:    int(envelope.Page),
@@ -89,17 +89,17 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 	return result, err
 }
 
-// GetCard reads one card. While the service does not show yet what this process has just changed, it reads
+// GetCard reads one card. While the service does not show yet what this process has just changed, GetCard reads
 // the card again.
 func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	var card CardSummary
 	call := c.cardCall("read card "+id, http.MethodGet, id, "")
 	call.Accept = func(body []byte) error {
-		err := decodeCard(body, id, &card, requiredOfCard()...)
+		err := decodeCard(body, id, &card, requiredCardFields()...)
 		if err != nil {
 			return err
 		}
-		if !c.recent.shows(card, c.clock.Now()) {
+		if !c.recent.mayBeCurrent(card, c.clock.Now()) {
 			return transport.ErrNotShown
 		}
 		return nil
@@ -112,7 +112,7 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 // the service does not find the card, AwaitCard retries. It stops when the duration within has passed since
 // the start of this process.
 func (c *Client) AwaitCard(ctx context.Context, id string, within time.Duration) (CardSummary, error) {
-	until := c.started.Add(within)
+	until := c.startedAt.Add(within)
 	c.recent.update(id, func(card *recentCard) {
 		if card.newUntil.Before(until) {
 			card.newUntil = until

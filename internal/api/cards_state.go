@@ -54,7 +54,7 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 		}
 		return nil
 	}
-	shows := func(card CardSummary, last bool) bool {
+	confirms := func(card CardSummary, last bool) bool {
 		if card.Status == wanted {
 			return true
 		}
@@ -72,12 +72,12 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 		return card.Balance < *autoFreezeAt
 	}
 	c.recent.update(id, func(card *recentCard) { card.status = "" }) // no status is expected from now on
-	m, end, err := c.Begin(ctx, call, "")
+	m, end, err := c.Begin(ctx, call, newKey)
 	if err != nil {
 		return CardState{}, err
 	}
 	defer end()
-	card, how, err := c.setStatus(m, id, shows)
+	card, how, err := c.setStatus(m, id, confirms)
 	if err != nil {
 		return CardState{}, err
 	}
@@ -116,13 +116,13 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 		}
 		return nil
 	}
-	m, end, err := c.Begin(ctx, call, "")
+	m, end, err := c.Begin(ctx, call, newKey)
 	if err != nil {
 		return Termination{}, err
 	}
 	defer end()
-	shows := func(card CardSummary, _ bool) bool { return card.Status == StatusTerminated }
-	shown, how, err := c.setStatus(m, id, shows)
+	confirms := func(card CardSummary, _ bool) bool { return card.Status == StatusTerminated }
+	shown, how, err := c.setStatus(m, id, confirms)
 	if transport.IsNotFound(err) && shown.Status != "" { // the call got a 404, but a read shows the card
 		return Termination{}, m.Undecided(fmt.Errorf("%w; a later read shows the card as %s, with a balance of %s USD", err, shown.Status, shown.Balance))
 	}
@@ -153,10 +153,11 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 
 // setStatus makes a call that changes the status of a card. If no response confirms the change, it reads the
 // card at once, because the service refuses to set a status that the card already has. It then polls the card
-// until CommitWait has passed, because the request may take effect later. The function shows reports whether
-// a card that was read has the wanted status; last is true for the last of these reads. The result is the
-// card that was read last, also with an error. It is empty if a response confirms the change.
-func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card CardSummary, last bool) bool) (CardSummary, How, error) {
+// until CommitWait has passed, because the request may take effect later. The function confirms reports whether
+// a card that was read shows the change; last is true for the last of these reads. The result is the card that
+// was read last, also with an error. It is empty if a response confirms the change. With an error, the How
+// has no meaning.
+func (c *Client) setStatus(m *transport.Mutation, id string, confirms func(card CardSummary, last bool) bool) (CardSummary, How, error) {
 	for {
 		fate, failure := m.Try()
 		if fate == transport.Done {
@@ -179,7 +180,7 @@ func (c *Client) setStatus(m *transport.Mutation, id string, shows func(card Car
 			if transport.IsNotFound(err) {
 				return card, how, fmt.Errorf("%w; %w", err, failure)
 			}
-			if err == nil && shows(card, last) {
+			if err == nil && confirms(card, last) {
 				return card, how, nil
 			}
 			if err == nil && card.Status == StatusTerminated {

@@ -25,7 +25,7 @@ type Client struct {
 	*transport.Client
 
 	clock     ratelimit.Clock
-	started   time.Time
+	startedAt time.Time
 	cardLocks lockTable
 	issues    issueTracker
 	recent    recent
@@ -48,9 +48,12 @@ func New(config Config) (*Client, error) {
 		return nil, err
 	}
 	c.clock = c.Clock()
-	c.started = c.clock.Now()
+	c.startedAt = c.clock.Now()
 	return c, nil
 }
+
+// newKey is passed to Begin for a change that has no idempotency key yet. Begin then makes a random one.
+const newKey = ""
 
 // cardCall returns a call about one card. If the card is so new that the service may not show it yet, a 404
 // response is retried. The subpath is empty or starts with a slash.
@@ -172,9 +175,9 @@ func (r *recent) newCards(now time.Time) []CardListItem {
 	return cards
 }
 
-// shows reports whether a response can be current: it shows the status that this process set last, or others
-// may have changed the status since. A termination is final, whoever made it.
-func (r *recent) shows(card CardSummary, now time.Time) bool {
+// mayBeCurrent reports whether a response may show the current status: it shows the status that this process set
+// last, or others may have changed the status since. A termination is final, whoever made it.
+func (r *recent) mayBeCurrent(card CardSummary, now time.Time) bool {
 	known := r.get(card.ID)
 	if known.status == "" || !now.Before(known.statusUntil) {
 		return true

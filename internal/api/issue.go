@@ -63,7 +63,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	}
 	search := &issueSearch{client: c, request: request, baseline: baseline}
 	if c.KnowsServiceTime() {
-		search.began = c.ServiceTime()
+		search.beganAt = c.ServiceTime()
 	}
 
 	operation := "issue a card on BIN " + request.BinID
@@ -88,13 +88,12 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 			}
 			return search.accept(response.CardSummary)
 		},
-	}, "")
+	}, newKey)
 	if err != nil {
 		return Issuance{}, err
 	}
 	defer end()
 
-	issuance := Issuance{How: Found}
 	found, err := search.issue(m)
 	undecided, ok := errors.AsType[*transport.UndecidedError](err)
 	if ok {
@@ -104,10 +103,12 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	if err != nil {
 		return Issuance{}, err
 	}
-	if found == nil {
+	var issuance Issuance
+	if found == nil { // the response describes the card
 		issuance.How = HowAnswered(m)
 		issuance.Card = response
 	} else {
+		issuance.How = Found
 		issuance.Card.CardListItem = *found
 	}
 	c.readIssued(m.GraceContext(), &issuance.Card, request.Amount)
@@ -186,7 +187,7 @@ func (c *Client) readIssued(ctx context.Context, card *Card, load usd.Amount) {
 // and paid.
 func decodeIssuedCard(body []byte) (Card, error) {
 	var card Card
-	err := transport.DecodeObject(body, &card, requiredOfCard()...)
+	err := transport.DecodeObject(body, &card, requiredCardFields()...)
 	if err != nil {
 		var known struct {
 			ID string `json:"id"`

@@ -33,7 +33,7 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 				return
 			}
 			if number == 1 {
-				newest = newestOf(page)
+				newest = newestID(page)
 			}
 			if len(page) == 0 {
 				return
@@ -59,20 +59,20 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 				yield(Transaction{}, err)
 				return
 			}
-			if newestOf(front) == newest {
+			if newestID(front) == newest {
 				return
 			}
 			// A page that ends with the oldest transaction, or that repeats the first page, may be past the
 			// end. If the list has not grown when the next page repeats, too, the list has ended.
-			if last == oldest || page[0].ID == newestOf(front) {
-				newest = newestOf(front)
+			if last == oldest || page[0].ID == newestID(front) {
+				newest = newestID(front)
 			}
 		}
 	}
 }
 
-// newestOf returns the id of the first transaction of a page, or "" for an empty page.
-func newestOf(page []Transaction) string {
+// newestID returns the id of the first transaction of a page, or "" for an empty page.
+func newestID(page []Transaction) string {
 	if len(page) == 0 {
 		return ""
 	}

@@ -43,7 +43,7 @@ type Registration struct {
 // RegisterWebhook registers an endpoint. If the response is lost, it sends the request again with the
 // same idempotency key, because no other request shows whether it took effect.
 func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (Registration, error) {
-	operation := "register webhook " + hostOf(request.URL)
+	operation := "register webhook " + originOf(request.URL)
 	body, invalid := json.Marshal(webhookBody{
 		URL:    request.URL,
 		Events: request.Events,
@@ -60,7 +60,7 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 		Secret:    true,
 		Hidden:    secretsOf(request),
 		Accept:    decoder.accept,
-	}, "")
+	}, newKey)
 	if err != nil {
 		return Registration{}, err
 	}
@@ -120,8 +120,8 @@ func secretsOf(request WebhookRequest) []string {
 	return slices.DeleteFunc(hidden, func(text string) bool { return len(text) < shortest })
 }
 
-// hostOf returns an address without the parts where people put tokens.
-func hostOf(address string) string {
+// originOf returns the scheme and the host of an address, without the parts where people put tokens.
+func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return transport.Redacted
