@@ -73,6 +73,9 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 		Query:     query,
 		Accept: func(body []byte) error {
 			cards, envelope, err := transport.DecodeList[CardListItem](body, requiredCardFields()...)
+			if err != nil {
+				return err
+			}
 			result = CardPage{
 				Data:    cards,
 				Page:    int(envelope.Page),
@@ -83,7 +86,7 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 				total := int(*envelope.Total)
 				result.Total = &total
 			}
-			return err
+			return nil
 		},
 	})
 	return result, err

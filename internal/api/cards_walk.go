@@ -18,7 +18,8 @@ import (
 // process has just issued, even if the service does not list them yet.
 func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
 	return func(yield func(CardListItem, error) bool) {
-		newCardReader(c, yield).readCards(ctx, filter)
+		reader := newCardReader(c, yield)
+		reader.readCards(ctx, filter) // which yields an error by itself
 	}
 }
 
@@ -39,7 +40,8 @@ func (c *Client) LiveCards(ctx context.Context, binID string) iter.Seq2[CardList
 			if !reader.readCards(ctx, frozen) {
 				return
 			}
-			// A card that was unfrozen meanwhile may be missing. The total of the active cards shows that.
+			// A card that was unfrozen meanwhile may be missing. The total of the active cards shows that, so a
+			// page of one card is enough.
 			page, err := c.ListCards(ctx, active, 1, 1)
 			if err != nil {
 				yield(CardListItem{}, err)
@@ -57,7 +59,7 @@ func (c *Client) LiveCards(ctx context.Context, binID string) iter.Seq2[CardList
 func (c *Client) ListedCards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
 	return func(yield func(CardListItem, error) bool) {
 		reader := newCardReader(c, yield)
-		reader.readList(ctx, filter, reader.yieldOnce)
+		reader.readList(ctx, filter, reader.yieldOnce) // which yields an error by itself
 	}
 }
 
@@ -128,8 +130,8 @@ func (r *cardReader) shownSince(reading int) int {
 	return count
 }
 
-// readCards yields the cards that the filter selects, including those that this process has just issued. It
-// reports whether it reached the end of the list.
+// readCards yields the cards that the filter selects, including those that this process has just issued, or an
+// error. It reports whether it reached the end of the list.
 func (r *cardReader) readCards(ctx context.Context, filter CardFilter) bool {
 	var own []CardListItem // new cards that this process issued, newest first
 	if filter.Status != StatusTerminated {
@@ -142,8 +144,8 @@ func (r *cardReader) readCards(ctx context.Context, filter CardFilter) bool {
 		if !filter.selects(card) {
 			return true
 		}
-		isOwn := slices.ContainsFunc(own, func(issued CardListItem) bool { return issued.ID == card.ID })
-		if !isOwn && !ownYielded {
+		issuedHere := slices.ContainsFunc(own, func(issued CardListItem) bool { return issued.ID == card.ID })
+		if !issuedHere && !ownYielded {
 			ownYielded = true // all own cards are newer than this card
 			if !r.yieldUnlisted(ctx, filter, own) {
 				return false
@@ -271,12 +273,12 @@ func (r *cardReader) addPage(page CardPage) []CardListItem {
 // front. The service's total alone does not show where the list ends, because some services report the number
 // of cards on the page.
 type cardReading struct {
-	pages int
-	size  int // of a full page
-	read  int // cards on all pages, including repeated ones
-	shown int // different cards
-	bytes int // of the responses
-	total int // according to the last page
+	pages    int
+	pageSize int // cards on a full page
+	listed   int // cards on all pages, including repeated ones
+	distinct int // different cards on all pages
+	bytes    int // of the responses
+	total    int // according to the last page
 
 	repeated      bool // a page repeated cards
 	totalUnusable bool // a page had no total, or a wrong one
@@ -285,24 +287,24 @@ type cardReading struct {
 	ended         bool
 }
 
-// add records a page. The given number of its cards is new in this reading.
-func (w *cardReading) add(page CardPage, unseen int) {
+// add records a page, and how many of its cards are new in this reading.
+func (w *cardReading) add(page CardPage, newCards int) {
 	w.pages++
 	if w.pages == 1 {
-		w.size = max(1, page.Size())
+		w.pageSize = max(1, page.Size())
 	}
-	if page.Total == nil || page.ExceedsTotal(w.read) {
+	if page.Total == nil || page.ExceedsTotal(w.listed) {
 		w.totalUnusable = true
 	}
-	if unseen < len(page.Data) {
+	if newCards < len(page.Data) {
 		w.repeated = true
 	}
-	w.read += len(page.Data)
-	w.shown += unseen
+	w.listed += len(page.Data)
+	w.distinct += newCards
 	w.bytes += page.bytes
 	if w.totalUnusable { // without a total, it is not possible to detect that the list moved
 		w.totalReached = false
-		w.ended = unseen == 0
+		w.ended = newCards == 0
 		return
 	}
 	if w.pages > 1 && *page.Total < w.total {
@@ -310,13 +312,13 @@ func (w *cardReading) add(page CardPage, unseen int) {
 		return
 	}
 	w.total = *page.Total
-	w.totalReached = w.read >= w.total
+	w.totalReached = w.listed >= w.total
 	if len(page.Data) == 0 {
 		w.ended = true
 		return
 	}
 	// A full page of new cards may be followed by more, even if the total is reached.
-	mayBeLast := unseen == 0 || len(page.Data) != w.size
+	mayBeLast := newCards == 0 || len(page.Data) != w.pageSize
 	w.ended = w.totalReached && mayBeLast
 }
 
@@ -329,14 +331,14 @@ func (w *cardReading) checkBounds(now, deadline time.Time) error {
 		freePages  = 100
 		minPerPage = 2
 	)
-	if w.shown > MaxListedCards {
+	if w.distinct > MaxListedCards {
 		return fmt.Errorf("the service lists more than %d cards; select fewer cards by status or bin_id", MaxListedCards)
 	}
-	stuck := w.pages > freePages && w.shown < minPerPage*w.pages
+	stuck := w.pages > freePages && w.distinct < minPerPage*w.pages
 	tooLarge := w.bytes > maxBytes
 	tooLate := !now.Before(deadline)
 	if stuck || tooLarge || tooLate {
-		return fmt.Errorf("the list did not end after %d pages with %d different cards (%d MB); check base_url, and report this to the service's support", w.pages, w.shown, w.bytes/megabyte)
+		return fmt.Errorf("the list did not end after %d pages with %d different cards (%d MB); check base_url, and report this to the service's support", w.pages, w.distinct, w.bytes/megabyte)
 	}
 	return nil
 }

@@ -61,9 +61,9 @@ func (t *issueTracker) isUndecided(label string) bool {
 
 // baseline is the newest page of a BIN before the process's first issuance on it.
 type baseline struct {
-	ids    map[string]bool
-	labels map[string]bool // folded
-	isPart bool            // the BIN has more cards than these
+	ids       map[string]bool
+	labels    map[string]bool // folded
+	isPartial bool            // the BIN has more cards than these
 }
 
 // baselineOf returns the baseline of a BIN. It reads the baseline when it is first called for the BIN.
@@ -85,9 +85,9 @@ func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*
 	}
 	result := &baseline{ids: map[string]bool{}, labels: map[string]bool{}}
 	if page.Total == nil {
-		result.isPart = len(page.Data) > 0 // the service does not say, so there may be more
+		result.isPartial = len(page.Data) > 0 // the service does not say, so there may be more
 	} else {
-		result.isPart = *page.Total > len(page.Data)
+		result.isPartial = *page.Total > len(page.Data)
 	}
 	for _, card := range page.Data {
 		result.ids[card.ID] = true
@@ -106,9 +106,9 @@ type issueSearch struct {
 	client   *Client
 	request  IssueCardRequest
 	baseline *baseline
-	began    time.Time // the service's time before the first attempt; zero if it is not known
+	beganAt  time.Time // the service's time before the first attempt; zero if it is not known
 
-	candidates []CardSummary // found by the last call of claim
+	candidates []CardSummary // set by the last call of claim
 }
 
 // labelOnBIN identifies the BIN and the label of a request. The load is left out, because a card's
@@ -154,7 +154,7 @@ func (s *issueSearch) isRewritten(card CardSummary) bool {
 		return false
 	}
 	createdAt, _ := card.CreatedAt.Time() // zero if it cannot be read
-	if !createdAt.IsZero() && s.began.Sub(createdAt) > sameMoment {
+	if !createdAt.IsZero() && s.beganAt.Sub(createdAt) > sameMoment {
 		return false
 	}
 	label := html.UnescapeString(card.Label.Raw())
@@ -188,7 +188,8 @@ func (s *issueSearch) find(ctx context.Context) (*CardListItem, error) {
 	const polls = int((shownWithin - transport.CommitWait) / transport.PollInterval)
 	for poll := 0; ; poll++ {
 		last := poll == polls
-		cards, err := s.unclaimed(ctx, last)
+		readAll := last // the earlier polls can be quick
+		cards, err := s.unclaimed(ctx, readAll)
 		if err != nil {
 			return nil, err
 		}
@@ -213,18 +214,20 @@ func (s *issueSearch) claim(ctx context.Context, cards []CardListItem) (*CardLis
 	if len(candidates) == 0 {
 		return nil, nil
 	}
-	err = s.request.identify(candidates, s.began)
+	err = s.request.identify(candidates, s.beganAt)
 	if err != nil {
 		return nil, err
 	}
 	found := candidates[0].CardListItem
+	// unclaimed has left out claimed cards, and no other search finds this one, so the result is not checked.
 	s.client.recent.claim(found, s.client.clock.Now())
 	return &found, nil
 }
 
 // findGenerated claims the card with the generated label, which is unique, if it is already listed.
 func (s *issueSearch) findGenerated(ctx context.Context) *CardListItem {
-	cards, err := s.unclaimed(ctx, false)
+	const readAll = false // this search is quick; if the outcome is unknown, find reads all cards later
+	cards, err := s.unclaimed(ctx, readAll)
 	if err != nil {
 		return nil
 	}
@@ -246,7 +249,7 @@ func (s *issueSearch) readCreated(ctx context.Context, cards []CardListItem) ([]
 	for i, card := range cards {
 		all[i].CardListItem = card
 	}
-	if s.request.GeneratedLabel || s.began.IsZero() {
+	if s.request.GeneratedLabel || s.beganAt.IsZero() {
 		return all, nil
 	}
 	for i, card := range cards {
@@ -263,16 +266,17 @@ func (s *issueSearch) readCreated(ctx context.Context, cards []CardListItem) ([]
 // first. It stops at the cards of the baseline, unless readAll is true. A service may list new cards after
 // those of the baseline.
 func (s *issueSearch) unclaimed(ctx context.Context, readAll bool) ([]CardListItem, error) {
-	const enoughOld = 10 // one is too few if cards of the same second have no fixed order
+	// One card of the baseline is not enough to stop if cards of the same second have no fixed order.
+	const enoughOld = 10
 	var cards, afterBaseline []CardListItem
-	old := 0 // cards of the baseline so far
+	oldCards := 0 // cards of the baseline so far
 	for card, err := range s.client.ListedCards(ctx, CardFilter{BinID: s.request.BinID}) {
 		if err != nil {
 			return nil, err
 		}
 		if s.baseline.ids[card.ID] {
-			old++
-			if old >= enoughOld && !readAll {
+			oldCards++
+			if oldCards >= enoughOld && !readAll {
 				break
 			}
 			continue
@@ -281,7 +285,7 @@ func (s *issueSearch) unclaimed(ctx context.Context, readAll bool) ([]CardListIt
 		if alreadyIssued || !s.request.isLike(card) {
 			continue
 		}
-		if old < enoughOld {
+		if oldCards < enoughOld {
 			cards = append(cards, card)
 		} else {
 			afterBaseline = append(afterBaseline, card)
@@ -293,18 +297,18 @@ func (s *issueSearch) unclaimed(ctx context.Context, readAll bool) ([]CardListIt
 		}
 	}
 	for _, card := range afterBaseline {
-		isNew, err := s.isNew(ctx, card)
+		fresh, err := s.isNew(ctx, card)
 		if err != nil {
 			return nil, err
 		}
-		if isNew {
+		if fresh {
 			cards = append(cards, card)
 		}
 	}
 	if s.request.GeneratedLabel || len(cards) == 0 {
 		return cards, nil
 	}
-	if s.baseline.isPart && old == 0 {
+	if s.baseline.isPartial && oldCards == 0 {
 		return cards, errors.New("the service no longer lists the earlier cards, so new cards cannot be told apart from them")
 	}
 	return cards, nil
@@ -315,7 +319,7 @@ func (s *issueSearch) isNew(ctx context.Context, card CardListItem) (bool, error
 	if s.request.GeneratedLabel {
 		return true, nil
 	}
-	if s.began.IsZero() {
+	if s.beganAt.IsZero() {
 		return false, nil
 	}
 	summary, err := s.client.GetCard(ctx, card.ID)
@@ -323,7 +327,7 @@ func (s *issueSearch) isNew(ctx context.Context, card CardListItem) (bool, error
 		return false, err
 	}
 	createdAt, _ := summary.CreatedAt.Time() // zero if it cannot be read, which is not new
-	return s.began.Sub(createdAt) <= sameMoment, nil
+	return s.beganAt.Sub(createdAt) <= sameMoment, nil
 }
 
 // duplicates waits for CommitWait, and then lists other new cards that look like the issued one. A request
@@ -336,7 +340,8 @@ func (s *issueSearch) duplicates(ctx context.Context, attempts int) []CardListIt
 	if err != nil {
 		return nil
 	}
-	cards, err := s.unclaimed(ctx, true)
+	const readAll = true // a service may list the cards after those of the baseline
+	cards, err := s.unclaimed(ctx, readAll)
 	if err != nil {
 		return nil
 	}
@@ -406,18 +411,18 @@ const sameMoment = 10 * time.Second
 
 // identify returns an error unless exactly one new card matches the request. requestedAt is zero if the
 // service's time is not known.
-func (q IssueCardRequest) identify(alike []CardSummary, requestedAt time.Time) error {
-	if len(alike) != 1 {
-		return fmt.Errorf("%d new cards are similar to the requested one", len(alike))
+func (q IssueCardRequest) identify(similar []CardSummary, requestedAt time.Time) error {
+	if len(similar) != 1 {
+		return fmt.Errorf("%d new cards are similar to the requested one", len(similar))
 	}
-	card := alike[0]
+	card := similar[0]
 	if q.GeneratedLabel {
 		return nil
 	}
 	createdAt, _ := card.CreatedAt.Time() // zero if it cannot be read
-	early := requestedAt.Sub(createdAt)
-	if !createdAt.IsZero() && early > sameMoment {
-		return fmt.Errorf("card %s is similar, but was issued %s before the request, according to the service's clock", card.ID, early.Round(time.Second))
+	ageAtRequest := requestedAt.Sub(createdAt)
+	if !createdAt.IsZero() && ageAtRequest > sameMoment {
+		return fmt.Errorf("card %s is similar, but was issued %s before the request, according to the service's clock", card.ID, ageAtRequest.Round(time.Second))
 	}
 	if !q.hasLoad(card.CardListItem) {
 		return fmt.Errorf("card %s is similar, but its balance is %s instead of %s USD", card.ID, card.Balance, q.Amount)
