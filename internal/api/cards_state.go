@@ -163,11 +163,11 @@ func (c *Client) setStatus(m *transport.Mutation, id string, confirms func(card 
 		if fate == transport.Done {
 			return CardSummary{}, HowAnswered(m), nil
 		}
-		if fate == transport.NotDone && !isAboutCard(failure) {
+		if fate == transport.NotDone && !isAboutRequest(failure) {
 			return CardSummary{}, Answered, failure
 		}
 		how := AlreadyDone
-		singleRefusal := m.Attempts() <= 1 && isAboutCard(failure) // then the call changed nothing
+		singleRefusal := m.Attempts() <= 1 && isAboutRequest(failure) // then the call changed nothing
 		if m.Lost && !singleRefusal {
 			how = Found
 		} else if m.Answered() {
@@ -210,9 +210,9 @@ func (c *Client) setStatus(m *transport.Mutation, id string, confirms func(card 
 	}
 }
 
-// isAboutCard reports whether a failure is a response that the service, or a gateway, may return if the card
-// already has the status.
-func isAboutCard(failure error) bool {
+// isAboutRequest reports whether a failure is a 4xx response that may be due to the request or to the state of the card,
+// such as a status that the card already has. The other 4xx responses are about the account or a limit.
+func isAboutRequest(failure error) bool {
 	response, ok := errors.AsType[*transport.Error](failure)
 	if !ok || transport.NotReadyCode(failure) != "" {
 		return false

@@ -126,7 +126,7 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 		if fate == transport.Done {
 			return nil, nil
 		}
-		responded := m.Answered() || isAboutCard(failure)
+		responded := m.Answered() || isAboutRequest(failure)
 		if s.request.GeneratedLabel && responded { // one list is enough, because only this card has the label
 			found := s.findGenerated(m.GraceContext())
 			if found != nil {

@@ -39,7 +39,7 @@ func TestRefusedAccountIsAskedOnce(t *testing.T) {
 			outage, ok := errors.AsType[*transport.OutageError](try(t.Context(), client, "bins"))
 			if !ok {
 				t.Errorf("%s: no outage", body)
-			} else if outage.IsFirstReport() {
+			} else if outage.ClaimFirstReport() {
 				told++
 			}
 		}

@@ -55,8 +55,8 @@ func decodeChallenges(body []byte, status string) ([]Challenge, error) {
 	if err != nil {
 		return nil, err
 	}
-	isUnwanted := func(challenge Challenge) bool { return !challenge.hasStatus(status) }
-	return slices.DeleteFunc(challenges, isUnwanted), nil
+	unwanted := func(challenge Challenge) bool { return !challenge.hasStatus(status) }
+	return slices.DeleteFunc(challenges, unwanted), nil
 }
 
 // decodeChallenge decodes entry i of a list. If its status is not the wanted one, the result has only the
@@ -78,8 +78,11 @@ func decodeChallenge(i int, data json.RawMessage, status string) (Challenge, err
 		required = append(required, "otp")
 	}
 	err = transport.DecodeEntry(i, data, &challenge, required...)
+	if err != nil {
+		return Challenge{}, err
+	}
 	challenge.Amount = challenge.Amount.WithoutNoise()
-	return challenge, err
+	return challenge, nil
 }
 
 // hasStatus reports whether a challenge has the wanted status. Any status is wanted if status is empty.

@@ -226,8 +226,9 @@ func (p *transactionPages) request(ctx context.Context, form transactionForm, nu
 	}
 	setQuery(query, "card_id", p.filter.CardID)
 	setQuery(query, "type", string(p.filter.Type))
-	setQuery(query, "from", form.instant(p.filter.From, -1))
-	setQuery(query, "to", form.instant(p.filter.To, 1))
+	const earlier, later = -1, 1
+	setQuery(query, "from", form.extended(p.filter.From, earlier))
+	setQuery(query, "to", form.extended(p.filter.To, later))
 	var page []Transaction
 	err := p.client.Read(ctx, &transport.Call{
 		Operation: "list transactions",
@@ -237,22 +238,25 @@ func (p *transactionPages) request(ctx context.Context, form transactionForm, nu
 		Accept: func(body []byte) error {
 			var err error
 			page, _, err = transport.DecodeListFunc(body, decodeTransaction)
+			if err != nil {
+				return err
+			}
 			if number == 1 {
 				p.pageSize = len(page)
 			}
 			for i := range page {
 				page[i].Problem = p.client.WithoutKeys(page[i].Problem)
 			}
-			return err
+			return nil
 		},
 	})
 	return page, err
 }
 
-// instant formats an end of a period in UTC. The period becomes one second longer at this end, or one day
+// extended formats an end of a period in UTC. The period becomes one second longer at this end, or one day
 // longer if the form uses dates, because the API documentation does not say whether the ends are included.
 // The argument direction is -1 for the start and 1 for the end.
-func (f transactionForm) instant(at time.Time, direction int) string {
+func (f transactionForm) extended(at time.Time, direction int) string {
 	if at.IsZero() {
 		return ""
 	}
@@ -263,6 +267,6 @@ func (f transactionForm) instant(at time.Time, direction int) string {
 		at = at.Add(time.Second - 1) // round up to the whole second
 	}
 	second := at.UTC().Truncate(time.Second)
-	extended := second.Add(time.Duration(direction) * time.Second)
-	return extended.Format(time.RFC3339)
+	end := second.Add(time.Duration(direction) * time.Second)
+	return end.Format(time.RFC3339)
 }

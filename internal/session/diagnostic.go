@@ -62,7 +62,7 @@ func (s *Session) ErrorOnce(describe func() diag.Diagnostic) diag.Diagnostics {
 // outageDiagnostic reports why no request can succeed: once in full, and after that without a detail.
 func outageDiagnostic(operation string, outage *transport.OutageError) diag.Diagnostic {
 	reason := outageReason(outage.Kind)
-	if !outage.IsFirstReport() {
+	if !outage.ClaimFirstReport() {
 		return diag.NewErrorDiagnostic("Could not "+operation+": "+reason, "")
 	}
 	others := "Other requests to the service"

@@ -58,8 +58,8 @@ type notSentError struct{ error }
 
 func (e *notSentError) Unwrap() error { return e.error }
 
-// noResponse returns the failure of an attempt whose request was not sent or whose response is not complete.
-func (call *Call) noResponse(err error) *failure {
+// noResponseFailure returns the failure of an attempt whose request was not sent or whose response is not complete.
+func (call *Call) noResponseFailure(err error) *failure {
 	unsent, ok := errors.AsType[*notSentError](err)
 	if !ok { // the request may have been sent
 		return &failure{fate: Unknown, lost: true, err: call.sentError(err)}

@@ -29,7 +29,8 @@ func (e *ShapeError) Error() string {
 	return text + " " + e.Problem
 }
 
-func (e *ShapeError) within(path string) *ShapeError {
+// withPath returns the error with the path of the object that has the field.
+func (e *ShapeError) withPath(path string) *ShapeError {
 	return &ShapeError{Field: path + "." + e.Field, Problem: e.Problem}
 }
 
@@ -204,7 +205,7 @@ func DecodeEntry(i int, data json.RawMessage, into any, required ...string) erro
 	path := fmt.Sprintf("data[%d]", i)
 	shape, ok := errors.AsType[*ShapeError](err)
 	if ok {
-		return shape.within(path)
+		return shape.withPath(path)
 	}
 	// The entry is no object, or an object with none of the required fields.
 	return &ShapeError{Field: path, Problem: "lacks " + strings.Join(required, ", ")}

@@ -55,8 +55,9 @@ func (e *OutageError) Error() string {
 
 func (e *OutageError) Unwrap() error { return e.Err }
 
-// IsFirstReport reports whether this is the first call on any error of the same outage.
-func (e *OutageError) IsFirstReport() bool { return !e.reported.Swap(true) }
+// ClaimFirstReport records that the outage is reported. It reports whether this is the first call on any error of the
+// same outage.
+func (e *OutageError) ClaimFirstReport() bool { return !e.reported.Swap(true) }
 
 type outage struct {
 	kind     OutageKind
@@ -65,6 +66,7 @@ type outage struct {
 	reported atomic.Bool
 }
 
+// error returns the error of a call. Its own failure err is nil if the call was not made.
 func (o *outage) error(err error) error {
 	return &OutageError{Kind: o.kind, Cause: o.cause, Err: err, reported: &o.reported}
 }
@@ -91,7 +93,7 @@ func (b *breaker) recordAnswer() {
 func (b *breaker) begin(call *Call, hasWritten bool) (priorAnswers int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, endpoint := range []string{call.endpoint(), ""} {
+	for _, endpoint := range []string{call.endpoint(), ""} { // an outage of all endpoints replaces the first error
 		o := b.outages[endpoint]
 		if !b.isActive(o) {
 			continue

@@ -84,7 +84,7 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 		})
 	}
 	if err != nil {
-		f = call.noResponse(err)
+		f = call.noResponseFailure(err)
 		f.got2xx = isSuccess(status)
 		return f
 	}
