@@ -81,8 +81,8 @@ func (c *checker) check(d *document, req request, res response) {
 	}
 }
 
-// document returns the document that describes a path, or nil.
-func (c *checker) document(path string) *document {
+// documentOf returns the document that describes a path, or nil.
+func (c *checker) documentOf(path string) *document {
 	for prefix, d := range c.documents {
 		if strings.HasPrefix(path, prefix) {
 			return d
@@ -104,7 +104,7 @@ func Handler(t testing.TB, service http.Handler, options ...Option) http.Handler
 	t.Helper()
 	c := newChecker(t, options)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d := c.document(r.URL.Path)
+		d := c.documentOf(r.URL.Path)
 		if d == nil {
 			service.ServeHTTP(w, r)
 			return
@@ -183,7 +183,7 @@ func Event(t testing.TB, body []byte) {
 	if err == nil {
 		err = schema.Value.VisitJSON(value, openapi3.MultiErrors(), openapi3.WithStringFormatValidators(formats()))
 	}
-	for _, rule := range rules(err) {
+	for _, rule := range violatedRules(err) {
 		t.Errorf("contract: event: %s", rule)
 	}
 }

@@ -56,7 +56,7 @@ func loadDocument(text []byte) (*document, error) {
 	return &document{
 		spec:         spec,
 		router:       router,
-		undocumented: anyDocumentedError(spec),
+		undocumented: undocumentedRoute(spec),
 		options: &openapi3filter.Options{
 			MultiError:                        true,
 			RejectWhenRequestBodyNotSpecified: true,
@@ -83,8 +83,8 @@ func authenticate(_ context.Context, in *openapi3filter.AuthenticationInput) err
 	return nil
 }
 
-// anyDocumentedError returns the route of undocumented calls. Their responses may be any of the documented errors.
-func anyDocumentedError(spec *openapi3.T) *routers.Route {
+// undocumentedRoute returns the route of undocumented calls. Their responses may be any of the documented errors.
+func undocumentedRoute(spec *openapi3.T) *routers.Route {
 	responses := openapi3.NewResponses()
 	for _, item := range spec.Paths.Map() {
 		for _, op := range item.Operations() {
@@ -154,10 +154,10 @@ func checkText(schema *openapi3.Schema, value any, pointer string) openapi3.Mult
 	switch value := value.(type) {
 	case json.Number:
 		if schema.Format == "usd" && !usdText.MatchString(value.String()) {
-			return openapi3.MultiError{textError(at(pointer, "an amount is a plain number with at most two decimals"))}
+			return openapi3.MultiError{textError(withPointer(pointer, "an amount is a plain number with at most two decimals"))}
 		}
 		if schema.Type.Is(openapi3.TypeInteger) && !integerText.MatchString(value.String()) {
-			return openapi3.MultiError{textError(at(pointer, "an integer has neither decimals nor an exponent"))}
+			return openapi3.MultiError{textError(withPointer(pointer, "an integer has neither decimals nor an exponent"))}
 		}
 	case []any:
 		if schema.Items == nil {
@@ -174,7 +174,7 @@ func checkText(schema *openapi3.Schema, value any, pointer string) openapi3.Mult
 			if found {
 				violations = append(violations, checkText(property.Value, value[name], pointer+"/"+name)...)
 			} else if restricted && !regexp.MustCompile(pattern).MatchString(name) {
-				violations = append(violations, textError(at(pointer, unsupported(name))))
+				violations = append(violations, textError(withPointer(pointer, unsupported(name))))
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func TestExamples(t *testing.T) {
 			if example == nil {
 				t.Errorf("%s: %s has no example", prefix, name)
 			} else if err := schema.Value.VisitJSON(example, openapi3.MultiErrors(), openapi3.WithStringFormatValidators(formats())); err != nil {
-				t.Errorf("%s: the example of %s: %v", prefix, name, rules(err))
+				t.Errorf("%s: the example of %s: %v", prefix, name, violatedRules(err))
 			}
 		}
 		for name, schema := range d.spec.Components.Schemas {

@@ -51,7 +51,7 @@ func (d *document) requestViolations(in *openapi3filter.RequestValidationInput) 
 	}
 	violations := queryViolations(in.Route.Operation.Parameters, in.Request.URL)
 	err := openapi3filter.ValidateRequest(context.Background(), in)
-	return append(violations, rules(err)...)
+	return append(violations, violatedRules(err)...)
 }
 
 // queryViolations returns the violations in the query that openapi3filter misses: it checks only documented
@@ -82,12 +82,12 @@ func responseViolations(in *openapi3filter.ResponseValidationInput) []string {
 		return []string{status + " is not documented"}
 	}
 	err := openapi3filter.ValidateResponse(context.Background(), in)
-	return prefixed(status, rules(err))
+	return addPrefix(status, violatedRules(err))
 }
 
-// rules reduces an error to the locations and the keywords of the schema that are violated, because the full messages
-// quote values.
-func rules(err error) []string {
+// violatedRules reduces an error to the locations and the keywords of the schema that are violated, because the full
+// messages quote values.
+func violatedRules(err error) []string {
 	// A type switch, because errors.As would unwrap the error of a oneOf to the errors of its alternatives.
 	switch err := err.(type) { //nolint:errorlint // see above
 	case nil:
@@ -95,32 +95,32 @@ func rules(err error) []string {
 	case openapi3.MultiError:
 		var all []string
 		for _, violation := range err {
-			all = append(all, rules(violation)...)
+			all = append(all, violatedRules(violation)...)
 		}
 		return all
 	case *openapi3filter.SecurityRequirementsError:
 		return []string{"header Authorization: one value of the form Bearer sk_live_… is required"}
 	case *openapi3filter.RequestError:
 		if err.Parameter != nil {
-			return prefixed(err.Parameter.In+" parameter "+err.Parameter.Name, rules(err.Err))
+			return addPrefix(err.Parameter.In+" parameter "+err.Parameter.Name, violatedRules(err.Err))
 		}
 		if err.RequestBody == nil {
 			return []string{"body: this call must not have one"}
 		}
 		return contentRules(err.Err)
 	case *openapi3filter.ResponseError:
-		isAboutHeader := strings.HasPrefix(err.Reason, "response header ")
-		if isAboutHeader && err.Err != nil {
-			return prefixed("header "+firstQuoted(err.Reason), rules(err.Err))
+		aboutHeader := strings.HasPrefix(err.Reason, "response header ")
+		if aboutHeader && err.Err != nil {
+			return addPrefix("header "+firstQuoted(err.Reason), violatedRules(err.Err))
 		}
 		return contentRules(err.Err)
 	case *openapi3.SchemaError:
 		pointer := strings.Join(append([]string{""}, err.JSONPointer()...), "/") // as in "/card/label"
 		if err.SchemaField == "properties" {
 			property := firstQuoted(err.Reason)
-			return []string{at(pointer, unsupported(property))}
+			return []string{withPointer(pointer, unsupported(property))}
 		}
-		return []string{at(pointer, err.SchemaField)}
+		return []string{withPointer(pointer, err.SchemaField)}
 	case textError:
 		return []string{err.Error()}
 	}
@@ -140,7 +140,7 @@ func contentRules(err error) []string {
 	if err == nil {
 		return []string{"header Content-Type: " + jsonType + " is required"}
 	}
-	return prefixed("body", rules(err))
+	return addPrefix("body", violatedRules(err))
 }
 
 // fieldName matches names that cannot be a card number, a code or a secret.
@@ -155,16 +155,16 @@ func unsupported(property string) string {
 	return "property is unsupported"
 }
 
-// at adds the location of a value to a rule that the value violates.
-func at(pointer, rule string) string {
+// withPointer adds the location of a value to a rule that the value violates.
+func withPointer(pointer, rule string) string {
 	if pointer == "" {
 		return rule
 	}
 	return pointer + ": " + rule
 }
 
-// prefixed adds a prefix to each violation.
-func prefixed(prefix string, violations []string) []string {
+// addPrefix adds a prefix to each violation, in place.
+func addPrefix(prefix string, violations []string) []string {
 	for i, violation := range violations {
 		violations[i] = prefix + ": " + violation
 	}
