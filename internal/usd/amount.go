@@ -43,11 +43,11 @@ func Parse(text string) (Amount, error) {
 	if err != nil {
 		return 0, err
 	}
-	a, rest, err := split(d)
+	a, difference, err := split(d)
 	if err != nil {
 		return 0, fmt.Errorf("%q: %w", text, err)
 	}
-	if !rest.IsZero() {
+	if !difference.IsZero() {
 		return 0, fmt.Errorf("%q: %w", text, ErrFraction)
 	}
 	return a, nil
@@ -167,13 +167,14 @@ func split(d decimal.Decimal) (Amount, decimal.Decimal, error) {
 	return Amount(cents.IntPart()), difference, nil
 }
 
-// nearest returns the nearest amount. It returns ErrFraction if d differs from that amount by more than noise.
+// nearest returns the nearest amount, with ErrFraction if d differs from that amount by more than noise. Out of range,
+// it returns zero and ErrRange.
 func nearest(d decimal.Decimal) (Amount, error) {
-	a, rest, err := split(d)
+	a, difference, err := split(d)
 	if err != nil {
 		return 0, err
 	}
-	if rest.Abs().GreaterThan(noise) {
+	if difference.Abs().GreaterThan(noise) {
 		return a, ErrFraction
 	}
 	return a, nil
@@ -245,11 +246,11 @@ func (x Decimal) WithoutNoise() Decimal {
 // Floor returns the number rounded down to whole cents, or ErrRange. A number that is less than whole cents
 // only by noise is not rounded down.
 func (x Decimal) Floor() (Amount, error) {
-	a, rest, err := split(x.d)
+	a, difference, err := split(x.d)
 	if err != nil {
 		return 0, err
 	}
-	roundedUp := rest.LessThan(noise.Neg())
+	roundedUp := difference.LessThan(noise.Neg())
 	if roundedUp {
 		a--
 	}

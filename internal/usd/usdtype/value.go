@@ -19,7 +19,7 @@ import (
 // noise in a computed number is not a change. The zero value is null.
 type Value struct {
 	basetypes.NumberValue
-	amount usd.Amount // zero if the number is null, unknown or not an amount
+	amount usd.Amount // if err is not nil, the nearest amount or zero; zero if the number is null or unknown
 	err    error      // says why a known number is not an amount
 }
 
