@@ -139,8 +139,8 @@ func listItemFromAPI(c api.CardListItem) listItemModel {
 		Network:       types.StringValue(c.Network.String()),
 		Last4:         types.StringValue(c.Last4.String()),
 		Status:        types.StringValue(string(c.Status)),
-		Balance:       usdtype.Of(c.Balance),
-		SpendingLimit: usdtype.Of(c.SpendingLimit),
+		Balance:       usdtype.FromAmount(c.Balance),
+		SpendingLimit: usdtype.FromAmount(c.SpendingLimit),
 		Label:         tfkit.StringOrNull(c.Label.String()),
 	}
 }

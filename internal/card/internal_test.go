@@ -17,11 +17,11 @@ func TestSettings(t *testing.T) {
 	t.Parallel()
 	card := func(bin string, freezeAt usdtype.Value) model {
 		return model{
-			BinID: types.StringValue(bin), AutoFreezeAt: freezeAt, IssuanceFee: usdtype.Of(0),
+			BinID: types.StringValue(bin), AutoFreezeAt: freezeAt, IssuanceFee: usdtype.FromAmount(0),
 			AllowedCategories: types.SetNull(types.StringType), Metadata: types.MapNull(types.StringType),
 		}
 	}
-	null, ten, twenty := usdtype.FromNumber(types.NumberNull()), usdtype.Of(1000), usdtype.Of(2000)
+	null, ten, twenty := usdtype.FromNumber(types.NumberNull()), usdtype.FromAmount(1000), usdtype.FromAmount(2000)
 
 	read, state := card("bin_other", null), card("bin_1", ten)
 	shown := keepConfigured(&read, &state, true)

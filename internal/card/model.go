@@ -113,7 +113,7 @@ func (m *model) setRecord(r reconcile.Record) {
 
 // setTotalAfter sets the total that a movement changes, topped_up or amount, to its value after the movement.
 func (m *model) setTotalAfter(made reconcile.Movement) {
-	total := usdtype.Of(made.LoadedBefore + made.Delta)
+	total := usdtype.FromAmount(made.LoadedBefore + made.Delta)
 	if made.Purpose == reconcile.ForTopUp {
 		m.ToppedUp = total
 	} else {
@@ -204,7 +204,7 @@ func importedModel(c api.CardSummary) model {
 		Metadata:           types.MapNull(types.StringType),
 		TopUp:              types.ObjectNull(map[string]attr.Type{"below": usdtype.Type{}, "to": usdtype.Type{}}),
 		DeletionProtection: types.BoolValue(false),
-		ToppedUp:           usdtype.Of(0),
+		ToppedUp:           usdtype.FromAmount(0),
 	}
 	m.fromAPI(c.CardListItem)
 	return m

@@ -88,8 +88,8 @@ func (p *planner) planIssue(ctx context.Context) {
 		p.refuseTermination(replaced.Name, "forced", doNotForce)
 		return
 	}
-	p.plan.ToppedUp = usdtype.Of(0)
-	p.plan.IssuanceFee = usdtype.Of(api.IssuanceFee)
+	p.plan.ToppedUp = usdtype.FromAmount(0)
+	p.plan.IssuanceFee = usdtype.FromAmount(api.IssuanceFee)
 	p.plan.MoneyRecord = types.StringUnknown()
 	if p.config.Frozen.ValueBool() {
 		p.plan.Status = types.StringValue(string(api.StatusFrozen))

@@ -271,7 +271,7 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record recon
 		p.warn("max_top_up_per_month", "Top-up is limited by max_top_up_per_month", "%s needs a top-up of %s USD, and gets %s USD. %s",
 			capitalized(p.state.name()), needed, t.topUp, capUsage(record.TopUps, p.private.Month, limit.Amount()))
 	}
-	p.plan.ToppedUp = usdtype.Of(p.state.ToppedUp.Amount() + t.topUp)
+	p.plan.ToppedUp = usdtype.FromAmount(p.state.ToppedUp.Amount() + t.topUp)
 	return t
 }
 

@@ -220,7 +220,7 @@ func (u *update) notMoved(operation string, status api.CardStatus, err error) di
 	}
 	stop, ok := errors.AsType[*transfer.StoppedError](err)
 	if ok {
-		u.state.Balance = usdtype.Of(stop.Balance)
+		u.state.Balance = usdtype.FromAmount(stop.Balance)
 		return notMovedAfterStop(u.prior, operation, stop, u.state.record())
 	}
 	return rejection(status, operation, err)

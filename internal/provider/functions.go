@@ -59,7 +59,7 @@ func (issuanceCost) Run(ctx context.Context, req function.RunRequest, resp *func
 			return
 		}
 	}
-	resp.Error = resp.Result.Set(ctx, usdtype.Of(total).NumberValue)
+	resp.Error = resp.Result.Set(ctx, usdtype.FromAmount(total).NumberValue)
 }
 
 // addLoad adds a load and the issuance fee to a total. It refuses loads with which no card can be issued. The error

@@ -31,8 +31,8 @@ var (
 // Unknown returns an amount that is not known yet.
 func Unknown() Value { return FromNumber(basetypes.NewNumberUnknown()) }
 
-// Of returns a known amount.
-func Of(a usd.Amount) Value {
+// FromAmount returns a known amount.
+func FromAmount(a usd.Amount) Value {
 	return Value{NumberValue: basetypes.NewNumberValue(a.BigFloat()), amount: a}
 }
 
@@ -42,7 +42,7 @@ func (v Value) WithAmount(a usd.Amount) Value {
 	if isAmount && v.amount == a {
 		return v
 	}
-	return Of(a)
+	return FromAmount(a)
 }
 
 // FromNumber parses a number. If the number is not an amount, Err returns the reason.

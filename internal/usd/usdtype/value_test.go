@@ -59,21 +59,21 @@ func TestSemanticEquality(t *testing.T) {
 		a, b usdtype.Value
 		want bool
 	}{
-		{usdtype.Of(741), noisy, true},
-		{noisy, usdtype.Of(741), true},
-		{usdtype.Of(741), usdtype.Of(742), false},
+		{usdtype.FromAmount(741), noisy, true},
+		{noisy, usdtype.FromAmount(741), true},
+		{usdtype.FromAmount(741), usdtype.FromAmount(742), false},
 		{usdtype.Value{}, usdtype.Value{}, true},
-		{usdtype.Value{}, usdtype.Of(0), false},
-		{usdtype.Of(0), usdtype.Value{}, false},
-		{usdtype.Of(0), usdtype.Unknown(), false},
-		{usdtype.Unknown(), usdtype.Of(0), false},
+		{usdtype.Value{}, usdtype.FromAmount(0), false},
+		{usdtype.FromAmount(0), usdtype.Value{}, false},
+		{usdtype.FromAmount(0), usdtype.Unknown(), false},
+		{usdtype.Unknown(), usdtype.FromAmount(0), false},
 		{usdtype.Unknown(), usdtype.Value{}, false},
 	} {
 		if got, diags := c.a.NumberSemanticEquals(context.Background(), c.b); got != c.want || diags.HasError() {
 			t.Errorf("%s ~ %s = %v, want %v", c.a, c.b, got, c.want)
 		}
 	}
-	if usdtype.Of(741).Equal(noisy) || !usdtype.Of(741).Equal(usdtype.Of(741)) {
+	if usdtype.FromAmount(741).Equal(noisy) || !usdtype.FromAmount(741).Equal(usdtype.FromAmount(741)) {
 		t.Error("Equal ignores noise, which Terraform would not")
 	}
 }
@@ -85,7 +85,7 @@ func TestWithAmount(t *testing.T) {
 		t.Errorf("%s becomes %s at the same cents", noisy, got)
 	}
 	for _, v := range []usdtype.Value{noisy, {}, usdtype.Unknown(), fromText(t, "0.001")} {
-		if got := v.WithAmount(0); !got.Equal(usdtype.Of(0)) || got.Err() != nil {
+		if got := v.WithAmount(0); !got.Equal(usdtype.FromAmount(0)) || got.Err() != nil {
 			t.Errorf("%s becomes %s, %v, want 0", v, got, got.Err())
 		}
 	}
