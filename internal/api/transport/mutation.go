@@ -108,7 +108,7 @@ func (m *Mutation) Try() (Fate, error) {
 func (m *Mutation) mayBeDone() bool { return m.Lost || m.SentBefore }
 
 // waitToRepeat waits until Try may make another attempt, without verifying first what the failed one did. It returns
-// false, without waiting, if no such attempt is allowed. It also returns false as soon as the run is interrupted.
+// false, without waiting, if no such attempt is allowed. An interruption of the run ends the wait, also with false.
 func (m *Mutation) waitToRepeat() bool {
 	f := m.last
 	if f.final || m.got2xx {
