@@ -81,7 +81,7 @@ const columns = `
 // ByPublicID returns a card of an account, or a 404.
 func ByPublicID(tx *store.Tx, accountID int64, publicID string) (*Card, error) {
 	found, err := store.List[Card](tx, columns+`WHERE c.public_id = ? AND c.account_id = ?`, publicID, accountID)
-	return wire.Only(found, err, "card", publicID)
+	return wire.OneOrNotFound(found, err, "card", publicID)
 }
 
 // find returns the card in the call's path.

@@ -14,7 +14,7 @@ import (
 
 func fund(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
-	amount := fields.Positive("amount")
+	amount := fields.PositiveAmount("amount")
 	err := fields.Done()
 	if err != nil {
 		return wire.Response{}, err
@@ -47,7 +47,7 @@ func withdraw(c *server.Call) (wire.Response, error) {
 	var amount usd.Amount
 	hasAmount := fields.Has("amount")
 	if hasAmount {
-		amount = fields.Positive("amount")
+		amount = fields.PositiveAmount("amount")
 	}
 	err := fields.Done()
 	if err != nil {

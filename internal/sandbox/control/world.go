@@ -20,7 +20,7 @@ import (
 func createAccount(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	state := account.State(fields.Choice("state", account.States()...))
-	balance := fields.OptionalNotNegative("initial_balance")
+	balance := fields.OptionalNotNegativeAmount("initial_balance")
 	err := fields.Done()
 	if err != nil {
 		return wire.Response{}, err
@@ -308,7 +308,7 @@ func checkLater(fields *wire.Fields, f *behavior.Fault) {
 }
 
 func readThen(fields *wire.Fields) behavior.Then {
-	if !fields.HasObject("then") {
+	if !fields.IsObject("then") {
 		word := fields.OptionalChoice("then", "", behavior.Drop, behavior.Truncate, behavior.Pass)
 		if word == "" {
 			fields.Refuse(wire.Invalid(`then is required: {"status": 503}, "drop", "truncate" or "pass"`))

@@ -156,7 +156,7 @@ func LastReading(tx *store.Tx, accountID int64) (*Run, error) {
 func ByKey(tx *store.Tx, accountID int64, key string) (*Run, error) {
 	found, err := store.List[Run](tx, runColumns+`
 		WHERE u.account_id = ?1 AND (u.name = ?2 OR u.name = '' AND u.id = ?2) ORDER BY u.id DESC LIMIT 1`, accountID, key)
-	return wire.Only(found, err, "run", key)
+	return wire.OneOrNotFound(found, err, "run", key)
 }
 
 // OfCard returns at most limit of the newest runs that requested a change of a card.

@@ -329,7 +329,7 @@ func (a *accountBuilder) openFirst(place string, wallet value) error {
 		// Reading the balance like a member of a body applies the same checks.
 		body := wire.Body{Raw: wire.Encode(map[string]any{"wallet": wallet})}
 		fields := body.Fields("application/json")
-		balance := fields.OptionalNotNegative("wallet")
+		balance := fields.OptionalNotNegativeAmount("wallet")
 		err := fields.Done()
 		if err != nil {
 			return a.withPlace(place, err)

@@ -103,7 +103,7 @@ func createChallenge(c *server.Call) (wire.Response, error) {
 		ID:       c.Tx.NewID("3ds_"),
 		CardID:   fields.Text("card_id"),
 		Merchant: fields.ShortText("merchant", card.MaxMerchantName),
-		Amount:   fields.Positive("amount"),
+		Amount:   fields.PositiveAmount("amount"),
 		Status:   Pending,
 	}
 	err := fields.Done()
@@ -140,7 +140,7 @@ func completeChallenge(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("id")
 	found, err := store.List[Challenge](c.Tx, columns+`WHERE h.public_id = ? AND h.account_id = ?`,
 		c.Tx.Now().UnixMilli(), id, c.Account.ID)
-	ch, err := wire.Only(found, err, "3DS challenge", id)
+	ch, err := wire.OneOrNotFound(found, err, "3DS challenge", id)
 	if err != nil {
 		return wire.Response{}, err
 	}

@@ -232,9 +232,9 @@ func readFollowUp(c *server.Call) (followUp, error) {
 	f.parent.ID = fields.Text("transaction_id")
 	f.hasAmount = fields.Has("amount")
 	if f.hasAmount {
-		f.Amount = fields.Positive("amount")
+		f.Amount = fields.PositiveAmount("amount")
 	}
-	f.Fee = fields.OptionalNotNegative("fee")
+	f.Fee = fields.OptionalNotNegativeAmount("fee")
 	err := fields.Done()
 	if err != nil {
 		return followUp{}, err

@@ -33,15 +33,15 @@ func list(c *server.Call) (wire.Response, error) {
 	case behavior.Midnights:
 		addToDate = 0
 	case behavior.DatesOnly:
-		query.Date("from")
-		query.Date("to")
+		query.CheckDate("from")
+		query.CheckDate("to")
 	}
 	from, to := query.Period(addToDate)
 	switch c.Quirks.TransactionsPerPage {
 	case behavior.Ignored:
 		query.Skip("per_page")
 	case behavior.Refused:
-		query.Unknown("per_page")
+		query.RefuseParameter("per_page")
 	}
 	page := query.Page()
 	err := query.Done()

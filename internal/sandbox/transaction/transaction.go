@@ -209,8 +209,8 @@ func readAuthorization(c *server.Call) (New, error) {
 	var n New
 	fields := c.Fields()
 	cardID := fields.Text("card_id")
-	n.Amount = fields.Positive("amount")
-	n.Fee = fields.OptionalNotNegative("fee")
+	n.Amount = fields.PositiveAmount("amount")
+	n.Fee = fields.OptionalNotNegativeAmount("fee")
 	fields.Object("merchant", func(f *wire.Fields) {
 		n.Merchant.Name = f.ShortText("name", card.MaxMerchantName)
 		n.Merchant.MCC = f.Text("mcc")

@@ -144,7 +144,7 @@ type Deposit struct {
 func createDeposit(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	currency := fields.Choice("currency", currencies()...)
-	amount := fields.Positive("amount")
+	amount := fields.PositiveAmount("amount")
 	err := fields.Done()
 	if err != nil {
 		return wire.Response{}, err
@@ -170,7 +170,7 @@ func createDeposit(c *server.Call) (wire.Response, error) {
 func confirmDeposit(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("id")
 	found, err := store.List[Deposit](c.Tx, columns+`WHERE public_id = ? AND account_id = ?`, id, c.Account.ID)
-	d, err := wire.Only(found, err, "deposit", id)
+	d, err := wire.OneOrNotFound(found, err, "deposit", id)
 	if err != nil {
 		return wire.Response{}, err
 	}

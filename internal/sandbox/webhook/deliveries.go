@@ -107,7 +107,7 @@ const shownState = `CASE WHEN d.state = 'pending' AND d.failures > 0 THEN 'retry
 // deliveryByID returns a delivery of an account. If there is none with that id, it returns a 404 error.
 func deliveryByID(tx *store.Tx, accountID int64, id string) (*Delivery, error) {
 	found, err := readDeliveries(tx, `e.account_id = ? AND d.public_id = ?`, accountID, id)
-	return wire.Only(found, err, "delivery", id)
+	return wire.OneOrNotFound(found, err, "delivery", id)
 }
 
 // readDeliveries returns the deliveries d that match a condition, oldest first.

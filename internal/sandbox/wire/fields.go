@@ -20,8 +20,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Fields reads the members of a JSON object. It keeps the first error. After an
-// error, reads return zero values: read all members, then call Done.
+// Fields reads the members of a JSON object. It keeps the first error: read all members, then call Done. Use the values
+// only if Done returns no error.
 type Fields struct {
 	firstError
 
@@ -38,8 +38,8 @@ func (e *firstError) Refuse(err *Error) {
 	}
 }
 
-// oneOf refuses a value that is not in the list of valid values.
-func (e *firstError) oneOf(name, value string, valid []string) {
+// checkOneOf refuses a value that is not in the list of valid values.
+func (e *firstError) checkOneOf(name, value string, valid []string) {
 	if !slices.Contains(valid, value) {
 		e.Refuse(Invalid("%s must be one of %s", name, strings.Join(valid, ", ")))
 	}
@@ -82,7 +82,7 @@ func (f *Fields) Has(name string) bool {
 // Text reads a required, non-empty string.
 func (f *Fields) Text(name string) string {
 	raw := f.require(name)
-	text := f.text(name, raw)
+	text := f.decodeText(name, raw)
 	if text == "" {
 		f.Refuse(Invalid("%s must not be empty", name))
 	}
@@ -92,28 +92,28 @@ func (f *Fields) Text(name string) string {
 // ShortText reads a required, non-empty string of at most maxLength characters.
 func (f *Fields) ShortText(name string, maxLength int) string {
 	text := f.Text(name)
-	f.limit(name, text, maxLength)
+	f.checkLength(name, text, maxLength)
 	return text
 }
 
 // OptionalText reads a string of at most maxLength characters, and reports whether it is present.
 func (f *Fields) OptionalText(name string, maxLength int) (string, bool) {
 	raw := f.pop(name)
-	text := f.text(name, raw)
-	f.limit(name, text, maxLength)
+	text := f.decodeText(name, raw)
+	f.checkLength(name, text, maxLength)
 	return text, raw != nil
 }
 
-// limit refuses a text of more than maxLength characters.
-func (f *Fields) limit(name, text string, maxLength int) {
+// checkLength refuses a text of more than maxLength characters.
+func (f *Fields) checkLength(name, text string, maxLength int) {
 	length := utf8.RuneCountInString(text)
 	if length > maxLength {
 		f.Refuse(Invalid("%s has %d characters; at most %d are allowed", name, length, maxLength))
 	}
 }
 
-// text decodes a string. It returns "" if raw is nil.
-func (f *Fields) text(name string, raw json.RawMessage) string {
+// decodeText decodes a string. It returns "" if raw is nil.
+func (f *Fields) decodeText(name string, raw json.RawMessage) string {
 	if raw == nil {
 		return ""
 	}
@@ -128,18 +128,18 @@ func (f *Fields) text(name string, raw json.RawMessage) string {
 // Amount reads a required number of USD.
 func (f *Fields) Amount(name string) usd.Amount {
 	raw := f.require(name)
-	return f.amount(name, raw)
+	return f.decodeAmount(name, raw)
 }
 
 // OptionalAmount reads a number of USD, and reports whether it is present.
 func (f *Fields) OptionalAmount(name string) (usd.Amount, bool) {
 	raw := f.pop(name)
-	amount := f.amount(name, raw)
+	amount := f.decodeAmount(name, raw)
 	return amount, raw != nil
 }
 
-// Positive reads a required number of USD above 0.
-func (f *Fields) Positive(name string) usd.Amount {
+// PositiveAmount reads a required number of USD above 0.
+func (f *Fields) PositiveAmount(name string) usd.Amount {
 	amount := f.Amount(name)
 	if amount <= 0 {
 		f.Refuse(Invalid("%s must be above 0", name))
@@ -147,8 +147,8 @@ func (f *Fields) Positive(name string) usd.Amount {
 	return amount
 }
 
-// OptionalNotNegative reads a number of USD of at least 0. The default is 0.
-func (f *Fields) OptionalNotNegative(name string) usd.Amount {
+// OptionalNotNegativeAmount reads a number of USD of at least 0. The default is 0.
+func (f *Fields) OptionalNotNegativeAmount(name string) usd.Amount {
 	amount, _ := f.OptionalAmount(name)
 	if amount < 0 {
 		f.Refuse(Invalid("%s must not be negative", name))
@@ -156,8 +156,8 @@ func (f *Fields) OptionalNotNegative(name string) usd.Amount {
 	return amount
 }
 
-// amount decodes an amount. It returns 0 if raw is nil.
-func (f *Fields) amount(name string, raw json.RawMessage) usd.Amount {
+// decodeAmount decodes an amount. It returns 0 if raw is nil.
+func (f *Fields) decodeAmount(name string, raw json.RawMessage) usd.Amount {
 	if raw == nil {
 		return 0
 	}
@@ -239,10 +239,10 @@ func (f *Fields) Pairs(name string, maxKeys, maxLength int) map[string]json.RawM
 		case '{', '[', 'n': // an object, an array or null
 			f.Refuse(Invalid("%s.%.64s must be a string, a number or a boolean", name, key))
 		case '"':
-			text = f.text(name, value)
+			text = f.decodeText(name, value)
 		}
-		f.limit(name+": a name", key, maxLength)
-		f.limit(fmt.Sprintf("%s.%.64s", name, key), text, maxLength)
+		f.checkLength(name+": a name", key, maxLength)
+		f.checkLength(fmt.Sprintf("%s.%.64s", name, key), text, maxLength)
 	}
 	return pairs
 }
@@ -250,7 +250,7 @@ func (f *Fields) Pairs(name string, maxKeys, maxLength int) map[string]json.RawM
 // Choice reads a required string that must be one of the valid values.
 func (f *Fields) Choice(name string, valid ...string) string {
 	raw := f.require(name)
-	return f.choice(name, raw, valid)
+	return f.decodeChoice(name, raw, valid)
 }
 
 // OptionalChoice reads a string that must be one of the valid values. It returns the fallback if the string is absent.
@@ -259,13 +259,13 @@ func (f *Fields) OptionalChoice(name, fallback string, valid ...string) string {
 	if raw == nil {
 		return fallback
 	}
-	return f.choice(name, raw, valid)
+	return f.decodeChoice(name, raw, valid)
 }
 
-// choice decodes a string and refuses it unless it is one of the valid values.
-func (f *Fields) choice(name string, raw json.RawMessage, valid []string) string {
-	value := f.text(name, raw)
-	f.oneOf(name, value, valid)
+// decodeChoice decodes a string and refuses it unless it is one of the valid values.
+func (f *Fields) decodeChoice(name string, raw json.RawMessage, valid []string) string {
+	value := f.decodeText(name, raw)
+	f.checkOneOf(name, value, valid)
 	return value
 }
 
@@ -286,15 +286,15 @@ func (f *Fields) Integer(name string, fallback, minimum, maximum int64) int64 {
 // Value reads a member of any type, which may be null. It returns nil if the member is absent.
 func (f *Fields) Value(name string) json.RawMessage {
 	value := f.values[name]
-	f.Skip(name)
+	delete(f.values, name)
 	return value
 }
 
 // Skip ignores a member, as if it were absent.
 func (f *Fields) Skip(name string) { delete(f.values, name) }
 
-// HasObject reports whether a member is an object.
-func (f *Fields) HasObject(name string) bool { return bytes.HasPrefix(f.values[name], []byte("{")) }
+// IsObject reports whether a member is an object.
+func (f *Fields) IsObject(name string) bool { return bytes.HasPrefix(f.values[name], []byte("{")) }
 
 // MaxBody is the maximum size of a body, in bytes.
 const MaxBody = 1 << 20

@@ -32,8 +32,8 @@ func (q *Query) Done() error { return q.err }
 // Skip ignores a parameter, as if it were absent.
 func (q *Query) Skip(name string) { delete(q.values, name) }
 
-// Unknown refuses a parameter that is present.
-func (q *Query) Unknown(name string) {
+// RefuseParameter refuses a parameter that is present, as an unknown one.
+func (q *Query) RefuseParameter(name string) {
 	if len(q.values[name]) > 0 {
 		q.Refuse(Invalid("unknown parameter %s", name))
 	}
@@ -59,7 +59,7 @@ func (q *Query) Text(name string) string {
 func (q *Query) Choice(name string, valid ...string) string {
 	text := q.Text(name)
 	if text != "" {
-		q.oneOf(name, text, valid)
+		q.checkOneOf(name, text, valid)
 	}
 	return text
 }
@@ -76,20 +76,27 @@ func (p Page) Offset() int64 { return min(p.Number-1, math.MaxInt32) * p.Size }
 
 // Page reads page and per_page.
 func (q *Query) Page() Page {
-	number := q.integer("page", 1, math.MaxInt64)
-	size := q.integer("per_page", 25, 100)
+	const (
+		defaultSize = 25
+		maxSize     = 100
+	)
+	number := q.integer("page", 1, noMaximum)
+	size := q.integer("per_page", defaultSize, maxSize)
 	return Page{Number: number, Size: size}
 }
 
 // LargePage is like Page, for the lists of control calls.
 func (q *Query) LargePage() Page {
-	number := q.integer("page", 1, math.MaxInt64)
-	size := q.integer("per_page", 1000, 1000)
+	const maxSize = 1000 // also the default
+	number := q.integer("page", 1, noMaximum)
+	size := q.integer("per_page", maxSize, maxSize)
 	return Page{Number: number, Size: size}
 }
 
-// integer reads an integer from 1 to maximum. If maximum is math.MaxInt64, the integer has no limit. It returns the
-// fallback if the parameter is absent.
+// noMaximum is the maximum of an integer parameter without a limit.
+const noMaximum = math.MaxInt64
+
+// integer reads an integer from 1 to maximum. It returns the fallback if the parameter is absent or invalid.
 func (q *Query) integer(name string, fallback, maximum int64) int64 {
 	text := q.Text(name)
 	if text == "" {
@@ -100,7 +107,7 @@ func (q *Query) integer(name string, fallback, maximum int64) int64 {
 	if err == nil && inRange {
 		return n
 	}
-	if maximum == math.MaxInt64 {
+	if maximum == noMaximum {
 		q.Refuse(Invalid("%s must be an integer of at least 1", name))
 	} else {
 		q.Refuse(Invalid("%s must be an integer from 1 to %d", name, maximum))
@@ -123,8 +130,8 @@ func (q *Query) Period(addToDate time.Duration) (from, to time.Time) {
 	return from, to
 }
 
-// Date refuses a parameter that is longer than a date.
-func (q *Query) Date(name string) {
+// CheckDate refuses a parameter that is longer than a date. Period checks everything else.
+func (q *Query) CheckDate(name string) {
 	if len(q.Text(name)) > len(time.DateOnly) {
 		q.Refuse(Invalid("%s must be a date (2006-01-02)", name))
 	}

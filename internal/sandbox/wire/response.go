@@ -106,8 +106,9 @@ func Invalid(format string, args ...any) *Error {
 	return Refuse(CodeInvalidRequest, format, args...)
 }
 
-// Only returns the one object that a query by id found, or a 404. If the query failed, it returns the query's error.
-func Only[T any](found []*T, err error, kind, id string) (*T, error) {
+// OneOrNotFound returns the one object that a query by id found, or a 404. If the query failed, it returns the query's
+// error.
+func OneOrNotFound[T any](found []*T, err error, kind, id string) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
