@@ -45,23 +45,24 @@ func New(master []byte) (*Keyring, error) {
 	return &Keyring{key: key}, nil
 }
 
-// bytes returns 32 bytes that cannot be computed without the master key.
-func (k *Keyring) bytes(purpose, id string) []byte {
+// derive returns 32 bytes that cannot be computed without the master key.
+func (k *Keyring) derive(purpose, id string) []byte {
 	mac := hmac.New(sha256.New, k.key)
 	_, _ = fmt.Fprintf(mac, "%s\x00%s", purpose, id)
 	return mac.Sum(nil)
 }
 
-// APIKey returns the API key of an account: KeyPrefix and 40 hexadecimal digits.
-func (k *Keyring) APIKey(accountID string) string {
-	secret := k.bytes("api key", accountID)
+// APIKey returns the API key that belongs to an id: KeyPrefix and 40 hexadecimal digits. The id is that of an account, or
+// of an additional key.
+func (k *Keyring) APIKey(id string) string {
+	secret := k.derive("api key", id)
 	return KeyPrefix + hex.EncodeToString(secret[:20])
 }
 
 // DepositAddress returns an account's address for a currency, such as "sandbox-btc-" and 32
 // hexadecimal digits. This is not a valid address of any network, so nobody can send coins to it.
 func (k *Keyring) DepositAddress(accountID, currency string) string {
-	unique := k.bytes("deposit address", accountID+"/"+currency)
+	unique := k.derive("deposit address", accountID+"/"+currency)
 	return "sandbox-" + currency + "-" + hex.EncodeToString(unique[:16])
 }
 
@@ -76,13 +77,13 @@ func HashAPIKey(key string) []byte {
 // lower-case letters and digits, too many to guess or to occur twice.
 func Token(prefix string) string { return prefix + token(rand.Reader) }
 
-// seeded is the first character of seeded tokens. No other token starts with it.
-const seeded = "0"
+// seededMark is the first character of seeded tokens. No other token starts with it.
+const seededMark = "0"
 
 // SeededToken is like Token, for a seeded source of random bytes, which must not fail.
 func SeededToken(prefix string, random io.Reader) string {
 	text := token(random)
-	return prefix + seeded + text[1:] // seeded replaces the first character
+	return prefix + seededMark + text[1:] // seededMark replaces the first character
 }
 
 // token returns 24 random lower-case letters and digits.
@@ -109,15 +110,15 @@ func (k *Keyring) CVV(cardID string) string { return k.digits("cvv", cardID, 3) 
 // OTP returns the six-digit one-time code of a 3DS challenge.
 func (k *Keyring) OTP(challengeID string) string { return k.digits("otp", challengeID, 6) }
 
-// digits returns n derived decimal digits. Their bias is negligible, because they are the last ones of a
+// digits returns n derived decimal digits. Their bias is negligible, because they are the last digits of a
 // number of 32 bytes. For seeded ids they do not depend on the master key.
 func (k *Keyring) digits(purpose, id string, n int) string {
 	keyring := k
-	_, token, _ := strings.Cut(id, "_")
-	if strings.HasPrefix(token, seeded) {
+	_, randomPart, _ := strings.Cut(id, "_")
+	if strings.HasPrefix(randomPart, seededMark) {
 		keyring = &Keyring{} // without a key
 	}
-	number := new(big.Int).SetBytes(keyring.bytes(purpose, id))
+	number := new(big.Int).SetBytes(keyring.derive(purpose, id))
 	text := number.Text(10)
 	return text[len(text)-n:]
 }
