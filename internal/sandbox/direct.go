@@ -49,7 +49,7 @@ func (d Direct) serve(w *pipedResponse, r *http.Request) {
 		if reason != nil && reason != http.ErrAbortHandler { //nolint:errorlint // net/http compares it in the same way
 			err = crash.New(reason)
 		}
-		_ = w.CloseWithError(err) // it never fails, and does nothing after Close
+		_ = w.CloseWithError(err) // it never fails; it does nothing if the handler returned, because the pipe is closed then
 	}()
 	d.ServeHTTP(w, r)
 	w.WriteHeader(http.StatusOK)
@@ -61,7 +61,9 @@ type pipedResponse struct {
 	*io.PipeWriter
 	header  http.Header
 	started bool
-	status  chan int // receives the status when the response starts; closed after the handler has returned
+	// status receives the status when the response starts. Its capacity is 1, so that the handler does not wait for the
+	// receiver. It is closed after the handler has returned.
+	status chan int
 }
 
 func (w *pipedResponse) Header() http.Header { return w.header }

@@ -50,15 +50,15 @@ var keyForm = regexp.MustCompile(`^` + vault.KeyPrefix + `[\w-]{16,200}$`)
 
 // Sandbox is an open service. Several may share a file, in one process or many.
 type Sandbox struct {
-	db         *store.DB
-	keys       *vault.Keyring
-	first      account.Account
-	apiKey     string // of the first account
-	recorder   *requestlog.Recorder
-	worker     *webhook.Worker
-	server     *server.Server
-	handler    http.Handler
-	stopDelays func() // ends the delays of faults
+	db        *store.DB
+	keys      *vault.Keyring
+	first     account.Account
+	apiKey    string // the first account's key
+	recorder  *requestlog.Recorder
+	worker    *webhook.Worker
+	server    *server.Server
+	handler   http.Handler
+	endDelays func() // ends the delays of faults
 }
 
 // Open opens the sandbox in a file, or creates the file. It delivers events until Close. Its errors are about the
@@ -94,7 +94,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	stopping := make(chan struct{})
-	s.stopDelays = sync.OnceFunc(func() { close(stopping) })
+	s.endDelays = sync.OnceFunc(func() { close(stopping) })
 	s.server = &server.Server{
 		DB:       db,
 		Keys:     s.keys,
@@ -123,7 +123,8 @@ func (s *Sandbox) initialize(tx *store.Tx, o Options) error {
 	if err != nil {
 		return err
 	}
-	if !found {
+	newFile := !found
+	if newFile {
 		master = vault.NewMasterKey()
 		err := tx.Exec(`INSERT INTO service (id, master_key, initial_balance) VALUES (1, ?, ?)`, master, o.InitialBalance)
 		if err != nil {
@@ -134,7 +135,7 @@ func (s *Sandbox) initialize(tx *store.Tx, o Options) error {
 	if err != nil {
 		return err
 	}
-	if !found {
+	if newFile {
 		err := account.CreateFirst(tx, s.keys, o.APIKey, o.InitialBalance)
 		if err != nil {
 			return err
@@ -175,12 +176,12 @@ func (s *Sandbox) Path() string { return s.db.Path() }
 func (s *Sandbox) Created() bool { return s.db.Created() }
 
 // EndDelays ends the delays of all calls that a fault delays. A server calls it before it stops.
-func (s *Sandbox) EndDelays() { s.stopDelays() }
+func (s *Sandbox) EndDelays() { s.endDelays() }
 
 // Close closes the sandbox. All requests must have ended. Events that are not delivered yet are delivered when the
 // file is opened again.
 func (s *Sandbox) Close() error {
-	s.stopDelays()
+	s.endDelays()
 	s.worker.Close()
 	return errors.Join(s.recorder.Close(), s.db.Close())
 }

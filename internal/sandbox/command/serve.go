@@ -88,7 +88,7 @@ func (s *settings) serveOn(ctx context.Context, listener net.Listener, service *
 	}
 	web := &http.Server{
 		Handler:        dashboard,
-		ReadTimeout:    shutdownTime, // of headers and body
+		ReadTimeout:    shutdownTime, // of headers and body: a shutdown waits no longer for a request that still arrives
 		WriteTimeout:   2 * time.Minute,
 		IdleTimeout:    2 * time.Minute,
 		MaxHeaderBytes: 64 << 10,
@@ -136,9 +136,9 @@ func serveUntilDone(ctx context.Context, web *http.Server, listener net.Listener
 		return fmt.Errorf("cannot serve requests: %w", err)
 	case <-ctx.Done():
 	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	graceCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
-	err := web.Shutdown(grace)
+	err := web.Shutdown(graceCtx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = errors.Join(fmt.Errorf("the shutdown aborted requests that were still running after %s", shutdownTime), web.Close())
 	}
@@ -159,7 +159,8 @@ func isLoopback(address net.Addr) bool {
 func rootURL(address net.Addr) string {
 	tcp, ok := address.(*net.TCPAddr)
 	if ok && tcp.IP.IsUnspecified() {
-		address = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: tcp.Port}
+		loopback := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: tcp.Port}
+		return "http://" + loopback.String()
 	}
 	return "http://" + address.String()
 }
