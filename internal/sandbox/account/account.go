@@ -1,4 +1,5 @@
-// Package account manages the sandbox's accounts, their onboarding and their API keys.
+// Package account manages the sandbox's accounts, their onboarding and their API keys. In its comments, the file is the
+// sandbox's database.
 package account
 
 import (
@@ -37,12 +38,15 @@ type Account struct {
 	KeyID    int64  `json:"-"` // the id of the additional key that a call uses; 0 for the account's first key
 }
 
-// First reports whether this is the first account of the file.
-func (a Account) First() bool { return a.PublicID == firstPublicID }
+// firstPublicID is the public id of the first account of every file.
+const firstPublicID = "acct_first"
+
+// IsFirst reports whether this is the first account of the file.
+func (a Account) IsFirst() bool { return a.PublicID == firstPublicID }
 
 // ByKey returns the account of an API key. Its ID is 0 if there is none.
 func ByKey(tx *store.Tx, key string) (Account, error) {
-	var a Account
+	var a Account // stays empty if no row is found
 	// The first SELECT finds an account by its first key, the second by an additional key.
 	_, err := tx.Get([]any{&a.ID, &a.PublicID, &a.State, &a.KeyID}, `
 		SELECT id, public_id, state, 0 FROM accounts WHERE key_hash = ?1
@@ -64,7 +68,7 @@ func (a Account) CounterID() int64 {
 // maxKeys is the maximum number of additional keys of an account.
 const maxKeys = 100
 
-// AddKey creates an additional API key of an account. It returns the key and its id.
+// AddKey creates an additional API key of an account. It returns the key's id and the key itself.
 func (a Account) AddKey(tx *store.Tx, keys *vault.Keyring) (id, key string, err error) {
 	existing, err := store.Value[int](tx, `SELECT COUNT(*) FROM api_keys WHERE account_id = ?`, a.ID)
 	if err != nil {
@@ -98,17 +102,19 @@ func ByID(tx *store.Tx, id int64) (Account, error) { return get(tx, `WHERE id = 
 // First returns the first account of the file.
 func First(tx *store.Tx) (Account, error) { return get(tx, `WHERE public_id = ?`, firstPublicID) }
 
-const columns = `SELECT id, public_id, state FROM accounts `
+// selectAccounts selects the fields of an Account except KeyID.
+const selectAccounts = `SELECT id, public_id, state FROM accounts `
 
+// get returns the account that a condition selects. Its ID is 0 if there is none.
 func get(tx *store.Tx, where string, args ...any) (Account, error) {
-	var a Account
-	_, err := tx.Get([]any{&a.ID, &a.PublicID, &a.State}, columns+where, args...)
+	var a Account // stays empty if no row is found
+	_, err := tx.Get([]any{&a.ID, &a.PublicID, &a.State}, selectAccounts+where, args...)
 	return a, err
 }
 
 // List returns a page of the accounts, oldest first, and the number of all accounts.
 func List(tx *store.Tx, page wire.Page) ([]*Account, int64, error) {
-	accounts, err := store.List[Account](tx, columns+`ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset())
+	accounts, err := store.List[Account](tx, selectAccounts+`ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset())
 	if err != nil {
 		return nil, 0, err
 	}
@@ -116,6 +122,7 @@ func List(tx *store.Tx, page wire.Page) ([]*Account, int64, error) {
 	return accounts, total, err
 }
 
+// count returns the number of all accounts.
 func count(tx *store.Tx) (int64, error) {
 	return store.Value[int64](tx, `SELECT COUNT(*) FROM accounts`)
 }
@@ -146,7 +153,11 @@ func Create(tx *store.Tx, keys *vault.Keyring, n New) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return key, openLedger(tx, id, n.Balance)
+	err = openLedger(tx, id, n.Balance)
+	if err != nil {
+		return "", err
+	}
+	return key, nil
 }
 
 // openLedger creates the ledger accounts of an account and adds the opening balance to its wallet.
@@ -162,14 +173,11 @@ func openLedger(tx *store.Tx, accountID int64, balance usd.Amount) error {
 		ledger.On(ledger.Deposits, -balance), ledger.On(ledger.Wallet, balance))
 }
 
-// Deposited advances the onboarding of an account after its first deposit. In the last step, the service's support team
-// enables API access.
-func Deposited(tx *store.Tx, accountID int64) error {
+// AdvanceAfterDeposit advances the onboarding of an account after its first deposit. Later deposits change nothing. In the
+// last step of the onboarding, the service's support team enables API access.
+func AdvanceAfterDeposit(tx *store.Tx, accountID int64) error {
 	return tx.Exec(`UPDATE accounts SET state = ? WHERE id = ? AND state = ?`, APINotEnabled, accountID, NoDeposit)
 }
-
-// firstPublicID is the public id of the first account of every file.
-const firstPublicID = "acct_first"
 
 // CreateFirst adds the first account of a file, which can be used at once.
 func CreateFirst(tx *store.Tx, keys *vault.Keyring, chosenKey string, balance usd.Amount) error {
@@ -193,7 +201,7 @@ func ResetFirst(tx *store.Tx) error {
 	}
 	var id int64
 	var balance usd.Amount
-	// Both tables have one row now.
+	// Both tables have exactly one row now, so the query finds a row.
 	_, err := tx.Get([]any{&id, &balance}, `SELECT a.id, s.initial_balance FROM accounts a, service s`)
 	if err != nil {
 		return err
@@ -203,7 +211,7 @@ func ResetFirst(tx *store.Tx) error {
 
 // Key returns the API key of an account. It returns an error if the file's master key does not yield this key.
 func Key(tx *store.Tx, keys *vault.Keyring, publicID string) (string, error) {
-	var hash []byte
+	var hash []byte // stays nil if there is no such account; then it matches no key
 	var chosen string
 	_, err := tx.Get([]any{&hash, &chosen},
 		`SELECT key_hash, COALESCE(chosen_key, '') FROM accounts WHERE public_id = ?`, publicID)
@@ -212,7 +220,7 @@ func Key(tx *store.Tx, keys *vault.Keyring, publicID string) (string, error) {
 	}
 	key := cmp.Or(chosen, keys.APIKey(publicID))
 	if !bytes.Equal(hash, vault.HashAPIKey(key)) {
-		return "", errors.New("it is damaged: its master key does not match its accounts; choose another path")
+		return "", errors.New("the file is damaged: its master key does not match its accounts; choose another path")
 	}
 	return key, nil
 }

@@ -57,7 +57,7 @@ func Routes() []server.Route {
 // firstAccountOnly wraps a handler whose change affects all accounts. It refuses the calls of all accounts but the first.
 func firstAccountOnly(change func(*server.Call) (wire.Response, error)) func(*server.Call) (wire.Response, error) {
 	return func(c *server.Call) (wire.Response, error) {
-		err := FirstOnly(c, "make changes that affect all accounts")
+		err := RequireFirstAccount(c, "make changes that affect all accounts")
 		if err != nil {
 			return wire.Response{}, err
 		}
@@ -103,7 +103,7 @@ type requestView struct {
 
 // listRequests returns a page of the account's API calls, oldest first.
 func listRequests(c *server.Call) (wire.Response, error) {
-	return server.LargeList(c, func(page wire.Page) ([]requestView, int64, error) {
+	return server.RespondWithPage(c, func(page wire.Page) ([]requestView, int64, error) {
 		entries, total, err := requestlog.List(c.Tx, c.Account.ID, page)
 		if err != nil {
 			return nil, 0, err

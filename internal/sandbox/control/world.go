@@ -55,8 +55,8 @@ func revokeKey(c *server.Call) (wire.Response, error) {
 
 // listAccounts returns a page of the file's accounts, oldest first.
 func listAccounts(c *server.Call) (wire.Response, error) {
-	return server.LargeList(c, func(page wire.Page) ([]*account.Account, int64, error) {
-		err := FirstOnly(c, "list accounts")
+	return server.RespondWithPage(c, func(page wire.Page) ([]*account.Account, int64, error) {
+		err := RequireFirstAccount(c, "list accounts")
 		if err != nil {
 			return nil, 0, err
 		}
@@ -64,10 +64,10 @@ func listAccounts(c *server.Call) (wire.Response, error) {
 	})
 }
 
-// FirstOnly refuses the calls of all accounts but the first. The action completes the sentence "only the
+// RequireFirstAccount refuses the calls of all accounts but the first. The action completes the sentence "only the
 // sandbox's first account can …".
-func FirstOnly(c *server.Call, action string) error {
-	if c.Account.First() {
+func RequireFirstAccount(c *server.Call, action string) error {
+	if c.Account.IsFirst() {
 		return nil
 	}
 	return wire.NewError(http.StatusForbidden, wire.CodeFirstAccountOnly,
@@ -76,7 +76,7 @@ func FirstOnly(c *server.Call, action string) error {
 
 // reset removes everything but the first account, which keeps its API key and gets its initial balance again.
 func reset(c *server.Call) (wire.Response, error) {
-	err := FirstOnly(c, "reset the sandbox, because that removes all other accounts")
+	err := RequireFirstAccount(c, "reset the sandbox, because that removes all other accounts")
 	if err != nil {
 		return wire.Response{}, err
 	}

@@ -68,7 +68,7 @@ func readWorld(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !v.Account.First() { // only the first account may list the others
+	if !v.Account.IsFirst() { // only the first account may list the others
 		return w, nil
 	}
 	l := v.list()

@@ -89,7 +89,7 @@ const randomSetting = "random_seed"
 
 // create creates the world that the body describes.
 func create(c *server.Call) (wire.Response, error) {
-	err := control.FirstOnly(c, "seed the sandbox")
+	err := control.RequireFirstAccount(c, "seed the sandbox")
 	if err != nil {
 		return wire.Response{}, err
 	}

@@ -18,8 +18,8 @@ const (
 	textType = "text/plain; charset=utf-8"
 )
 
-// LargeList responds to a control call with a page of a list and the total number of its items.
-func LargeList[T any](c *Call, read func(wire.Page) (data []T, total int64, err error)) (wire.Response, error) {
+// RespondWithPage responds to a control call with a page of a list and the total number of its items.
+func RespondWithPage[T any](c *Call, read func(wire.Page) (data []T, total int64, err error)) (wire.Response, error) {
 	query := c.Query()
 	page := query.LargePage()
 	err := query.Done()

@@ -188,7 +188,7 @@ func confirmDeposit(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	err = account.Deposited(c.Tx, c.Account.ID)
+	err = account.AdvanceAfterDeposit(c.Tx, c.Account.ID)
 	if err != nil {
 		return wire.Response{}, err
 	}

@@ -15,7 +15,7 @@ import (
 
 // listDeliveries returns a page of an account's deliveries, oldest first.
 func listDeliveries(c *server.Call) (wire.Response, error) {
-	return server.LargeList(c, func(page wire.Page) ([]*Delivery, int64, error) {
+	return server.RespondWithPage(c, func(page wire.Page) ([]*Delivery, int64, error) {
 		data, err := readDeliveries(c.Tx, onPage, c.Account.ID, page.Size, page.Offset())
 		if err != nil {
 			return nil, 0, err
