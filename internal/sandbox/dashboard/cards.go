@@ -177,7 +177,7 @@ func readCard(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	data.Runs, err = requestlog.OfCard(v.Tx, v.Account.ID, c.PublicID, maxRuns)
+	data.Runs, err = requestlog.ListRunsOfCard(v.Tx, v.Account.ID, c.PublicID, maxRuns)
 	if err != nil {
 		return nil, err
 	}

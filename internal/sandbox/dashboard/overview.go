@@ -85,11 +85,11 @@ func readOverview(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Runs, err = requestlog.Changing(v.Tx, v.Account.ID, maxRuns)
+	o.Runs, err = requestlog.ListChangingRuns(v.Tx, v.Account.ID, maxRuns)
 	if err != nil {
 		return nil, err
 	}
-	o.LastPlan, err = requestlog.LastReading(v.Tx, v.Account.ID)
+	o.LastPlan, err = requestlog.LastReadOnlyRun(v.Tx, v.Account.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -45,9 +45,9 @@ func readRequests(v *view) (any, error) {
 		err  error
 	)
 	if filter == (requestlog.Filter{}) {
-		data.Runs, more, err = requestlog.Runs(v.Tx, v.Account.ID, l.page)
+		data.Runs, more, err = requestlog.ListRuns(v.Tx, v.Account.ID, l.page)
 	} else {
-		data.Calls, more, err = requestlog.Newest(v.Tx, v.Account.ID, filter, l.page)
+		data.Calls, more, err = requestlog.ListNewest(v.Tx, v.Account.ID, filter, l.page)
 	}
 	l.setRows(len(data.Runs)+len(data.Calls), more)
 	return data, err
@@ -109,12 +109,12 @@ func verb(e *requestlog.Entry) string {
 }
 
 func readRun(v *view) (any, error) {
-	found, err := requestlog.ByKey(v.Tx, v.Account.ID, v.request.PathValue("run"))
+	found, err := requestlog.RunByKey(v.Tx, v.Account.ID, v.request.PathValue("run"))
 	if err != nil {
 		return nil, err
 	}
 	data := &runData{Run: found, CardsList: v.listOf("cards")}
-	changes, err := requestlog.ChangesOf(v.Tx, found.ID)
+	changes, err := requestlog.ListChangesByRun(v.Tx, found.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func readRun(v *view) (any, error) {
 	l.Backward = "Earlier"
 	l.Forward = "Later"
 	l.page.Size = 200
-	entries, more, err := requestlog.OfRun(v.Tx, found.ID, l.page)
+	entries, more, err := requestlog.ListByRun(v.Tx, found.ID, l.page)
 	l.setRows(len(entries), more)
 	data.Story = story(found, entries)
 	return data, err
@@ -181,7 +181,7 @@ func story(r *requestlog.Run, entries []*requestlog.Entry) []storyLine {
 	rateLimited := false // whether the previous request exceeded a rate limit
 	for _, e := range entries {
 		call := e.Method + e.Path + e.IdempotencyKey
-		if e.Changes() { // a repeated read is not another attempt
+		if e.IsChange() { // a repeated read is not another attempt
 			tries[call]++
 		}
 		line := storyLine{Entry: e, Since: e.Time.Sub(r.Begun.Time), Try: tries[call]}

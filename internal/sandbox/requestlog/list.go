@@ -11,8 +11,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// columns selects the fields of an Entry.
-const columns = `
+// selectEntries selects the fields of an Entry.
+const selectEntries = `
 	SELECT r.id, r.account_id, r.run_id, r.method, r.path, r.query, r.status, r.error, r.message,
 	       u.name AS run, r.idempotency_key, r.replayed,
 	       r.card_id, COALESCE(c.label, '') AS label, COALESCE(c.last4, '') AS last4,
@@ -25,7 +25,7 @@ const columns = `
 
 // List returns a page of the calls of an account, oldest first, and the number of all its calls.
 func List(tx *store.Tx, accountID int64, page wire.Page) ([]*Entry, int64, error) {
-	entries, err := store.List[Entry](tx, columns+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`,
+	entries, err := store.List[Entry](tx, selectEntries+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`,
 		accountID, page.Size, page.Offset())
 	if err != nil {
 		return nil, 0, err
@@ -41,8 +41,8 @@ type Filter struct {
 	Outcome string // succeeded, refused, failed, lost, or fault
 }
 
-// Newest returns a page of the calls that match a filter, newest first, and reports whether there are more.
-func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry, bool, error) {
+// ListNewest returns a page of the calls that match a filter, newest first, and reports whether there are more.
+func ListNewest(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry, bool, error) {
 	outcomes := map[string]string{
 		"succeeded": `r.status BETWEEN 200 AND 299`,
 		"refused":   `r.status BETWEEN 400 AND 499`,
@@ -56,17 +56,17 @@ func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry, 
 		And(f.Run != "", ofRun, accountID, f.Run, f.Run).
 		And(f.Method != "", `r.method = ?`, f.Method).
 		And(hasOutcome, outcome)
-	return store.Page[Entry](tx, page, columns+where.SQL+` ORDER BY r.id DESC`, where.Args...)
+	return store.Page[Entry](tx, page, selectEntries+where.SQL+` ORDER BY r.id DESC`, where.Args...)
 }
 
-// OfRun returns a page of the calls of a run, oldest first, and reports whether there are more.
-func OfRun(tx *store.Tx, runID int64, page wire.Page) ([]*Entry, bool, error) {
-	return store.Page[Entry](tx, page, columns+`WHERE r.run_id = ? ORDER BY r.time, r.id`, runID)
+// ListByRun returns a page of the calls of a run, oldest first, and reports whether there are more.
+func ListByRun(tx *store.Tx, runID int64, page wire.Page) ([]*Entry, bool, error) {
+	return store.Page[Entry](tx, page, selectEntries+`WHERE r.run_id = ? ORDER BY r.time, r.id`, runID)
 }
 
-// ChangesOf returns the calls of a run that requested a change, oldest first.
-func ChangesOf(tx *store.Tx, runID int64) ([]*Entry, error) {
-	return store.List[Entry](tx, columns+`WHERE r.run_id = ? AND r.method <> 'GET' ORDER BY r.time, r.id`, runID)
+// ListChangesByRun returns the calls of a run that requested a change, oldest first.
+func ListChangesByRun(tx *store.Tx, runID int64) ([]*Entry, error) {
+	return store.List[Entry](tx, selectEntries+`WHERE r.run_id = ? AND r.method <> 'GET' ORDER BY r.time, r.id`, runID)
 }
 
 // Forget removes all calls and runs of an account.
@@ -114,53 +114,54 @@ func (r *Run) Kind() string {
 // Wallet returns the change of the wallet's balance, in USD.
 func (r *Run) Wallet() usd.Amount { return r.FromCards - r.ToCards - r.Fees }
 
-// Took returns the time from the first request to the last response.
-func (r *Run) Took() time.Duration { return r.Ended.Sub(r.Begun.Time) }
+// Duration returns the time from the first request to the last response.
+func (r *Run) Duration() time.Duration { return r.Ended.Sub(r.Begun.Time) }
 
-// runName matches the name of the run in a User-Agent.
-var runName = regexp.MustCompile(`(?:^| )run/([0-9a-f]{8})(?:$| )`)
+// runInUserAgent matches the name of the run in a User-Agent.
+var runInUserAgent = regexp.MustCompile(`(?:^| )run/([0-9a-f]{8})(?:$| )`)
 
-// RunOf returns the name of the run in a User-Agent, or "".
-func RunOf(userAgent string) string {
-	match := runName.FindStringSubmatch(userAgent)
+// RunName returns the name of the run in a User-Agent, or "".
+func RunName(userAgent string) string {
+	match := runInUserAgent.FindStringSubmatch(userAgent)
 	if match == nil {
 		return ""
 	}
 	return match[1]
 }
 
-const runColumns = `
+// selectRuns selects the fields of a Run.
+const selectRuns = `
 	SELECT u.id, u.name, u.requests, u.refused, u.lost, u.changes, u.to_cards, u.from_cards, u.fees, u.begun, u.ended
 	FROM runs u `
 
-// Runs returns a page of the runs of an account, newest first, and reports whether there are more.
-func Runs(tx *store.Tx, accountID int64, page wire.Page) ([]*Run, bool, error) {
-	return store.Page[Run](tx, page, runColumns+`WHERE u.account_id = ? ORDER BY u.id DESC`, accountID)
+// ListRuns returns a page of the runs of an account, newest first, and reports whether there are more.
+func ListRuns(tx *store.Tx, accountID int64, page wire.Page) ([]*Run, bool, error) {
+	return store.Page[Run](tx, page, selectRuns+`WHERE u.account_id = ? ORDER BY u.id DESC`, accountID)
 }
 
-// Changing returns at most limit of the newest runs of an account that requested a change.
-func Changing(tx *store.Tx, accountID, limit int64) ([]*Run, error) {
-	return store.List[Run](tx, runColumns+`WHERE u.account_id = ? AND u.changes > 0 ORDER BY u.id DESC LIMIT ?`, accountID, limit)
+// ListChangingRuns returns at most limit of the newest runs of an account that requested a change.
+func ListChangingRuns(tx *store.Tx, accountID, limit int64) ([]*Run, error) {
+	return store.List[Run](tx, selectRuns+`WHERE u.account_id = ? AND u.changes > 0 ORDER BY u.id DESC LIMIT ?`, accountID, limit)
 }
 
-// LastReading returns the newest run of an account that requested no change, or nil if there is none.
-func LastReading(tx *store.Tx, accountID int64) (*Run, error) {
-	found, err := store.List[Run](tx, runColumns+`WHERE u.account_id = ? AND u.changes = 0 ORDER BY u.id DESC LIMIT 1`, accountID)
+// LastReadOnlyRun returns the newest run of an account that requested no change, or nil if there is none.
+func LastReadOnlyRun(tx *store.Tx, accountID int64) (*Run, error) {
+	found, err := store.List[Run](tx, selectRuns+`WHERE u.account_id = ? AND u.changes = 0 ORDER BY u.id DESC LIMIT 1`, accountID)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
 	return found[0], nil
 }
 
-// ByKey returns the run with a key. If there is none, it returns a 404 error.
-func ByKey(tx *store.Tx, accountID int64, key string) (*Run, error) {
-	found, err := store.List[Run](tx, runColumns+`
+// RunByKey returns the run with a key. If there is none, it returns a 404 error.
+func RunByKey(tx *store.Tx, accountID int64, key string) (*Run, error) {
+	found, err := store.List[Run](tx, selectRuns+`
 		WHERE u.account_id = ?1 AND (u.name = ?2 OR u.name = '' AND u.id = ?2) ORDER BY u.id DESC LIMIT 1`, accountID, key)
 	return wire.OneOrNotFound(found, err, "run", key)
 }
 
-// OfCard returns at most limit of the newest runs that requested a change of a card.
-func OfCard(tx *store.Tx, accountID int64, cardID string, limit int64) ([]*Run, error) {
-	return store.List[Run](tx, runColumns+`WHERE u.account_id = ? AND u.id IN (
+// ListRunsOfCard returns at most limit of the newest runs that requested a change of a card.
+func ListRunsOfCard(tx *store.Tx, accountID int64, cardID string, limit int64) ([]*Run, error) {
+	return store.List[Run](tx, selectRuns+`WHERE u.account_id = ? AND u.id IN (
 		SELECT run_id FROM request_log WHERE card_id = ? AND method <> 'GET') ORDER BY u.id DESC LIMIT ?`, accountID, cardID, limit)
 }

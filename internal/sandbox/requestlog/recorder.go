@@ -115,7 +115,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	err := r.db.Write(ctx, func(tx *store.Tx) error { return write(tx, entries) })
+	err := r.db.Write(ctx, func(tx *store.Tx) error { return writeAll(tx, entries) })
 	if err != nil {
 		r.restore(entries)
 	}
@@ -144,35 +144,35 @@ func (r *Recorder) Close() error {
 	return r.Flush(context.Background())
 }
 
-// write writes entries to the file, and deletes the oldest entries and runs beyond maxEntries.
-func write(tx *store.Tx, entries []Entry) error {
-	var last int64 // the id of the newest entry
+// writeAll writes entries to the file, and deletes the oldest entries beyond maxEntries and the runs without entries.
+func writeAll(tx *store.Tx, entries []Entry) error {
+	var newestID int64
 	for _, e := range entries {
 		id, err := e.write(tx)
 		if err != nil {
 			return err
 		}
-		last = id
+		newestID = id
 	}
-	lastDeleted := last - maxEntries
-	err := tx.Exec(`DELETE FROM request_log WHERE id <= ?`, lastDeleted)
+	lastDeletedID := newestID - maxEntries
+	err := tx.Exec(`DELETE FROM request_log WHERE id <= ?`, lastDeletedID)
 	if err != nil {
 		return err
 	}
-	return tx.Exec(`DELETE FROM runs WHERE last_entry <= ?`, lastDeleted)
+	return tx.Exec(`DELETE FROM runs WHERE last_entry <= ?`, lastDeletedID)
 }
 
 // write adds the entry to its run and returns the entry's id. It creates the run if necessary.
 func (e *Entry) write(tx *store.Tx) (int64, error) {
 	begun := e.Time.UnixMilli()
-	run, err := store.Value[int64](tx, `
+	runID, err := store.Value[int64](tx, `
 		SELECT id FROM runs WHERE account_id = ? AND name = ? AND (name <> '' OR ended > ?) ORDER BY id DESC LIMIT 1`,
 		e.AccountID, e.Run, begun-runPause.Milliseconds())
 	if err != nil {
 		return 0, err
 	}
-	if run == 0 {
-		run, err = tx.Insert(`
+	if runID == 0 { // no row was found
+		runID, err = tx.Insert(`
 			INSERT INTO runs (account_id, name, requests, refused, lost, changes, to_cards, from_cards, fees, begun, ended, last_entry)
 			VALUES (?1, ?2, 0, 0, 0, 0, 0, 0, 0, ?3, ?3, 0)`, e.AccountID, e.Run, begun)
 		if err != nil {
@@ -184,19 +184,19 @@ func (e *Entry) write(tx *store.Tx) (int64, error) {
 		                         lost, duration_us, time, message, wallet, fee, balance_before, balance_after, status_before, status_after,
 		                         entry_id, status_change)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, 0), NULLIF(?, 0))`,
-		e.AccountID, run, e.Method, e.Path, e.Query, e.Status, e.Error, e.IdempotencyKey, e.Replayed, e.CardID, e.Fault,
+		e.AccountID, runID, e.Method, e.Path, e.Query, e.Status, e.Error, e.IdempotencyKey, e.Replayed, e.CardID, e.Fault,
 		e.Lost, e.Duration.Microseconds(), begun, e.Message, e.Wallet, e.Fee, e.Before.Balance, e.After.Balance,
 		e.Before.Status, e.After.Status, e.EntryID, e.StatusChangeID)
 	if err != nil {
 		return 0, err
 	}
 	refused := e.Status >= http.StatusBadRequest && !e.Lost
-	moved := e.Moved()
+	toCard := e.AmountToCard()
 	return id, tx.Exec(`
 		UPDATE runs SET requests = requests + 1, lost = lost + ?2, refused = refused + ?3, ended = MAX(ended, ?4), last_entry = ?5,
 			changes = changes + ?6, to_cards = to_cards + ?7, from_cards = from_cards + ?8, fees = fees + ?9 WHERE id = ?1`,
-		run, e.Lost, refused, e.Time.Add(e.Duration).UnixMilli(), id,
-		e.Changes(), max(0, moved), max(0, -moved), e.Fee)
+		runID, e.Lost, refused, e.Time.Add(e.Duration).UnixMilli(), id,
+		e.IsChange(), max(0, toCard), max(0, -toCard), e.Fee)
 }
 
 var (
@@ -249,27 +249,27 @@ type CardState struct {
 	Status  string     `db:"status"`
 }
 
-// Moved returns the amount that the call moved from the wallet to a card, in USD. It is negative if the money
+// AmountToCard returns the amount that the call moved from the wallet to a card, in USD. It is negative if the money
 // moved back to the wallet.
-func (c Change) Moved() usd.Amount { return -c.Wallet - c.Fee }
+func (c Change) AmountToCard() usd.Amount { return -c.Wallet - c.Fee }
 
-// Changes reports whether the call requested a change.
-func (e *Entry) Changes() bool { return e.Method != http.MethodGet }
+// IsChange reports whether the call requested a change.
+func (e *Entry) IsChange() bool { return e.Method != http.MethodGet }
 
 // Reading is the state of an account before or after a call.
 type Reading struct {
-	wallet       usd.Amount
-	fees         usd.Amount
-	entry        int64 // the id of the newest ledger entry
-	statusChange int64 // the id of the newest change of a status
-	card         CardState
+	wallet         usd.Amount
+	fees           usd.Amount
+	entryID        int64 // of the newest ledger entry
+	statusChangeID int64 // of the newest change of a status
+	card           CardState
 }
 
-// Read reads the state of an account and of one of its cards, if that card exists. Only one call at a time writes to
+// TakeReading reads the state of an account and of one of its cards, if that card exists. Only one call at a time writes to
 // the file, so all differences between two readings in one transaction are effects of the call.
-func Read(tx *store.Tx, accountID int64, cardID string) (Reading, error) {
+func TakeReading(tx *store.Tx, accountID int64, cardID string) (Reading, error) {
 	var r Reading
-	_, err := tx.Get([]any{&r.wallet, &r.fees, &r.entry, &r.statusChange, &r.card.Balance, &r.card.Status}, `
+	_, err := tx.Get([]any{&r.wallet, &r.fees, &r.entryID, &r.statusChangeID, &r.card.Balance, &r.card.Status}, `
 		SELECT w.balance, f.balance,
 		       (SELECT COALESCE(MAX(id), 0) FROM ledger_entries), (SELECT COALESCE(MAX(id), 0) FROM status_changes),
 		       COALESCE(l.balance, 0), COALESCE(c.status, '')
@@ -280,22 +280,22 @@ func Read(tx *store.Tx, accountID int64, cardID string) (Reading, error) {
 	return r, err
 }
 
-// Until returns the change between the reading and a later one.
-func (r Reading) Until(later Reading) Change {
+// ChangeBetween returns the change between two readings of one transaction.
+func ChangeBetween(before, after Reading) Change {
 	c := Change{
-		Wallet: later.wallet - r.wallet,
-		Fee:    later.fees - r.fees,
-		Before: r.card,
-		After:  later.card,
+		Wallet: after.wallet - before.wallet,
+		Fee:    after.fees - before.fees,
+		Before: before.card,
+		After:  after.card,
 	}
-	if later.entry != r.entry {
-		c.EntryID = later.entry
+	if after.entryID != before.entryID {
+		c.EntryID = after.entryID
 	}
-	if later.statusChange != r.statusChange {
-		c.StatusChangeID = later.statusChange
+	if after.statusChangeID != before.statusChangeID {
+		c.StatusChangeID = after.statusChangeID
 	}
 	if c.EntryID == 0 && c.StatusChangeID == 0 {
-		// Nothing changed, so both states are the same. r has no card if the call replayed the issuance of a card,
+		// Nothing changed, so both states are the same. before has no card if the call replayed the issuance of a card,
 		// because only the response contains the card's id.
 		c.Before = c.After
 	}

@@ -47,9 +47,9 @@ func TestRuns(t *testing.T) {
 	sandboxtest.Must(0, r.Close())
 	var got []string
 	err := db.ReadLong(t.Context(), func(tx *store.Tx) error {
-		runs, more, err := requestlog.Runs(tx, 1, wire.Page{Number: 1, Size: 50})
+		runs, more, err := requestlog.ListRuns(tx, 1, wire.Page{Number: 1, Size: 50})
 		for _, run := range runs {
-			got = append(got, fmt.Sprint(run.Name, run.Requests, run.Refused, run.Lost, run.Took()))
+			got = append(got, fmt.Sprint(run.Name, run.Requests, run.Refused, run.Lost, run.Duration()))
 		}
 		if more {
 			t.Error("there are more runs")
@@ -84,7 +84,7 @@ func TestLogAfterALock(t *testing.T) {
 		t.Helper()
 		err := db.ReadLong(t.Context(), func(tx *store.Tx) error {
 			entries, _, err := requestlog.List(tx, 1, wire.Page{Number: 1, Size: 50})
-			runs, _, failed := requestlog.Runs(tx, 1, wire.Page{Number: 1, Size: 50})
+			runs, _, failed := requestlog.ListRuns(tx, 1, wire.Page{Number: 1, Size: 50})
 			for _, e := range entries {
 				paths = append(paths, e.Path)
 			}

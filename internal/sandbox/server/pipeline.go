@@ -226,7 +226,7 @@ func (x *exchange) handle(c *Call) (wire.Response, error) {
 // handleWrite runs a handler that writes. It keeps the change that the call makes for the request log.
 func (x *exchange) handleWrite(c *Call) (wire.Response, error) {
 	x.cardID = x.request.PathValue("card_id")
-	before, err := requestlog.Read(c.Tx, x.account.ID, x.cardID)
+	before, err := requestlog.TakeReading(c.Tx, x.account.ID, x.cardID)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -249,11 +249,11 @@ func (x *exchange) handleWrite(c *Call) (wire.Response, error) {
 		}
 		x.cardID = issued.ID
 	}
-	after, err := requestlog.Read(c.Tx, x.account.ID, x.cardID)
+	after, err := requestlog.TakeReading(c.Tx, x.account.ID, x.cardID)
 	if err != nil {
 		return wire.Response{}, err
 	}
-	x.change = before.Until(after)
+	x.change = requestlog.ChangeBetween(before, after)
 	return res, nil
 }
 
@@ -300,7 +300,7 @@ func (s *Server) record(x *exchange, res response, duration time.Duration) {
 	}
 	e := requestlog.Entry{
 		AccountID:      x.account.ID,
-		Run:            requestlog.RunOf(x.request.UserAgent()),
+		Run:            requestlog.RunName(x.request.UserAgent()),
 		Method:         x.request.Method,
 		Path:           x.path(),
 		Query:          x.request.URL.RawQuery,
