@@ -58,8 +58,8 @@ type Record struct {
 	Settlement string             `db:"settlement"` // the id of the settlement; empty if there is none
 }
 
-// Row identifies the record in a list.
-func (r *Record) Row() string { return cmp.Or(r.ID, fmt.Sprintf("%s-%d", r.Kind, r.Number)) }
+// RowID identifies the record in a list.
+func (r *Record) RowID() string { return cmp.Or(r.ID, fmt.Sprintf("%s-%d", r.Kind, r.Number)) }
 
 // Remaining returns the amount that a merchant can still settle or refund, in USD.
 func (r *Record) Remaining() usd.Amount {
@@ -99,9 +99,9 @@ func (r *Record) WalletChange() usd.Amount {
 	return 0
 }
 
-// OfAccount returns a page of the records of an account, newest first, and reports whether there are more.
-func OfAccount(tx *store.Tx, accountID int64, page wire.Page) ([]*Record, bool, error) {
-	return list(tx, page, accountID,
+// ListForAccount returns a page of the records of an account, newest first, and reports whether there are more.
+func ListForAccount(tx *store.Tx, accountID int64, page wire.Page) ([]*Record, bool, error) {
+	return listUnion(tx, page, accountID,
 		purchases+`WHERE t.account_id = ?3 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?4`,
 		movements+`WHERE e.account_id = ?3 AND `+ledger.Movements+` ORDER BY e.id DESC LIMIT ?4`,
 		statusChanges+`WHERE s.account_id = ?3 ORDER BY s.id DESC LIMIT ?4`,
@@ -109,9 +109,9 @@ func OfAccount(tx *store.Tx, accountID int64, page wire.Page) ([]*Record, bool, 
 		deposits+`WHERE d.account_id = ?3 ORDER BY d.id DESC LIMIT ?4`)
 }
 
-// OfCard is like OfAccount, for one card.
-func OfCard(tx *store.Tx, cardID int64, page wire.Page) ([]*Record, bool, error) {
-	return list(tx, page, cardID,
+// ListForCard is like ListForAccount, for one card.
+func ListForCard(tx *store.Tx, cardID int64, page wire.Page) ([]*Record, bool, error) {
+	return listUnion(tx, page, cardID,
 		purchases+`WHERE t.card_id = ?3 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?4`,
 		movements+`WHERE e.card_account_id = (SELECT ledger_account_id FROM cards WHERE id = ?3)
 			AND `+ledger.Movements+` ORDER BY e.id DESC LIMIT ?4`,
@@ -125,16 +125,17 @@ type ChallengeFilter struct {
 	Status   string
 }
 
-// OfChallenges returns a page of an account's challenges that match a filter, newest first, and reports whether there
+// ListChallenges returns a page of an account's challenges that match a filter, newest first, and reports whether there
 // are more.
-func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) ([]*Record, bool, error) {
-	where := card.Filter{Text: f.CardText}.Where(accountID).And(f.Status != "", threeds.Status+` = ?`, f.Status)
+func ListChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) ([]*Record, bool, error) {
+	cardFilter := card.Filter{Text: f.CardText}
+	where := cardFilter.Where(accountID).And(f.Status != "", threeds.Status+` = ?`, f.Status)
 	args := append(challengeArgs(tx), where.Args...)
 	return store.Page[Record](tx, page, challenges+where.SQL+` ORDER BY h.id DESC`, args...)
 }
 
-// OfPurchases returns a page of an account's purchases that match a filter, newest first.
-func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]*Record, error) {
+// ListPurchases returns a page of an account's purchases that match a filter, newest first.
+func ListPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]*Record, error) {
 	where := f.Where(accountID)
 	query := purchases + `WHERE t.id IN (SELECT id FROM transactions ` + where.SQL + ` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`
 	args := slices.Concat(where.Args, []any{page.Size, page.Offset()})
@@ -187,9 +188,9 @@ const (
 		FROM deposits d `
 )
 
-// list returns a page of the records that any of the queries selects, newest first, and reports whether there are more.
-// In a query, ?3 is the id of the account or card, and ?4 is the maximum number of rows.
-func list(tx *store.Tx, page wire.Page, id int64, queries ...string) ([]*Record, bool, error) {
+// listUnion returns a page of the records that any of the queries selects, newest first, and reports whether there are
+// more. In a query, ?3 is the id of the account or card, and ?4 is the maximum number of rows.
+func listUnion(tx *store.Tx, page wire.Page, id int64, queries ...string) ([]*Record, bool, error) {
 	union := `SELECT * FROM (` + strings.Join(queries, `) UNION ALL SELECT * FROM (`) + `)
 		ORDER BY at DESC, rank DESC, number DESC`
 	limit := page.Offset() + page.Size + 1 // one more row shows whether there is a next page

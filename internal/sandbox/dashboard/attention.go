@@ -76,7 +76,7 @@ func (a *attention) addDeclines(v *view) error {
 	}
 	a.Declines = sums.Count
 	a.Since = yesterday.Format(time.DateOnly)
-	newest, err := activity.OfPurchases(v.Tx, v.Account.ID, filter, firstPage(pageSize))
+	newest, err := activity.ListPurchases(v.Tx, v.Account.ID, filter, firstPage(pageSize))
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (a *attention) addNearLimits(v *view) error {
 // addChallenges adds cards with a pending challenge.
 func (a *attention) addChallenges(v *view) error {
 	filter := activity.ChallengeFilter{Status: threeds.Pending}
-	pending, _, err := activity.OfChallenges(v.Tx, v.Account.ID, filter, firstPage(maxAttention))
+	pending, _, err := activity.ListChallenges(v.Tx, v.Account.ID, filter, firstPage(maxAttention))
 	if err != nil {
 		return err
 	}

@@ -181,7 +181,7 @@ func readCard(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	records, more, err := activity.OfCard(v.Tx, c.ID, l.page)
+	records, more, err := activity.ListForCard(v.Tx, c.ID, l.page)
 	data.Timeline = records
 	l.setRows(len(records), more)
 	return data, err

@@ -77,7 +77,7 @@ func readChallenges(v *view) (any, error) {
 		pick("status", threeds.Pending, threeds.Approved, threeds.Failed, threeds.Expired),
 	)
 	filter := activity.ChallengeFilter{CardText: l.text("q"), Status: l.text("status")}
-	records, more, err := activity.OfChallenges(v.Tx, v.Account.ID, filter, l.page)
+	records, more, err := activity.ListChallenges(v.Tx, v.Account.ID, filter, l.page)
 	l.setRows(len(records), more)
 	data := new(challengeList)
 	for _, r := range records {

@@ -109,7 +109,7 @@ func readOverview(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Newest, _, err = activity.OfAccount(v.Tx, v.Account.ID, firstPage(maxRecords))
+	o.Newest, _, err = activity.ListForAccount(v.Tx, v.Account.ID, firstPage(maxRecords))
 	return o, err
 }
 

@@ -35,7 +35,7 @@ func readTransactions(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	data.Records, err = activity.OfPurchases(v.Tx, v.Account.ID, filter, l.page)
+	data.Records, err = activity.ListPurchases(v.Tx, v.Account.ID, filter, l.page)
 	l.setRowsOfTotal(len(data.Records), data.Sums.Count)
 	return data, err
 }
@@ -88,7 +88,7 @@ func readTransaction(v *view) (any, error) {
 		ids = append(ids, t.ID)
 	}
 	purchaseID := ids[0] // the chain is never empty and starts with the purchase
-	records, err := activity.OfPurchases(v.Tx, v.Account.ID, transaction.Filter{ID: purchaseID}, firstPage(1))
+	records, err := activity.ListPurchases(v.Tx, v.Account.ID, transaction.Filter{ID: purchaseID}, firstPage(1))
 	if err != nil {
 		return nil, err
 	}
