@@ -25,7 +25,7 @@ type simulation struct {
 	call      *server.Call
 	random    *rand.Rand
 	merchants []string
-	cards     []string       // the card ids of the purchases, in order
+	payments  []string       // the card id of each purchase, in order
 	remaining map[string]int // the number of remaining purchases, by card id
 
 	result struct {
@@ -43,9 +43,9 @@ func simulate(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	days := fields.Integer("days", 40, 1, maxDays)
 	perDay := fields.Integer("purchases_per_day", 20, 1, maxPerDay)
-	percent := fields.Integer("declines", 5, 0, 100)
+	declinePercent := fields.Integer("declines", 5, 0, 100)
 	merchants, _ := fields.Texts("merchants")
-	if len(merchants) == 0 {
+	if len(merchants) == 0 { // absent or empty
 		merchants = []string{"Search Ads", "Social Ads", "Video Ads", "Cloud Hosting"}
 	}
 	seed := fields.Integer("seed", 1, 0, 1<<53)
@@ -67,16 +67,16 @@ func simulate(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	declines := (purchases*int(percent) + 50) / 100 // rounded
-	numbers := s.random.Perm(purchases)             // a different number for each purchase
+	declinedCount := (purchases*int(declinePercent) + 50) / 100 // rounded
+	numbers := s.random.Perm(purchases)                         // a different number for each purchase
 	interval := 24 * time.Hour / time.Duration(perDay)
 	for i := range purchases {
 		err := c.Tx.MoveClock(c.Tx.Now().Add(interval))
 		if err != nil {
 			return wire.Response{}, err
 		}
-		declined := numbers[i] < declines // true for as many purchases as declines, at random positions
-		err = s.purchase(s.cards[i], declined)
+		decline := numbers[i] < declinedCount // true for as many purchases as are declined, at random positions
+		err = s.purchase(s.payments[i], decline)
 		if err != nil {
 			return wire.Response{}, err
 		}
@@ -88,76 +88,77 @@ func simulate(c *server.Call) (wire.Response, error) {
 // chooseCards distributes the purchases evenly, in random order, to the active cards that can pay
 // at least a cent for each of theirs.
 func (s *simulation) chooseCards(purchases int) error {
-	cards, err := store.List[payer](s.call.Tx, spendable+`WHERE c.account_id = ?2 AND c.status = ?3 ORDER BY c.id`,
+	payers, err := store.List[payer](s.call.Tx, selectSpendable+`WHERE c.account_id = ?2 AND c.status = ?3 ORDER BY c.id`,
 		s.call.Tx.Now().UnixMilli(), s.call.Account.ID, card.Active)
 	if err != nil {
 		return err
 	}
-	for len(cards) > 0 {
+	for len(payers) > 0 {
 		// With fewer cards, each has more purchases: repeat until no further card is removed.
-		count := len(cards)
+		count := len(payers)
 		purchasesPerCard := (purchases + count - 1) / count // rounded up
-		least := usd.Cent * usd.Amount(purchasesPerCard)
-		cards = slices.DeleteFunc(cards, func(p *payer) bool { return p.Spendable < least })
-		if len(cards) == count {
+		minimum := usd.Cent * usd.Amount(purchasesPerCard)
+		payers = slices.DeleteFunc(payers, func(p *payer) bool { return p.Spendable < minimum })
+		if len(payers) == count {
 			break
 		}
 	}
-	if len(cards) == 0 {
+	if len(payers) == 0 {
 		return wire.Invalid("no active card can pay for %d purchases of 0.01 USD or more; "+
 			"issue a card, load one, or simulate fewer purchases", purchases)
 	}
-	s.result.Cards = min(len(cards), purchases)
-	s.random.Shuffle(len(cards), func(i, j int) { cards[i], cards[j] = cards[j], cards[i] })
+	s.result.Cards = min(len(payers), purchases)
+	s.random.Shuffle(len(payers), func(i, j int) { payers[i], payers[j] = payers[j], payers[i] })
 	for i := range purchases {
-		id := cards[i%len(cards)].ID
-		s.cards = append(s.cards, id)
+		id := payers[i%len(payers)].CardID
+		s.payments = append(s.payments, id)
 		s.remaining[id]++
 	}
-	s.random.Shuffle(len(s.cards), func(i, j int) { s.cards[i], s.cards[j] = s.cards[j], s.cards[i] })
+	s.random.Shuffle(len(s.payments), func(i, j int) { s.payments[i], s.payments[j] = s.payments[j], s.payments[i] })
 	return nil
 }
 
+// payer is an active card and the amount that it can pay.
 type payer struct {
-	ID        string     `db:"public_id"`
+	CardID    string     `db:"public_id"`
 	Spendable usd.Amount `db:"spendable"`
 }
 
-// spendable selects cards with the amount that they can pay at the time in the first parameter
+// selectSpendable selects cards with the amount that they can pay at the time in the first parameter
 // without being frozen automatically.
-const spendable = `
+const selectSpendable = `
 	SELECT c.public_id,
 		MIN(l.balance - COALESCE(c.auto_freeze_at, 0), c.spending_limit - COALESCE(s.amount, 0)) AS spendable
 	FROM cards c JOIN ledger_accounts l ON l.id = c.ledger_account_id
 	LEFT JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ?1 / 1000, 'unixepoch') `
 
 // purchase authorizes a purchase on a card. Its amount varies around an equal share of what the card can still pay.
-// The amount of a purchase to be declined exceeds the balance. 19 of 20 authorizations are settled.
-func (s *simulation) purchase(id string, declined bool) error {
-	c, err := card.ByPublicID(s.call.Tx, s.call.Account.ID, id)
+// If decline is true, the amount exceeds the balance. 19 of 20 authorizations are settled.
+func (s *simulation) purchase(cardID string, decline bool) error {
+	c, err := card.ByPublicID(s.call.Tx, s.call.Account.ID, cardID)
 	if err != nil {
 		return err
 	}
 	available, err := store.Value[usd.Amount](s.call.Tx,
-		`SELECT spendable FROM (`+spendable+`WHERE c.id = ?2)`, s.call.Tx.Now().UnixMilli(), c.ID)
+		`SELECT spendable FROM (`+selectSpendable+`WHERE c.id = ?2)`, s.call.Tx.Now().UnixMilli(), c.ID)
 	if err != nil {
 		return err
 	}
-	percent := 50 + s.random.IntN(100)
-	share := available * usd.Amount(percent) / usd.Amount(100*s.remaining[id])
-	s.remaining[id]--
-	reserved := usd.Cent * usd.Amount(s.remaining[id]) // a cent for each purchase that follows
+	percent := 50 + s.random.IntN(100) // of an equal share
+	share := available * usd.Amount(percent) / usd.Amount(100*s.remaining[cardID])
+	s.remaining[cardID]--
+	reserved := usd.Cent * usd.Amount(s.remaining[cardID]) // a cent for each purchase that follows
 	affordable := available - reserved
 	amount := max(usd.Cent, min(share, affordable))
-	if declined {
+	if decline {
 		amount = c.Balance + usd.Amount(1+s.random.IntN(5_000))
 	}
-	mcc := "7311"
+	mcc := "7311" // advertising
 	if len(c.AllowedCategories) > 0 {
 		category := c.AllowedCategories[s.random.IntN(len(c.AllowedCategories))]
 		mcc = card.MCCOf(category)
 	}
-	var authorized struct {
+	var authorization struct {
 		Transaction struct {
 			ID string `json:"id"`
 		} `json:"transaction"`
@@ -168,20 +169,21 @@ func (s *simulation) purchase(id string, declined bool) error {
 		"card_id":  c.PublicID,
 		"amount":   amount,
 		"merchant": map[string]string{"name": merchant, "mcc": mcc},
-	}, &authorized)
+	}, &authorization)
 	if err != nil {
 		return err
 	}
 	s.result.Purchases++
-	if authorized.DeclineReason != nil {
+	if authorization.DeclineReason != nil {
 		s.result.Declined++
 		return nil
 	}
-	if s.random.IntN(20) == 0 {
+	if s.random.IntN(20) == 0 { // 1 of 20 authorizations is not settled
 		return nil
 	}
 	s.result.Settled++
-	return s.do("/settlements", map[string]any{"transaction_id": authorized.Transaction.ID}, nil)
+	fields := map[string]any{"transaction_id": authorization.Transaction.ID}
+	return s.do("/settlements", fields, nil) // without its response
 }
 
 // do runs a control call, and decodes its response into a value unless into is nil.
