@@ -12,16 +12,16 @@ import (
 
 // The values of Fault.When: when the fault is applied.
 const (
-	Before = "before" // the call is not processed
+	Before = "before" // the call is not processed, except with Pass: then it is processed after the delay
 	After  = "after"  // the call is committed first
-	Later  = "later"  // the call is committed some time after the response
+	Later  = "later"  // the call is committed some time after the response; a call that only reads is not processed
 )
 
-// The values of Then.Word: what happens to the response.
+// The values of Then.Action: what happens to the response.
 const (
 	Drop     = "drop"     // the connection is closed without a response
 	Truncate = "truncate" // the body breaks off in the middle
-	Pass     = "pass"     // the response is sent; for faults that only delay
+	Pass     = "pass"     // the call's own response is sent; for faults that only delay
 )
 
 // Any stands for all methods, for all paths, and for any segment of a path.
@@ -43,7 +43,7 @@ type Fault struct {
 // String describes what the fault does to a call.
 func (f *Fault) String() string {
 	text := fmt.Sprintf("fault %d: ", f.ID)
-	switch f.Then.Word {
+	switch f.Then.Action {
 	case Drop:
 		text += "no response"
 	case Truncate:
@@ -57,7 +57,7 @@ func (f *Fault) String() string {
 		text += "; the call is committed first"
 	} else if f.When == Later {
 		text += fmt.Sprintf("; the call is committed %d s later", f.LaterSeconds)
-	} else if f.Then.Word != Pass {
+	} else if f.Then.Action != Pass {
 		text += "; the call is not processed"
 	}
 	if f.DelayMS > 0 {
@@ -66,27 +66,29 @@ func (f *Fault) String() string {
 	return text
 }
 
-// Delay returns how long a call waits for its response.
-func (f *Fault) Delay() time.Duration { return time.Duration(f.DelayMS) * time.Millisecond }
+// ResponseDelay returns how long a call waits for its response.
+func (f *Fault) ResponseDelay() time.Duration { return time.Duration(f.DelayMS) * time.Millisecond }
 
-// Later returns the time between the response and the commit of a call.
-func (f *Fault) Later() time.Duration { return time.Duration(f.LaterSeconds) * time.Second }
+// CommitDelay returns the time from the arrival of a call until its commit. It is 0 unless When is Later.
+func (f *Fault) CommitDelay() time.Duration { return time.Duration(f.LaterSeconds) * time.Second }
 
-// Loses reports whether the fault hides from the client whether the call was committed.
-func (f *Fault) Loses() bool {
-	switch f.Then.Word {
+// LosesResponse reports whether the fault drops or cuts off the response, or replaces the response of a call that is
+// committed.
+func (f *Fault) LosesResponse() bool {
+	switch f.Then.Action {
 	case Drop, Truncate:
 		return true
 	case Pass:
 		return false
-	default:
-		return f.When != Before
+	default: // another response is sent
+		committed := f.When != Before
+		return committed
 	}
 }
 
 // Then is what happens to the response: Drop, Truncate or Pass, or another response that is sent instead.
 type Then struct {
-	Word   string          // Drop, Truncate or Pass; empty if another response is sent
+	Action string          // Drop, Truncate or Pass; empty if another response is sent
 	Status int             // of the other response
 	Body   json.RawMessage // of the other response; if nil, one of the service's errors is sent
 }
@@ -99,15 +101,15 @@ type faultResponse struct {
 
 // MarshalJSON implements json.Marshaler: a word, or an object with status and body.
 func (t Then) MarshalJSON() ([]byte, error) {
-	if t.Word != "" {
-		return json.Marshal(t.Word)
+	if t.Action != "" {
+		return json.Marshal(t.Action)
 	}
 	return json.Marshal(faultResponse{Status: t.Status, Body: t.Body})
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (t *Then) UnmarshalJSON(data []byte) error {
-	err := json.Unmarshal(data, &t.Word)
+	err := json.Unmarshal(data, &t.Action)
 	if err == nil {
 		return nil
 	}
@@ -149,8 +151,8 @@ func (f *Fault) Scan(column any) error { return store.JSON{Into: f}.Scan(column)
 // selectFaults selects faults as JSON. The id and the number of times left are in columns of their own.
 const selectFaults = `SELECT json_set(definition, '$.id', id, '$.times', COALESCE(times_left, 0)) FROM faults `
 
-// Faults returns the faults that will still be applied, oldest first.
-func Faults(tx *store.Tx) ([]Fault, error) {
+// ListFaults returns the faults that will still be applied, oldest first.
+func ListFaults(tx *store.Tx) ([]Fault, error) {
 	return store.Values[Fault](tx, selectFaults+`ORDER BY id`)
 }
 
@@ -186,7 +188,11 @@ func TakeFault(tx *store.Tx, method, path string) (*Fault, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &f, tx.Exec(`DELETE FROM faults WHERE times_left = 0`)
+	err = tx.Exec(`DELETE FROM faults WHERE times_left = 0`)
+	if err != nil {
+		return nil, err
+	}
+	return &f, nil
 }
 
 // AddFault adds a fault and sets its id.

@@ -38,7 +38,8 @@ const limitsSetting = "limits"
 // ReadLimits returns the limits of the file.
 func ReadLimits(tx *store.Tx) (Limits, error) {
 	l := DocumentedLimits()
-	return l, tx.ReadSetting(limitsSetting, &l)
+	err := tx.ReadSetting(limitsSetting, &l)
+	return l, err
 }
 
 // Write replaces the limits of the file.
@@ -86,39 +87,42 @@ type Counters struct {
 }
 
 type counterKey struct {
-	keyID int64 // identifies the API key
-	class Class
+	counterID int64 // of the API key; see account.Account.CounterID
+	class     Class
 }
 
 // NewCounters returns empty counters.
 func NewCounters() *Counters { return &Counters{histories: map[counterKey]*history{}} }
 
-// Admit counts a call and returns 0 if all limits allow it. Otherwise, it returns the time until they do.
-func (c *Counters) Admit(l Limits, keyID int64, class Class, now time.Time) time.Duration {
+// Admit counts a call and returns 0 if all limits allow it. Otherwise, it returns the time until they do, and does not
+// count the call.
+func (c *Counters) Admit(l Limits, counterID int64, class Class, now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var wait time.Duration
 	limited := map[Class]bool{} // the classes with a limit
 	for _, w := range l.windows(class) {
 		limited[w.class] = true
-		h := c.history(keyID, w.class)
-		wait = max(wait, h.wait(w, now))
+		h := c.history(counterID, w.class)
+		wait = max(wait, h.timeUntilRoom(w, now))
 	}
 	if wait > 0 {
 		return wait
 	}
-	for class := range limited {
-		c.history(keyID, class).add(now)
+	for limitedClass := range limited {
+		h := c.history(counterID, limitedClass)
+		h.add(now)
 	}
 	return 0
 }
 
 // Used returns the number of calls that count against each limit.
-func (c *Counters) Used(keyID int64, now time.Time) Limits {
+func (c *Counters) Used(counterID int64, now time.Time) Limits {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	count := func(class Class, length time.Duration) int64 {
-		calls := c.history(keyID, class).window(length, now)
+		h := c.history(counterID, class)
+		calls := h.callsWithin(length, now)
 		return int64(len(calls))
 	}
 	return Limits{
@@ -129,32 +133,32 @@ func (c *Counters) Used(keyID int64, now time.Time) Limits {
 	}
 }
 
-// Forget resets all counters.
-func (c *Counters) Forget() {
+// Reset sets all counters to 0.
+func (c *Counters) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.histories)
 }
 
-// history returns the history of a class of calls with a key.
-func (c *Counters) history(keyID int64, class Class) *history {
-	key := counterKey{keyID: keyID, class: class}
+// history returns the history of a class of calls with a key. The caller must hold the lock.
+func (c *Counters) history(counterID int64, class Class) *history {
+	key := counterKey{counterID: counterID, class: class}
 	if c.histories[key] == nil {
 		c.histories[key] = &history{}
 	}
 	return c.histories[key]
 }
 
-// clockStep is how far in the future the newest call can be without a reset of the service's clock. Concurrent calls
-// may be counted out of order, so clockStep is longer than any call takes.
-const clockStep = 5 * time.Minute
+// clockTolerance is how far in the future the newest call can be without a reset of the service's clock. Concurrent calls
+// may be counted out of order, so clockTolerance is longer than any call takes.
+const clockTolerance = 5 * time.Minute
 
 // history contains the times of calls in Unix milliseconds, in ascending order.
 type history []int64
 
 // add adds a call and drops the calls that have left the longest window. It keeps the order.
 func (h *history) add(now time.Time) {
-	calls := h.window(longestWindow, now)
+	calls := h.callsWithin(longestWindow, now)
 	at := now.UnixMilli()
 	if len(calls) > 0 {
 		newest := calls[len(calls)-1]
@@ -164,14 +168,15 @@ func (h *history) add(now time.Time) {
 	*h = calls
 }
 
-// window returns the calls in the window that ends now. It forgets all calls if the service's clock was reset.
-func (h *history) window(length time.Duration, now time.Time) []int64 {
+// callsWithin returns the calls in the window of the given length that ends now. It forgets all calls if the service's
+// clock was reset.
+func (h *history) callsWithin(length time.Duration, now time.Time) []int64 {
 	calls := *h
 	if len(calls) == 0 {
 		return nil
 	}
 	newest := time.UnixMilli(calls[len(calls)-1])
-	if newest.Sub(now) > clockStep {
+	if newest.Sub(now) > clockTolerance {
 		*h = nil
 		return nil
 	}
@@ -181,9 +186,9 @@ func (h *history) window(length time.Duration, now time.Time) []int64 {
 	return calls[first:]
 }
 
-// wait returns the time until the window has room for another call.
-func (h *history) wait(w window, now time.Time) time.Duration {
-	calls := h.window(w.length, now)
+// timeUntilRoom returns the time until the window has room for another call.
+func (h *history) timeUntilRoom(w window, now time.Time) time.Duration {
+	calls := h.callsWithin(w.length, now)
 	count := int64(len(calls))
 	if count < w.limit {
 		return 0

@@ -101,7 +101,8 @@ const quirksSetting = "quirks"
 // ReadQuirks returns the quirks of the file.
 func ReadQuirks(tx *store.Tx) (Quirks, error) {
 	q := DefaultQuirks()
-	return q, tx.ReadSetting(quirksSetting, &q)
+	err := tx.ReadSetting(quirksSetting, &q)
+	return q, err
 }
 
 // Write replaces the quirks of the file.
@@ -111,7 +112,7 @@ func (q Quirks) Write(tx *store.Tx) error { return tx.WriteSetting(quirksSetting
 type Setting struct {
 	Name    string   // in JSON
 	About   string   // a description
-	Text    *string  // one of Words
+	Text    *string  // one of Words, if there are any
 	Number  *int64   // from Minimum to Maximum, and one of Words if there are any
 	Words   []string // the default first, if it is a text
 	Minimum int64
@@ -126,7 +127,7 @@ func (s Setting) Value() string {
 	return strconv.FormatInt(*s.Number, 10)
 }
 
-// Settings returns the quirks as settings, except the names of the wallet fields.
+// Settings returns the quirks as settings, except the names of the wallet fields. The settings point to the fields of q.
 func (q *Quirks) Settings() []Setting {
 	text := func(name string, value *string, about string, words ...string) Setting {
 		return Setting{Name: name, About: about, Text: value, Words: words}
@@ -162,8 +163,8 @@ func (q *Quirks) Settings() []Setting {
 // Rewrite writes the values of a response in the notation that the quirks choose. It recognizes amounts by
 // their decimal point, which no other number of the service has. Metadata belongs to the caller and is not changed.
 func (q Quirks) Rewrite(response []byte) ([]byte, error) {
-	defaultValues := q.Timestamps == UTC && q.EmptyMetadata == Object
-	if defaultValues && q.Amounts == Decimals {
+	unchanged := q.Amounts == Decimals && q.Timestamps == UTC && q.EmptyMetadata == Object
+	if unchanged {
 		return response, nil
 	}
 	decoder := json.NewDecoder(bytes.NewReader(response))
@@ -173,15 +174,15 @@ func (q Quirks) Rewrite(response []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rewriting the values of a response: %w", err)
 	}
-	return wire.Encode(q.rewritten("", body)), nil
+	return wire.Encode(q.rewriteValue("", body)), nil
 }
 
-// rewritten returns a value of a response in the notation of the quirks. The name is that of the member with the value;
-// it is empty for other values.
-func (q Quirks) rewritten(name string, value any) any {
+// rewriteValue returns a value of a response in the notation of the quirks. The name is that of the member with the value;
+// it is empty for the whole body and for elements of arrays.
+func (q Quirks) rewriteValue(name string, value any) any {
 	switch v := value.(type) {
 	case json.Number:
-		return q.amount(v)
+		return q.rewriteNumber(v)
 	case string:
 		isTime := name == "created_at" || name == "expires_at"
 		if isTime && q.Timestamps == Bare {
@@ -189,7 +190,7 @@ func (q Quirks) rewritten(name string, value any) any {
 		}
 	case []any:
 		for i := range v {
-			v[i] = q.rewritten("", v[i])
+			v[i] = q.rewriteValue("", v[i])
 		}
 	case map[string]any:
 		if name == "metadata" {
@@ -199,16 +200,18 @@ func (q Quirks) rewritten(name string, value any) any {
 			return v
 		}
 		for member := range v {
-			v[member] = q.rewritten(member, v[member])
+			v[member] = q.rewriteValue(member, v[member])
 		}
 	}
 	return value
 }
 
-// amount returns an amount in the notation of the quirks. It does not change other numbers, which have no decimal point.
-func (q Quirks) amount(number json.Number) any {
+// rewriteNumber returns an amount in the notation of the quirks. It does not change other numbers, which have no decimal
+// point.
+func (q Quirks) rewriteNumber(number json.Number) any {
 	decimals := number.String()
-	if !strings.Contains(decimals, ".") {
+	isAmount := strings.Contains(decimals, ".")
+	if !isAmount {
 		return number
 	}
 	switch q.Amounts {

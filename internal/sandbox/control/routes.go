@@ -24,6 +24,8 @@ func Routes() []server.Route {
 		quirks   = server.Control + "/quirks"
 		requests = server.Control + "/requests"
 	)
+	contractJSON := openapi.JSON(openapi.Contract)
+	controlJSON := openapi.JSON(openapi.Control)
 	return []server.Route{
 		{Method: http.MethodGet, Path: clock, Handle: readClock},
 		{Method: http.MethodPost, Path: clock, Handle: firstAccountOnly(moveClock)},
@@ -32,12 +34,12 @@ func Routes() []server.Route {
 		{Method: http.MethodGet, Path: server.Control + "/api-key", Handle: readKey},
 		{Method: http.MethodPost, Path: server.Control + "/keys", Handle: server.NoFields(addKey)},
 		{Method: http.MethodDelete, Path: server.Control + "/keys/{id}", Handle: server.NoFields(revokeKey)},
-		{Method: http.MethodGet, Path: server.Control + "/ledger", Handle: audit},
-		{Method: http.MethodGet, Path: server.Control + "/{$}", Handle: serve(openapi.Calls, ""), Public: true},
-		{Method: http.MethodGet, Path: server.Control + "/openapi.yaml", Handle: serve(openapi.Contract, yamlType), Public: true},
-		{Method: http.MethodGet, Path: server.Control + "/openapi.json", Handle: serve(openapi.JSON(openapi.Contract), ""), Public: true},
-		{Method: http.MethodGet, Path: server.Control + "/control.yaml", Handle: serve(openapi.Control, yamlType), Public: true},
-		{Method: http.MethodGet, Path: server.Control + "/control.json", Handle: serve(openapi.JSON(openapi.Control), ""), Public: true},
+		{Method: http.MethodGet, Path: server.Control + "/ledger", Handle: auditLedger},
+		{Method: http.MethodGet, Path: server.Control + "/{$}", Handle: serveDocument(openapi.Calls, jsonType), Public: true},
+		{Method: http.MethodGet, Path: server.Control + "/openapi.yaml", Handle: serveDocument(openapi.Contract, yamlType), Public: true},
+		{Method: http.MethodGet, Path: server.Control + "/openapi.json", Handle: serveDocument(contractJSON, jsonType), Public: true},
+		{Method: http.MethodGet, Path: server.Control + "/control.yaml", Handle: serveDocument(openapi.Control, yamlType), Public: true},
+		{Method: http.MethodGet, Path: server.Control + "/control.json", Handle: serveDocument(controlJSON, jsonType), Public: true},
 		{Method: http.MethodGet, Path: limits, Handle: readLimits},
 		{Method: http.MethodPut, Path: limits, Handle: firstAccountOnly(replaceLimits)},
 		{Method: http.MethodGet, Path: limits + "/used", Handle: readUsed},
@@ -65,17 +67,20 @@ func firstAccountOnly(change func(*server.Call) (wire.Response, error)) func(*se
 	}
 }
 
-const yamlType = "application/yaml"
+const (
+	jsonType = "application/json"
+	yamlType = "application/yaml"
+)
 
-// serve returns a handler that serves a document about the calls. An empty content type stands for JSON.
-func serve(document func() []byte, contentType string) func(*server.Call) (wire.Response, error) {
+// serveDocument returns a handler that serves a document about the calls.
+func serveDocument(document func() []byte, contentType string) func(*server.Call) (wire.Response, error) {
 	return func(*server.Call) (wire.Response, error) {
 		return wire.Response{Status: http.StatusOK, Body: document(), ContentType: contentType}, nil
 	}
 }
 
-// audit returns a page of the ledger's accounts, and whether the whole ledger is balanced.
-func audit(c *server.Call) (wire.Response, error) {
+// auditLedger returns a page of the ledger's accounts, and whether the whole ledger is balanced.
+func auditLedger(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	page := query.LargePage()
 	err := query.Done()
@@ -122,5 +127,9 @@ func listRequests(c *server.Call) (wire.Response, error) {
 
 // forgetRequests removes the account's API calls from the request log.
 func forgetRequests(c *server.Call) (wire.Response, error) {
-	return wire.List([]requestView{}), requestlog.Forget(c.Tx, c.Account.ID)
+	err := requestlog.Forget(c.Tx, c.Account.ID)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.List([]requestView{}), nil
 }

@@ -27,20 +27,29 @@ func createAccount(c *server.Call) (wire.Response, error) {
 	}
 	publicID := c.Tx.NewID("acct_")
 	key, err := account.Create(c.Tx, c.Keys, account.New{PublicID: publicID, State: state, Balance: balance})
-	return wire.Created(map[string]any{"account_id": publicID, "api_key": key}), err
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.Created(map[string]any{"account_id": publicID, "api_key": key}), nil
 }
 
 // readKey returns the account's first API key. Users of the dashboard may not know it, because they can log in
 // with a link.
 func readKey(c *server.Call) (wire.Response, error) {
 	key, err := account.Key(c.Tx, c.Keys, c.Account.PublicID)
-	return wire.OK(map[string]any{"api_key": key}), err
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.OK(map[string]any{"api_key": key}), nil
 }
 
 // addKey creates an additional key of the account. No later call returns it.
 func addKey(c *server.Call) (wire.Response, error) {
 	id, key, err := c.Account.AddKey(c.Tx, c.Keys)
-	return wire.Created(map[string]any{"id": id, "api_key": key}), err
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.Created(map[string]any{"id": id, "api_key": key}), nil
 }
 
 // revokeKey deletes an additional key of the account. The first key cannot be revoked.
@@ -88,8 +97,8 @@ func reset(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	c.Counters.Forget()
-	c.ForgetLate()
+	c.Counters.Reset()
+	c.ForgetPostponed()
 	return readClock(c)
 }
 
@@ -117,7 +126,7 @@ func deleteRows(tx *store.Tx) error {
 // such as a card's expiry, whose years must have four digits.
 const LatestYear = 9000
 
-// moveClock advances the clock of the file. The clock never goes back.
+// moveClock advances the clock of the file. Only a reset sets the clock back.
 func moveClock(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	text := fields.Text("advance")
@@ -129,11 +138,11 @@ func moveClock(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	to := c.Tx.Now().Add(duration)
-	if to.Year() > LatestYear {
+	newTime := c.Tx.Now().Add(duration)
+	if newTime.Year() > LatestYear {
 		return wire.Response{}, wire.Invalid("advance is too long: the clock cannot pass the year %d", LatestYear)
 	}
-	err = c.Tx.MoveClock(to)
+	err = c.Tx.MoveClock(newTime)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -164,7 +173,7 @@ func replaceQuirks(c *server.Call) (wire.Response, error) {
 	return wire.OK(quirks), nil
 }
 
-// readSettings sets those settings that the body contains.
+// readSettings sets those settings that the body contains, through their pointers.
 func readSettings(f *wire.Fields, settings []behavior.Setting) {
 	for _, s := range settings {
 		if s.Text != nil {
@@ -187,8 +196,8 @@ func readWalletFields(f *wire.Fields, fallback [2]string) [2]string {
 		return fallback
 	}
 	otherFields := []string{"id", "network", "category"}
-	invalid := func(name string) bool { return !walletField.MatchString(name) || slices.Contains(otherFields, name) }
-	if len(names) != 2 || slices.ContainsFunc(names, invalid) {
+	isInvalid := func(name string) bool { return !walletField.MatchString(name) || slices.Contains(otherFields, name) }
+	if len(names) != 2 || slices.ContainsFunc(names, isInvalid) {
 		f.Refuse(wire.Invalid("wallet_fields must be two different names in lower case that no other field of a BIN has"))
 		return fallback
 	}
@@ -197,12 +206,16 @@ func readWalletFields(f *wire.Fields, fallback [2]string) [2]string {
 
 func readLimits(c *server.Call) (wire.Response, error) {
 	limits, err := behavior.ReadLimits(c.Tx)
-	return wire.OK(limits), err
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.OK(limits), nil
 }
 
 // readUsed returns the number of calls that count against each limit.
 func readUsed(c *server.Call) (wire.Response, error) {
-	return wire.OK(c.Counters.Used(c.Account.CounterID(), c.Tx.Now())), nil
+	used := c.Counters.Used(c.Account.CounterID(), c.Tx.Now())
+	return wire.OK(used), nil
 }
 
 // replaceLimits sets all limits. Those that the body leaves out get their documented values.
@@ -231,8 +244,11 @@ const (
 )
 
 func listFaults(c *server.Call) (wire.Response, error) {
-	faults, err := behavior.Faults(c.Tx)
-	return wire.List(faults), err
+	faults, err := behavior.ListFaults(c.Tx)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.List(faults), nil
 }
 
 func clearFaults(c *server.Call) (wire.Response, error) {
@@ -277,7 +293,7 @@ func addFault(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	faults, err := behavior.Faults(c.Tx)
+	faults, err := behavior.ListFaults(c.Tx)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -302,18 +318,20 @@ func checkLater(fields *wire.Fields, f *behavior.Fault) {
 	if f.LaterSeconds == 0 {
 		fields.Refuse(wire.Invalid(`later_seconds is required if when is "later"`))
 	}
-	if f.Then.Word == behavior.Pass {
+	if f.Then.Action == behavior.Pass {
 		fields.Refuse(wire.Invalid(`then must not be "pass" if when is "later", because there is no response to pass yet`))
 	}
 }
 
+// readThen reads what happens to the response of a call with the fault.
 func readThen(fields *wire.Fields) behavior.Then {
 	if !fields.IsObject("then") {
-		word := fields.OptionalChoice("then", "", behavior.Drop, behavior.Truncate, behavior.Pass)
-		if word == "" {
+		const absent = ""
+		action := fields.OptionalChoice("then", absent, behavior.Drop, behavior.Truncate, behavior.Pass)
+		if action == absent {
 			fields.Refuse(wire.Invalid(`then is required: {"status": 503}, "drop", "truncate" or "pass"`))
 		}
-		return behavior.Then{Word: word}
+		return behavior.Then{Action: action}
 	}
 	var then behavior.Then
 	fields.Object("then", func(f *wire.Fields) {

@@ -120,7 +120,7 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 	sent := &posted{path: r.URL.RequestURI(), action: a.name, values: r.PostForm}
 	call := a.operation(form{r})
 	repeated := false
-	if call.Reads() { // a repeated read is harmless
+	if call.IsRead() { // a repeated read is harmless
 		sent.response, sent.refused = d.do(r.Context(), id, call)
 	} else {
 		var remembered *sentForm

@@ -175,7 +175,7 @@ func readBehaviors(tx *store.Tx) (behaviors, error) {
 	if err != nil {
 		return behaviors{}, err
 	}
-	faults, err := behavior.Faults(tx)
+	faults, err := behavior.ListFaults(tx)
 	if err != nil {
 		return behaviors{}, err
 	}

@@ -93,7 +93,7 @@ func create(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	text, err := c.Text()
+	text, err := c.RawBody()
 	if err != nil {
 		return wire.Response{}, err
 	}

@@ -25,8 +25,8 @@ type Operation struct {
 	Body  []byte
 }
 
-// Reads reports whether the operation only reads.
-func (o Operation) Reads() bool { return strings.HasPrefix(o.Route, http.MethodGet+" ") }
+// IsRead reports whether the operation only reads.
+func (o Operation) IsRead() bool { return strings.HasPrefix(o.Route, http.MethodGet+" ") }
 
 func (o Operation) request(ctx context.Context) *http.Request {
 	method, path, _ := strings.Cut(o.Route, " ")
@@ -43,7 +43,7 @@ func (o Operation) request(ctx context.Context) *http.Request {
 }
 
 // Do runs an operation for an account in the transaction of this call, without any limits. It decodes
-// the response into a value, unless into is nil. If it fails, the caller must roll the whole transaction back.
+// the response into a value, unless into is nil. If it fails, the caller must roll back the whole transaction.
 func (c *Call) Do(owner account.Account, o Operation, into any) error {
 	nested := *c
 	nested.Account = owner
@@ -56,22 +56,23 @@ func (c *Call) Do(owner account.Account, o Operation, into any) error {
 	return json.Unmarshal(res.Body, into)
 }
 
-// Do runs an operation for an authenticated account. Faults and the request log are for clients only. Rate limits apply
-// only if the route has a Class: then the operation counts like a client's request. If Do returns an error, nothing has
-// changed. The error's message may be shown to users.
+// Do runs an operation for an authenticated account. Faults do not apply, and nothing is written to the request log.
+// Rate limits apply only if the route has a Class: then the operation counts like a client's request. If Do returns an
+// error, the operation has changed nothing. The error's message may be shown to users.
 func (s *Server) Do(ctx context.Context, owner account.Account, o Operation) (wire.Response, *wire.Error) {
 	x := &exchange{
-		id:      vault.Token("req_"),
-		route:   s.Routes[o.Route],
-		account: owner,
-		request: o.request(ctx),
-		body:    wire.Body{Raw: o.Body},
+		id:       vault.Token("req_"),
+		route:    s.Routes[o.Route],
+		longRead: true,
+		account:  owner,
+		request:  o.request(ctx),
+		body:     wire.Body{Raw: o.Body},
 	}
-	err := s.commitLateNow(ctx)
+	err := s.commitDueCalls(ctx)
 	if err != nil {
 		return wire.Response{}, s.explain(ctx, x.id, err)
 	}
-	res, err := s.transact(ctx, x, s.DB.ReadLong, func(c *Call) (wire.Response, error) {
+	res, err := s.transact(ctx, x, func(c *Call) (wire.Response, error) {
 		return s.handleOperation(x, c)
 	})
 	if err != nil {
@@ -87,7 +88,7 @@ func (s *Server) handleOperation(x *exchange, c *Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if x.route.Class != "" {
+	if x.route.Class != "" { // otherwise, x.limits stays empty, which means no limits
 		x.limits, err = behavior.ReadLimits(c.Tx)
 		if err != nil {
 			return wire.Response{}, err
@@ -103,7 +104,7 @@ func (s *Server) handleOperation(x *exchange, c *Call) (wire.Response, error) {
 
 // Read runs f on a snapshot. Like a control call, f may take long. The error's message may be shown to users.
 func (s *Server) Read(ctx context.Context, f func(*store.Tx) error) *wire.Error {
-	err := s.commitLateNow(ctx)
+	err := s.commitDueCalls(ctx)
 	if err == nil {
 		err = s.DB.ReadLong(ctx, f)
 	}
@@ -115,7 +116,7 @@ func (s *Server) Read(ctx context.Context, f func(*store.Tx) error) *wire.Error 
 
 // Version returns a text that changes with every commit to the file, and the service's time.
 func (s *Server) Version(ctx context.Context) (string, time.Time, *wire.Error) {
-	err := s.commitLateNow(ctx)
+	err := s.commitDueCalls(ctx)
 	if err != nil {
 		return "", time.Time{}, s.explain(ctx, vault.Token("req_"), err)
 	}
@@ -129,7 +130,8 @@ func (s *Server) Version(ctx context.Context) (string, time.Time, *wire.Error) {
 const (
 	idempotencyHeader = "X-Idempotency-Key"
 	replayedHeader    = "Idempotent-Replayed"
-	idempotencyAge    = 24 * time.Hour
+	// idempotencyLifetime is how long the response for a key is kept.
+	idempotencyLifetime = 24 * time.Hour
 	// maxIdempotencyKey is in bytes.
 	maxIdempotencyKey = 255
 )
@@ -145,15 +147,15 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 	if len(key) > maxIdempotencyKey {
 		return wire.Response{}, wire.Invalid("%s has more than %d bytes", idempotencyHeader, maxIdempotencyKey)
 	}
-	if requestlog.Clean(key) != key { // the file and the request log store it
+	if requestlog.Clean(key) != key { // the file and the request log store the key
 		return wire.Response{}, wire.Invalid("%s must not contain an API key or a webhook secret", idempotencyHeader)
 	}
 	if c.body.Err != nil {
 		return wire.Response{}, c.body.Err
 	}
 	now := c.Tx.Now()
-	expired := now.Add(-idempotencyAge).UnixMilli()
-	err := c.Tx.Exec(`DELETE FROM idempotent_responses WHERE created_at <= ?`, expired)
+	newestExpired := now.Add(-idempotencyLifetime) // a response of this time has just expired
+	err := c.Tx.Exec(`DELETE FROM idempotent_responses WHERE created_at <= ?`, newestExpired.UnixMilli())
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -194,38 +196,38 @@ func (c *Call) storedResponse(key string, hash []byte) (res wire.Response, found
 
 // idempotencyScope identifies the call that an idempotency key belongs to.
 type idempotencyScope struct {
-	account int64
-	key     string
-	method  string
-	path    string
+	accountID int64
+	key       string
+	method    string
+	path      string
 }
 
 func (x *exchange) idempotencyScope() idempotencyScope {
 	return idempotencyScope{
-		account: x.account.ID,
-		key:     x.request.Header.Get(idempotencyHeader),
-		method:  x.request.Method,
-		path:    x.request.URL.Path,
+		accountID: x.account.ID,
+		key:       x.request.Header.Get(idempotencyHeader),
+		method:    x.request.Method,
+		path:      x.request.URL.Path,
 	}
 }
 
 // claim reserves the idempotency key of a call, if a quirk asks for that. It refuses the call while another call
 // of this process uses the key. The caller must call release after the call.
 func (s *Server) claim(x *exchange) (release func(), err error) {
-	notNeeded := func() {}
+	releaseNothing := func() {}
 	if x.quirks.Idempotency != behavior.Conflict {
-		return notNeeded, nil
+		return releaseNothing, nil
 	}
-	if !x.isAPI() || !x.route.writes() {
-		return notNeeded, nil
+	if !x.isAPI() || !x.route.isWrite() {
+		return releaseNothing, nil
 	}
 	scope := x.idempotencyScope()
 	if scope.key == "" {
-		return notNeeded, nil
+		return releaseNothing, nil
 	}
-	inUse := s.isLate(scope)
+	inUse := s.isPostponed(scope)
 	if !inUse {
-		_, inUse = s.inFlight.LoadOrStore(scope, true)
+		_, inUse = s.inFlight.LoadOrStore(scope, true) // only the key of the map matters
 	}
 	if inUse {
 		return nil, wire.NewError(http.StatusConflict, wire.CodeIdempotencyKeyInUse,
@@ -238,20 +240,28 @@ func (s *Server) claim(x *exchange) (release func(), err error) {
 func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 	f := x.fault
 	// This is the response if the call is not processed, or is processed later.
-	res := response{Response: wire.Response{Status: http.StatusOK, Body: []byte(`{"data":[],"page":1}`)}}
-	if f.When == behavior.After {
+	unprocessed := wire.Response{Status: http.StatusOK, Body: []byte(`{"data":[],"page":1}`)}
+	res := response{Response: unprocessed}
+	switch f.When {
+	case behavior.After:
+		// The fault comes after the call, so the call is processed now.
 		res.Response = s.process(ctx, x)
-	} else if f.When == behavior.Later && x.route.writes() {
-		s.postpone(x, f)
+	case behavior.Later:
+		// The call is committed some time after the response. A call that only reads has nothing to commit.
+		if x.route.isWrite() {
+			s.postpone(x, f)
+		}
+	case behavior.Before:
+		// The fault comes before the call, so the call is not processed, unless the fault only delays it: see Pass below.
 	}
-	s.delay(f.Delay())
-	switch f.Then.Word {
+	s.delay(f.ResponseDelay())
+	switch f.Then.Action {
 	case behavior.Drop:
 		return response{extent: dropped}
 	case behavior.Truncate:
 		res.extent = truncated
 	case behavior.Pass:
-		if f.When == behavior.Before {
+		if f.When == behavior.Before { // otherwise, res already has the response of the call
 			// The service processes the call even if the client has disconnected during the delay.
 			// Clients must expect such late commits.
 			res.Response = s.process(context.WithoutCancel(ctx), x)

@@ -25,29 +25,32 @@ type exchange struct {
 	request *http.Request
 	body    wire.Body
 
-	// due is the time at which a late call is committed. It is zero for all other calls.
+	// longRead is whether the call may take long if it only reads.
+	longRead bool
+
+	// due is the time at which a postponed call is committed. It is zero for all other calls.
 	due time.Time
 
-	// prepare sets the following fields.
+	// prepare sets the following fields for a request. For an operation, Server.Do sets those that it needs.
 	now     time.Time       // the service's time
 	account account.Account // the owner of the key; its ID is 0 if the key is invalid
 	quirks  behavior.Quirks
 	limits  behavior.Limits // of an API call
-	faultID int64           // the fault for an API call; 0 if there is none
-	fault   *behavior.Fault // the same fault, after it was counted as applied; nil if there is none
+	fault   *behavior.Fault // the fault that is applied to an API call; nil if there is none
 
 	// The request log needs the following fields.
-	refused *wire.Error // nil if the call succeeded
+	refused *wire.Error // the last error that became a response; nil if there is none
 	cardID  string
 	change  requestlog.Change
 }
 
 func (x *exchange) isAPI() bool { return strings.HasPrefix(x.request.URL.Path, API+"/") }
 
-// path returns the path relative to the base address.
+// path returns the path of an API call, relative to the API's base URL.
 func (x *exchange) path() string { return strings.TrimPrefix(x.request.URL.Path, API) }
 
-// serve handles every request. The functions below are its steps, in order.
+// serve handles a request of the API or a control call, whether or not its path exists. respond, record and send are its
+// steps.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	start := time.Now()
 	x := &exchange{
@@ -57,6 +60,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 		now:     start, // until prepare reads the service's time
 		quirks:  behavior.DefaultQuirks(),
 	}
+	x.longRead = !x.isAPI()
 	res := s.respond(w, x)
 	s.record(x, res, time.Since(start)) //nolint:contextcheck // the entry is written even if the client has disconnected
 	s.Logger.Debug("answered", "request", x.id, "method", requestlog.Clean(r.Method), "path", requestlog.Clean(r.URL.Path),
@@ -77,7 +81,7 @@ func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
 	if err != nil {
 		return response{Response: s.refuse(x, err)}
 	}
-	if x.route.writes() { // before the transaction, because a slow client must not block other writers
+	if x.route.isWrite() { // before the transaction, because a slow client must not block other writers
 		x.body = wire.ReadBody(w, x.request)
 	}
 	release, err := s.claim(x)
@@ -91,17 +95,39 @@ func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
 	return response{Response: s.process(ctx, x)}
 }
 
-// prepare authenticates the request, reads the settings of the service, and takes the fault that is set
-// for the call. No other function looks up keys.
+// prepare authenticates the request, reads the settings of the service, commits the postponed calls that are due, and
+// takes the fault that is set for the call.
 func (s *Server) prepare(ctx context.Context, x *exchange) error {
-	err := s.DB.Read(ctx, x.readSettings)
+	var faultID int64
+	err := s.DB.Read(ctx, func(tx *store.Tx) error {
+		x.now = tx.Now()
+		var err error
+		x.quirks, err = behavior.ReadQuirks(tx) // first, because they decide the format of all errors
+		if err != nil {
+			return err
+		}
+		err = x.authenticate(tx)
+		if err != nil {
+			return err
+		}
+		if !x.isAPI() {
+			return nil
+		}
+		x.limits, err = behavior.ReadLimits(tx)
+		if err != nil {
+			return err
+		}
+		faultID, err = behavior.FindFault(tx, x.request.Method, x.path())
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	s.commitLate(ctx, x.now)
-	if x.faultID == 0 {
+	s.commitCallsDueAt(ctx, x.now)
+	if faultID == 0 {
 		return nil
 	}
+	// Another call may have taken that fault meanwhile, so TakeFault looks for a fault again.
 	return s.DB.Write(ctx, func(tx *store.Tx) error {
 		var err error
 		x.fault, err = behavior.TakeFault(tx, x.request.Method, x.path())
@@ -109,15 +135,11 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 	})
 }
 
-func (x *exchange) readSettings(tx *store.Tx) error {
-	x.now = tx.Now()
-	var err error
-	x.quirks, err = behavior.ReadQuirks(tx)
-	if err != nil {
-		return err
-	}
+// authenticate finds the account of the request's API key. It returns an error if there is none and the route needs one.
+func (x *exchange) authenticate(tx *store.Tx) error {
 	scheme, key, _ := strings.Cut(x.request.Header.Get("Authorization"), " ")
 	if strings.EqualFold(scheme, "Bearer") {
+		var err error
 		x.account, err = account.ByKey(tx, key)
 		if err != nil {
 			return err
@@ -127,15 +149,7 @@ func (x *exchange) readSettings(tx *store.Tx) error {
 		return wire.NewError(http.StatusUnauthorized, wire.CodeUnauthorized,
 			"send a valid API key as Authorization: Bearer sk_live_…")
 	}
-	if !x.isAPI() {
-		return nil
-	}
-	x.limits, err = behavior.ReadLimits(tx)
-	if err != nil {
-		return err
-	}
-	x.faultID, err = behavior.FindFault(tx, x.request.Method, x.path())
-	return err
+	return nil
 }
 
 // process handles a call and returns its response. A call that fails changes nothing.
@@ -144,39 +158,32 @@ func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 	if err != nil {
 		return s.refuse(x, err)
 	}
-	read := s.DB.Read
-	if !x.isAPI() {
-		read = s.DB.ReadLong
-	}
-	res, err := s.transact(ctx, x, read, x.handle)
+	res, err := s.transact(ctx, x, x.handle)
 	if err != nil {
-		x.change = requestlog.Change{}
+		x.change = requestlog.Change{} // x.handle may have set it before the commit failed
 		return s.refuse(x, err)
 	}
 	return res
 }
 
-// runner runs a function in a transaction.
-type runner func(context.Context, func(*store.Tx) error) error
-
-// transact handles a call in a transaction. If the call only reads, read runs the transaction.
-func (s *Server) transact(
-	ctx context.Context, x *exchange, read runner, handle func(*Call) (wire.Response, error),
-) (wire.Response, error) {
+// transact handles a call in a transaction of the kind that the call needs.
+func (s *Server) transact(ctx context.Context, x *exchange, handle func(*Call) (wire.Response, error)) (wire.Response, error) {
 	if x.route.NeedsRequestLog {
 		err := s.Recorder.Flush(ctx)
 		if err != nil {
 			return wire.Response{}, err
 		}
 	}
-	run := read
-	if x.route.writes() {
+	run := s.DB.Read
+	if x.route.isWrite() {
 		run = s.DB.Write
+	} else if x.longRead {
+		run = s.DB.ReadLong
 	}
 	var res wire.Response
 	err := run(ctx, func(tx *store.Tx) error {
 		if !x.due.IsZero() {
-			tx.SetNow(x.due)
+			tx.SetNow(x.due) // a postponed call is committed as of the time that it was due
 		}
 		call := &Call{
 			Server:  s,
@@ -193,8 +200,8 @@ func (s *Server) transact(
 	return res, err
 }
 
-// authorize checks the rate limits and the state of the account. The call counts towards the limits even if it
-// is refused or fails later.
+// authorize checks the rate limits and the state of the account. A call that the limits allow counts towards them even if
+// it is refused for another reason or fails later.
 func (s *Server) authorize(x *exchange) error {
 	if !x.isAPI() {
 		return nil
@@ -212,7 +219,7 @@ func (x *exchange) handle(c *Call) (wire.Response, error) {
 		return x.route.Handle(c)
 	}
 	run := x.route.Handle
-	if x.route.writes() {
+	if x.route.isWrite() {
 		run = x.handleWrite
 	}
 	res, err := run(c)
@@ -223,7 +230,7 @@ func (x *exchange) handle(c *Call) (wire.Response, error) {
 	return res, err
 }
 
-// handleWrite runs a handler that writes. It keeps the change that the call makes for the request log.
+// handleWrite runs a handler that writes. It sets the card and the change of the call for the request log.
 func (x *exchange) handleWrite(c *Call) (wire.Response, error) {
 	x.cardID = x.request.PathValue("card_id")
 	before, err := requestlog.TakeReading(c.Tx, x.account.ID, x.cardID)
@@ -239,7 +246,7 @@ func (x *exchange) handleWrite(c *Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if x.route.Class == behavior.Create {
+	if x.route.Class == behavior.Create { // only the response contains the id of the issued card
 		var issued struct {
 			ID string `json:"id"`
 		}
@@ -292,7 +299,7 @@ func (s *Server) explain(ctx context.Context, requestID string, err error) *wire
 	return internalError(requestID)
 }
 
-// record adds an API call to the request log. It runs before the response is sent, so that a client that has the
+// record adds an authenticated API call to the request log. It runs before the response is sent, so that a client that has the
 // response finds the call in the log.
 func (s *Server) record(x *exchange, res response, duration time.Duration) {
 	if !x.isAPI() || x.account.ID == 0 {
@@ -314,7 +321,7 @@ func (s *Server) record(x *exchange, res response, duration time.Duration) {
 	}
 	if x.fault != nil {
 		e.Fault = x.fault.String()
-		e.Lost = x.route.writes() && x.fault.Loses()
+		e.Lost = x.route.isWrite() && x.fault.LosesResponse()
 	}
 	if x.refused != nil {
 		e.Error = x.refused.Code

@@ -27,7 +27,10 @@ func RespondWithPage[T any](c *Call, read func(wire.Page) (data []T, total int64
 		return wire.Response{}, err
 	}
 	data, total, err := read(page)
-	return wire.OK(map[string]any{"data": data, "page": page.Number, "per_page": page.Size, "total": total}), err
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.OK(map[string]any{"data": data, "page": page.Number, "per_page": page.Size, "total": total}), nil
 }
 
 // response is a response with the extent to which it is sent.
@@ -67,6 +70,7 @@ func (r response) send(w http.ResponseWriter, requestID string, now time.Time) {
 	h.Set("X-Request-Id", requestID)
 	h.Set("Date", now.UTC().Format(http.TimeFormat)) // by the service's clock, like created_at
 	if r.Status == http.StatusNoContent || r.Status == http.StatusNotModified {
+		// HTTP allows no body.
 		h.Del("Content-Length")
 		r.Body = nil
 	}
@@ -122,9 +126,9 @@ func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 		case behavior.Seconds:
 			res.Header.Set("Retry-After", strconv.FormatInt(seconds(e.Wait), 10))
 		case behavior.Date: // by the same clock as the Date header
-			wait := seconds(e.Wait) + 1 // one more, because the date omits the fraction of a second
-			at := x.now.Add(time.Duration(wait) * time.Second)
-			res.Header.Set("Retry-After", at.UTC().Format(http.TimeFormat))
+			waitSeconds := seconds(e.Wait) + 1 // one more, because the date omits the fraction of a second
+			retryAt := x.now.Add(time.Duration(waitSeconds) * time.Second)
+			res.Header.Set("Retry-After", retryAt.UTC().Format(http.TimeFormat))
 		}
 	}
 	res.Body = wire.Encode(e)

@@ -36,7 +36,7 @@ type Route struct {
 	NeedsRequestLog bool
 }
 
-func (r Route) writes() bool { return r.Method != http.MethodGet }
+func (r Route) isWrite() bool { return r.Method != http.MethodGet }
 
 // NoFields makes a handler refuse a body with fields.
 func NoFields(handle func(*Call) (wire.Response, error)) func(*Call) (wire.Response, error) {
@@ -70,8 +70,8 @@ func (c *Call) Query() *wire.Query { return wire.ReadQuery(c.request.URL.RawQuer
 // Fields returns a reader of the body, which must be a JSON object or empty.
 func (c *Call) Fields() *wire.Fields { return c.body.Fields(c.request.Header.Get("Content-Type")) }
 
-// Text returns the raw body, which need not be JSON.
-func (c *Call) Text() ([]byte, error) { return c.body.Raw, c.body.Err }
+// RawBody returns the body, which need not be JSON.
+func (c *Call) RawBody() ([]byte, error) { return c.body.Raw, c.body.Err }
 
 // Server responds to HTTP requests by its routes.
 type Server struct {
@@ -82,8 +82,9 @@ type Server struct {
 	Logger   *slog.Logger
 	Stopping <-chan struct{}  // ends the delays of faults
 	Routes   map[string]Route // by their methods and paths; Handler fills it
-	inFlight sync.Map         // the running calls with an idempotency key
-	late     lateCalls
+	// inFlight contains the idempotencyScope of each running call that has claimed one.
+	inFlight  sync.Map
+	postponed postponedCalls
 }
 
 // Handler returns the handler of the routes.
@@ -97,14 +98,14 @@ func (s *Server) Handler(routes []Route) http.Handler {
 	}
 	serveUnknown := func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, API+"/") || strings.HasPrefix(r.URL.Path, Control+"/") {
-			// With the method GET, the server reads no body and writes nothing to the file.
-			handle := func(*Call) (wire.Response, error) { return wire.Response{}, s.unknown(mux, r) }
+			// With the method GET, the server reads no body and handles the call in a transaction that only reads.
+			handle := func(*Call) (wire.Response, error) { return wire.Response{}, s.unknownRoute(mux, r) }
 			s.serve(w, r, Route{Method: http.MethodGet, Handle: handle})
 			return
 		}
 		x := &exchange{id: vault.Token("req_"), request: r}
-		notFound := s.unknown(mux, r)
-		res := response{Response: x.errorResponse(notFound)}
+		unknown := s.unknownRoute(mux, r)
+		res := response{Response: x.errorResponse(unknown)}
 		res.send(w, x.id, x.now)
 	}
 	mux.HandleFunc("/", serveUnknown)
@@ -120,8 +121,9 @@ func (s *Server) Handler(routes []Route) http.Handler {
 	})
 }
 
-// unknown returns the error for a method and path that no route has: a 405 if the path has other methods, otherwise a 404.
-func (s *Server) unknown(mux *http.ServeMux, r *http.Request) *wire.Error {
+// unknownRoute returns the error for a method and path that no route has: a 405 if the path has other methods, otherwise
+// a 404.
+func (s *Server) unknownRoute(mux *http.ServeMux, r *http.Request) *wire.Error {
 	var allowed []string
 	if isClean(r.URL.Path) && r.URL.Path != Control {
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
