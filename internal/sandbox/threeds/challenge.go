@@ -56,8 +56,8 @@ func Routes() []server.Route {
 // Status is the SQL expression for the status of a challenge h. The first parameter of the query is the current time.
 const Status = `CASE WHEN h.status = 'pending' AND h.expires_at <= ?1 THEN 'expired' ELSE h.status END`
 
-// columns selects the fields of a Challenge except its code.
-const columns = `
+// selectChallenges selects the fields of a Challenge except its code.
+const selectChallenges = `
 	SELECT h.public_id, k.public_id AS card_id, h.merchant, h.amount, ` + Status + ` AS status, h.expires_at
 	FROM challenges h JOIN cards k ON k.id = h.card_id `
 
@@ -81,13 +81,16 @@ func list(c *server.Call) (wire.Response, error) {
 	const withStatus = `h.status = IIF(?3 = 'expired', 'pending', ?3) AND ` + Status + ` = ?3`
 	where := store.NewWhere(`h.account_id = ?2`, c.Tx.Now().UnixMilli(), c.Account.ID).
 		And(!statusIgnored, withStatus, status)
-	data, err := store.List[Challenge](c.Tx, columns+where.SQL+` ORDER BY h.expires_at DESC, h.id DESC`, where.Args...)
+	data, err := store.List[Challenge](c.Tx, selectChallenges+where.SQL+` ORDER BY h.expires_at DESC, h.id DESC`, where.Args...)
+	if err != nil {
+		return wire.Response{}, err
+	}
 	for _, ch := range data {
 		if !statusIgnored || ch.Status == Pending {
 			ch.setOTP(c.Keys)
 		}
 	}
-	return wire.List(data), err
+	return wire.List(data), nil
 }
 
 // CountPending returns the number of an account's pending challenges.
@@ -117,16 +120,20 @@ func createChallenge(c *server.Call) (wire.Response, error) {
 	if target.Status == card.Terminated {
 		return wire.Response{}, wire.Refuse(wire.CodeCardTerminated, "card %s is terminated and cannot be used for purchases", ch.CardID)
 	}
-	expires := c.Tx.Now().Add(Lifetime)
+	expiresAt := c.Tx.Now().Add(Lifetime)
 	err = c.Tx.Exec(`
 		INSERT INTO challenges (public_id, account_id, card_id, merchant, amount, status, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		ch.ID, c.Account.ID, target.ID, ch.Merchant, ch.Amount, ch.Status, expires.UnixMilli())
+		ch.ID, c.Account.ID, target.ID, ch.Merchant, ch.Amount, ch.Status, expiresAt.UnixMilli())
 	if err != nil {
 		return wire.Response{}, err
 	}
 	ch.setOTP(c.Keys)
-	ch.ExpiresAt = wire.Time{Time: expires}
-	return wire.Created(ch), webhook.Emit(c, webhook.ThreeDSChallenge, ch.ID, ch)
+	ch.ExpiresAt = wire.Time{Time: expiresAt}
+	err = webhook.Emit(c, webhook.ThreeDSChallenge, ch.ID, ch)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.Created(ch), nil
 }
 
 // completeChallenge simulates that the cardholder approves a pending challenge, or fails to.
@@ -138,7 +145,7 @@ func completeChallenge(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	id := c.PathValue("id")
-	found, err := store.List[Challenge](c.Tx, columns+`WHERE h.public_id = ? AND h.account_id = ?`,
+	found, err := store.List[Challenge](c.Tx, selectChallenges+`WHERE h.public_id = ? AND h.account_id = ?`,
 		c.Tx.Now().UnixMilli(), id, c.Account.ID)
 	ch, err := wire.OneOrNotFound(found, err, "3DS challenge", id)
 	if err != nil {
@@ -147,7 +154,11 @@ func completeChallenge(c *server.Call) (wire.Response, error) {
 	if ch.Status != Pending {
 		return wire.Response{}, wire.Invalid("challenge %s is %s; only pending challenges can be completed", ch.ID, ch.Status)
 	}
+	err = c.Tx.Exec(`UPDATE challenges SET status = ? WHERE public_id = ?`, outcome, ch.ID)
+	if err != nil {
+		return wire.Response{}, err
+	}
 	ch.Status = outcome
 	ch.setOTP(c.Keys)
-	return wire.OK(ch), c.Tx.Exec(`UPDATE challenges SET status = ? WHERE public_id = ?`, outcome, ch.ID)
+	return wire.OK(ch), nil
 }
