@@ -67,8 +67,8 @@ type settings struct {
 	webhookCAFile   string
 	privateWebhooks bool
 	logLevel        slog.Level
-	health          string
-	snapshot        string // the file to copy to
+	healthURL       string
+	snapshotPath    string // of the copy
 }
 
 // Main runs the command until it is done or the context ends, and returns its exit status. args
@@ -85,7 +85,7 @@ func Main(ctx context.Context, args []string, getenv func(string) string, stdout
 		const exampleFlag = "--data cards.db"
 		err = cli.ExplainSingleDash(err, exampleFlag)
 	} else {
-		err = s.complete(flags.Args(), getenv)
+		err = s.readArguments(flags.Args(), getenv)
 	}
 	if err != nil {
 		message := requestlog.Clean(err.Error()) // an argument may contain a key
@@ -113,17 +113,17 @@ func (s *settings) flags() *pflag.FlagSet {
 	flags.StringVar(&s.webhookCAFile, "webhook-ca", "", "PEM `FILE` of a certificate authority to trust for webhooks, in addition to the system's")
 	flags.BoolVar(&s.privateWebhooks, "allow-private-webhooks", false, "deliver webhooks to private addresses even if --listen is not a loopback address")
 	flags.Var((*level)(&s.logLevel), "log-level", "`LEVEL` to log from: debug (every request), info, warn or error")
-	flags.StringVar(&s.health, "health", "", "check that a sandbox answers at `URL`, then exit")
+	flags.StringVar(&s.healthURL, "health", "", "check that a sandbox answers at `URL`, then exit")
 	return flags
 }
 
-// complete reads the arguments that are not flags, and the API key.
-func (s *settings) complete(args []string, getenv func(string) string) error {
+// readArguments reads the arguments that are not flags, and the API key.
+func (s *settings) readArguments(args []string, getenv func(string) string) error {
 	if len(args) > 0 && args[0] == "snapshot" {
 		if len(args) != 2 {
 			return errors.New("snapshot needs the name of a new file: vcard sandbox snapshot copy.db")
 		}
-		s.snapshot = args[1]
+		s.snapshotPath = args[1]
 	} else if len(args) > 0 {
 		return fmt.Errorf("unexpected argument %q; the sandbox's file follows --data: vcard sandbox --data cards.db", args[0])
 	}
@@ -146,10 +146,10 @@ func (s *settings) complete(args []string, getenv func(string) string) error {
 }
 
 func (s *settings) run(ctx context.Context, stdout, stderr io.Writer) error {
-	if s.health != "" {
-		return checkHealth(ctx, s.health)
+	if s.healthURL != "" {
+		return checkHealth(ctx, s.healthURL)
 	}
-	if s.snapshot != "" {
+	if s.snapshotPath != "" {
 		return s.takeSnapshot(ctx)
 	}
 	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: s.logLevel}))
@@ -165,7 +165,7 @@ func (s *settings) takeSnapshot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(db.Snapshot(ctx, s.snapshot), db.Close())
+	return errors.Join(db.Snapshot(ctx, s.snapshotPath), db.Close())
 }
 
 // The maximum sizes of files, in bytes.

@@ -22,11 +22,11 @@ const (
 // simulation simulates days of purchases on the account's active cards. Each card spends
 // its balance gradually. The same seed results in the same purchases.
 type simulation struct {
-	call      *server.Call
-	random    *rand.Rand
-	merchants []string
-	payments  []string       // the card id of each purchase, in order
-	remaining map[string]int // the number of remaining purchases, by card id
+	call        *server.Call
+	random      *rand.Rand
+	merchants   []string
+	payingCards []string       // the card id of each purchase, in order
+	remaining   map[string]int // the number of remaining purchases, by card id
 
 	result struct {
 		Cards     int    `json:"cards"`
@@ -76,7 +76,7 @@ func simulate(c *server.Call) (wire.Response, error) {
 			return wire.Response{}, err
 		}
 		decline := numbers[i] < declinedCount // true for as many purchases as are declined, at random positions
-		err = s.purchase(s.payments[i], decline)
+		err = s.purchase(s.payingCards[i], decline)
 		if err != nil {
 			return wire.Response{}, err
 		}
@@ -111,10 +111,10 @@ func (s *simulation) chooseCards(purchases int) error {
 	s.random.Shuffle(len(payers), func(i, j int) { payers[i], payers[j] = payers[j], payers[i] })
 	for i := range purchases {
 		id := payers[i%len(payers)].CardID
-		s.payments = append(s.payments, id)
+		s.payingCards = append(s.payingCards, id)
 		s.remaining[id]++
 	}
-	s.random.Shuffle(len(s.payments), func(i, j int) { s.payments[i], s.payments[j] = s.payments[j], s.payments[i] })
+	s.random.Shuffle(len(s.payingCards), func(i, j int) { s.payingCards[i], s.payingCards[j] = s.payingCards[j], s.payingCards[i] })
 	return nil
 }
 

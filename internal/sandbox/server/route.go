@@ -148,19 +148,19 @@ func (s *Server) unknownRoute(mux *http.ServeMux, r *http.Request) *wire.Error {
 const listOfCalls = "GET " + Control + "/{$}"
 
 // pathHint completes the message about an unknown path.
-func (s *Server) pathHint(path string) string {
-	similar := s.similarCall(path)
+func (s *Server) pathHint(urlPath string) string {
+	similar := s.similarCall(urlPath)
 	if similar != "" {
 		return "; there is " + similar
 	}
-	if strings.HasPrefix(path, Control) {
+	if strings.HasPrefix(urlPath, Control) {
 		_, listed := s.Routes[listOfCalls]
 		if listed {
 			return "; GET " + Control + "/ lists the calls"
 		}
 		return "; the embedded sandbox serves only some control calls, and vcard sandbox serves all"
 	}
-	if !strings.HasPrefix(path, API+"/") {
+	if !strings.HasPrefix(urlPath, API+"/") {
 		return "; the API is below " + API + ", as in " + API + "/cards"
 	}
 	return ""
@@ -168,8 +168,8 @@ func (s *Server) pathHint(path string) string {
 
 // similarCall returns the control call whose path has the longest prefix in common with a path. If that is
 // less than half of the path, it returns "".
-func (s *Server) similarCall(path string) string {
-	requested, ok := strings.CutPrefix(path, Control+"/")
+func (s *Server) similarCall(urlPath string) string {
+	requested, ok := strings.CutPrefix(urlPath, Control+"/")
 	if !ok {
 		return ""
 	}
