@@ -264,6 +264,14 @@ func movementNoun(delta usd.Amount) string {
 	return "funding of " + delta.String() + " USD"
 }
 
+// describeMove describes a movement on a card. Its text completes "this plan …".
+func describeMove(delta usd.Amount) string {
+	if delta < 0 {
+		return "withdraws " + (-delta).String() + " USD from the card"
+	}
+	return "funds the card with " + delta.String() + " USD"
+}
+
 // describePending says what is known about a pending transfer.
 func describePending(card model, pending reconcile.Pending) string {
 	text := "An earlier apply sent a request to " + operationOf(card.name(), pending.Delta)
@@ -320,15 +328,18 @@ func mayAbandonPending(card model, pending reconcile.Pending) diag.Diagnostic {
 			"To keep the transfer, write a literal value until the outcome is known, or first apply what the value depends on, with -target. Each plan checks again.")
 }
 
-// describeDelta describes a change of a balance, as in "an increase of 5.00 USD".
+// describeDelta describes a change of a balance. Its text completes "the balance …", as in "has increased by 5.00 USD".
 func describeDelta(delta usd.Amount) string {
 	if delta < 0 {
-		return "a decrease of " + (-delta).String() + " USD"
+		return "has decreased by " + (-delta).String() + " USD"
 	}
-	return "an increase of " + delta.String() + " USD"
+	return "has increased by " + delta.String() + " USD"
 }
 
-const outcomeNotShown = "The balance does not show whether this transfer was made."
+const (
+	outcomeNotShown = "The balance does not show whether this transfer was made."
+	sameAsBefore    = ", the same as before Terraform's last transfer. "
+)
 
 // explainBalance says why a card's balance may include a transfer of delta. unexplained is the change of the balance
 // that no transaction explains. Both are in USD. If withTopUp is true, a top-up may be part of that change.
@@ -337,7 +348,7 @@ func explainBalance(delta, unexplained usd.Amount, withTopUp bool) string {
 		return fmt.Sprintf("Since Terraform's last transfer, the card may have gained up to %s USD that no transaction explains. That may include this transfer.", unexplained)
 	}
 	if unexplained < 0 && delta < 0 {
-		return fmt.Sprintf("Since Terraform's last transfer, its balance shows %s that no transaction explains. That may include this transfer.", describeDelta(unexplained))
+		return fmt.Sprintf("Since Terraform's last transfer, the card's balance %s, and no transaction explains why. That may include this transfer.", describeDelta(unexplained))
 	}
 	if withTopUp {
 		return "The balance is what it would be after this transfer and a top-up."
@@ -355,14 +366,15 @@ func moveWarnings(card model, operation string, m reconcile.Movement, result tra
 		diags.Append(alreadyApplied(card, operation, m, result))
 	} else if result.LeftOver != 0 {
 		diags.AddWarning("Money moved outside Terraform",
-			fmt.Sprintf("Since Terraform's last transfer, the balance of %s shows %s that no transaction explains. "+
+			fmt.Sprintf("Since Terraform's last transfer, the balance of %s %s, and no transaction explains why. "+
 				"Someone else, an action or an interrupted run may have moved this money, or a transaction is not listed yet. "+
-				"The planned transfer was made in addition, and the card now holds %s USD. "+
+				"The planned transfer was still made, and the card now holds %s USD. "+
 				"If that is too much or too little, correct the balance with the actions vcard_card_withdraw and vcard_card_fund.", card.name(), describeDelta(result.LeftOver), result.CardBalance))
 	} else if result.Ignored != "" {
 		diags.AddWarning("Transaction could not be counted",
-			fmt.Sprintf("For %s, %s. The provider left that out when it checked whether an earlier run made this transfer. The planned transfer was made, and the card now holds %s USD. "+
-				"Check in the dashboard whether that balance is right.",
+			fmt.Sprintf("The provider could not read everything about %s: %s. It ignored this when it checked whether an earlier run had made the transfer. "+
+				"The transfer was made, and the card now holds %s USD. Check in the dashboard whether that balance is right. "+
+				"If it is not, correct it with the actions vcard_card_withdraw and vcard_card_fund.",
 				card.name(), strings.TrimSuffix(result.Ignored, "."), result.CardBalance))
 	}
 	if result.Excess != 0 {
@@ -427,17 +439,17 @@ func previewText(card model, d reconcile.Decision) string {
 			abandonAdvice(card)
 	case reconcile.SendKey:
 		return fmt.Sprintf("%s, which fits an interrupted apply of this plan. Apply repeats the request with the same idempotency key, so that the service does not make the transfer twice. "+
-			"If something else caused this balance, the %s is made in addition.", balance, movementNoun(m.Delta))
+			"If something else caused this balance, this plan still %s. Before you apply, check in the dashboard what changed the balance.", balance, describeMove(m.Delta))
 	case reconcile.Made:
 		return balance + ". An interrupted apply may have made this transfer, or someone made the same change. Apply checks again, and does not make it a second time."
 	case reconcile.Send:
 		if d.Reason == reconcile.LooksEither {
 			return fmt.Sprintf("%s. %s Apply checks again, and sends the request with an idempotency key. "+
-				"As long as the service remembers the key, it makes the transfer only once.", balance, outcomeNotShown)
+				"As long as the service remembers the key, it makes the transfer only once. Before you apply, check in the dashboard whether the transfer was made.", balance, outcomeNotShown)
 		}
 		if d.Reason == reconcile.OtherMoney && evidence.Remainder != 0 {
-			return fmt.Sprintf("%s. Since Terraform's last transfer, its balance shows %s that no transaction explains. The %s is made in addition.",
-				balance, describeDelta(evidence.Remainder), movementNoun(m.Delta))
+			return fmt.Sprintf("%s. Since Terraform's last transfer, the card's balance %s, and no transaction explains why. Applying this plan still %s.\n\n%s",
+				balance, describeDelta(evidence.Remainder), describeMove(m.Delta), adviceToCheck(m))
 		}
 	}
 
@@ -447,7 +459,7 @@ func previewText(card model, d reconcile.Decision) string {
 		explanation := explainBalance(m.Delta, d.UnexplainedMoney(), m.MayHaveTopUp(evidence))
 		return fmt.Sprintf("%s. %s Apply checks again. If the outcome is still unclear, apply stops once and says how to continue.", balance, explanation)
 	case reconcile.BehindLast:
-		return balance + ", as before Terraform's last transfer. The service may show that transfer late, or someone reversed it. " +
+		return balance + sameAsBefore + "The service may show that transfer late, or someone reversed it. " +
 			"Apply checks again. If the balance is still the same, apply stops once and says how to continue."
 	case reconcile.Unreadable:
 		if evidence.Hidden == reconcile.DamagedRecord {
@@ -483,7 +495,7 @@ func excessWarning(name, operation string, result transfer.Transfer) diag.Diagno
 		difference = "less"
 	}
 	return diag.NewWarningDiagnostic("Unexpected amount moved: "+operation,
-		fmt.Sprintf("After this request, %s holds %s USD. That is %s USD %s than expected from its earlier balance, this transfer and its transactions. "+
+		fmt.Sprintf("After this request, %s holds %s USD. That is %s USD %s than the earlier balance, this transfer and the card's transactions explain. "+
 			"The service may have ignored the amount. If Terraform manages the card, the state has the planned amount. "+
 			"Check the card in the dashboard, and correct its balance with the actions vcard_card_fund and vcard_card_withdraw.",
 			name, result.CardBalance, result.Excess.Abs(), difference))
@@ -500,8 +512,8 @@ func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError
 	switch stop.Reason {
 	case reconcile.BehindLast:
 		reason = "the card does not show the last transfer"
-		text = "Nothing was sent. " + balance + ", as before Terraform's last transfer. The service may show that transfer late, or someone reversed it. " +
-			"Check the card in the dashboard. If the dashboard shows the same balance, apply again: Terraform accepts the balance and moves the money."
+		text = "Nothing was sent. " + balance + sameAsBefore + "The service may show that transfer late, or someone reversed it. " +
+			"Check the card in the dashboard. If the dashboard also shows " + stop.Balance.String() + " USD, apply again: Terraform accepts the balance and moves the money."
 	case reconcile.NotDue:
 		reason = "it is no longer due"
 		text = fmt.Sprintf("Nothing was sent. %s, which is not below top_up.below (%s USD). %s", balance, m.Range.Below, advice)
@@ -516,7 +528,7 @@ func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError
 		reason = "it may already be done"
 		text = fmt.Sprintf("Nothing was sent. %s, and %s. An interrupted run may already have made this transfer. %s", balance, stop.Unread, advice)
 		if stop.Unread == reconcile.DamagedRecord {
-			reason = "its money_record is lost"
+			reason = "the card's money_record is lost"
 			text = fmt.Sprintf("Nothing was sent. %s, and %s. An interrupted run may already have made this transfer.%s %s",
 				balance, stop.Unread, amountsInState(card), advice)
 		}
@@ -542,8 +554,26 @@ func adviceToRepeat(m reconcile.Movement) string {
 	if m.Purpose == reconcile.ForTopUp {
 		return "Plan again: Terraform accepts the card's balance, and tops the card up if that is still due."
 	}
-	return fmt.Sprintf("If the transfer was already made, remove amount from the configuration and apply, then set amount to %s and apply. Neither apply moves money. "+
-		"If the transfer was not made, apply again: Terraform accepts the card's balance and moves the money.", m.LoadedBefore+m.Delta)
+	return "If the transfer was already made, " + adviceToAccept(m) +
+		" If the transfer was not made, apply again: Terraform accepts the card's balance and moves the money."
+}
+
+// adviceToCheck says what to do about money that someone else has moved before a transfer.
+func adviceToCheck(m reconcile.Movement) string {
+	check := "Check in the dashboard who moved the money."
+	if m.Purpose == reconcile.ForTopUp {
+		return check
+	}
+	return check + " If it was meant to be this transfer, " + adviceToAccept(m)
+}
+
+// adviceToAccept says how to count a change of amount as made without moving money.
+func adviceToAccept(m reconcile.Movement) string {
+	effect := "Neither apply moves money."
+	if m.Range != nil { // either apply may top the card up
+		effect = "Neither apply makes this transfer."
+	}
+	return fmt.Sprintf("remove amount and apply, then set amount to %s and apply. %s", m.LoadedBefore+m.Delta, effect)
 }
 
 // notToppedUp returns the error for a card whose status changed after its top-up was planned.

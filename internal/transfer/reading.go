@@ -86,20 +86,20 @@ func (r reader) readEvents(ctx context.Context, id string, since reconcile.Recor
 	for number := 1; number <= snapshotPages && clock.Now().Before(end); number++ {
 		page, err := read(ctx, number)
 		if err != nil {
-			s.Unclear = "its transactions could not be read: " + err.Error()
+			s.Unclear = "the card's transactions could not be read: " + err.Error()
 			return
 		}
 		oldestFirst := number == 1 && isOldestFirst(page)
 		if oldestFirst {
 			more, err := read(ctx, 2)
 			if err != nil {
-				s.Unclear = "its transactions could not be read: " + err.Error()
+				s.Unclear = "the card's transactions could not be read: " + err.Error()
 				return
 			}
 			// Some services repeat the only page.
 			isOnlyPage := len(more) == 0 || more[0].ID == page[0].ID
 			if !isOnlyPage {
-				s.Unclear = "its transactions are listed oldest first, so the newest may be missing"
+				s.Unclear = "the card's transactions are listed oldest first, so the newest may be missing"
 				return
 			}
 			slices.Reverse(page)
@@ -124,7 +124,7 @@ func (r reader) readEvents(ctx context.Context, id string, since reconcile.Recor
 			return
 		}
 	}
-	s.Unclear = fmt.Sprintf("only the newest %d of its transactions could be read", len(s.Events))
+	s.Unclear = fmt.Sprintf("only the newest %d of the card's transactions could be read", len(s.Events))
 }
 
 // isOldestFirst reports whether a page lists the oldest transaction first: every date can be read, none
