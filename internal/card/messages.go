@@ -281,14 +281,29 @@ func describePending(card model, pending reconcile.Pending) string {
 	return text + ", and the response was lost. Until the outcome is known, no other money moves on this card."
 }
 
-// abandonAdvice says how to abandon a pending transfer, which takes a plan that moves no money on the card.
-func abandonAdvice(card model) string {
-	change := "remove amount"
-	if card.Amount.IsKnown() {
-		change = "set amount to " + card.Amount.Amount().String()
+// abandonAdvice says how to abandon a pending transfer, which takes a plan that moves no money on the card. If the money
+// of a change of amount has moved, amount becomes the baseline again, so that Terraform does not move it a second time.
+func abandonAdvice(card model, pending reconcile.Movement) string {
+	advice := "To abandon that transfer, first check in the dashboard whether the money moved. If it may still arrive, wait. "
+	topUp := topUpAttributes(card)
+	if pending.Purpose == reconcile.ForTopUp || !card.Amount.IsKnown() {
+		change := "remove amount"
+		if card.Amount.IsKnown() {
+			change = "set amount to " + card.Amount.Amount().String()
+		}
+		return advice + "Otherwise " + change + ", remove " + topUp + ", and apply: that moves no money. You can restore " + topUp + " afterwards."
 	}
-	return "To abandon that transfer, first check in the dashboard whether the money moved. " +
-		"Then " + change + ", remove top_up if it is set, and apply: that moves no money. You can restore top_up afterwards."
+	return advice + fmt.Sprintf("If top_up is set, first remove %s; you can restore it afterwards. If the money did not move, set amount to %s and apply. "+
+		"If it moved, remove amount and apply, then set amount to %s and apply. No money moves in either case.",
+		topUp, card.Amount.Amount(), pending.LoadedBefore+pending.Delta)
+}
+
+// topUpAttributes names the attributes to remove from the configuration of a card that must not be topped up.
+func topUpAttributes(card model) string {
+	if card.MaxTopUpPerMonth.IsNull() {
+		return "top_up"
+	}
+	return "top_up and max_top_up_per_month"
 }
 
 // stillPending warns after a refresh that the outcome of a transfer is not known yet, because of err.
@@ -299,33 +314,50 @@ func stillPending(card model, pending reconcile.Pending, err error) diag.Diagnos
 		reason = undecided.Err
 	}
 	return diag.NewWarningDiagnostic("Earlier transfer is still pending",
-		describePending(card, pending)+" The outcome is not known yet. "+session.Cause(reason)+" Each plan checks again. "+abandonAdvice(card))
+		describePending(card, pending)+" The outcome is not known yet. "+session.Cause(reason)+" Each plan checks again. "+abandonAdvice(card, pending.Movement()))
 }
 
 // stopsForPending warns that apply will move nothing on this card.
 func stopsForPending(card model, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Apply will stop until an earlier transfer is resolved: "+card.name(),
-		describePending(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card))
+		describePending(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card, pending.Movement()))
 }
 
 // stoppedForPending returns the error of an apply that moved nothing, because an earlier transfer is pending.
 func stoppedForPending(card model, operation string, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Could not "+operation+": an earlier transfer is pending",
-		"Nothing was sent. "+describePending(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card))
+		"Nothing was sent. "+describePending(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card, pending.Movement()))
 }
 
-// abandonsPending warns of a plan that abandons a transfer.
-func abandonsPending(card model, pending reconcile.Pending) diag.Diagnostic {
+// abandonsPending warns of a plan that abandons a transfer. amountIsNull reports whether the plan has no amount.
+func abandonsPending(card model, pending reconcile.Pending, amountIsNull bool) diag.Diagnostic {
+	target := pending.LoadedBefore + pending.Delta
+	advice := "If it moved or may still arrive, do not apply: set amount back to " + target.String() + " and plan again until the card shows it. " +
+		"If it did not move, apply."
+	if pending.Purpose == reconcile.ForTopUp {
+		advice = "If it may still arrive, do not apply: restore top_up and plan again until the card shows it. Otherwise apply."
+	} else if amountIsNull {
+		advice = "If it may still arrive, do not apply: set amount back to " + target.String() + " and plan again until the card shows it. " +
+			"Otherwise apply. After that, the first value of amount becomes the baseline and moves no money."
+	}
 	return diag.NewWarningDiagnostic("Plan abandons a pending transfer: "+card.name(),
-		describePending(card, pending)+" This plan moves no money on the card: applying it forgets that transfer and accepts the card's balance.\n\n"+
-			"Before you apply, check in the dashboard whether the money moved.")
+		describePending(card, pending)+" This plan moves no money on the card. Applying it drops that transfer and accepts the card's balance."+
+			"\n\nFirst check in the dashboard whether the money moved. "+advice)
 }
 
-// mayAbandonPending warns of a plan that cannot tell yet whether it abandons a transfer.
-func mayAbandonPending(card model, pending reconcile.Pending) diag.Diagnostic {
+// mayAbandonPending warns of a plan that cannot tell yet whether it abandons a transfer. Either top_up is unknown, or
+// amount is unknown and top_up is not set.
+func mayAbandonPending(card model, pending reconcile.Pending, topUpIsUnknown bool) diag.Diagnostic {
+	text := " The value of amount or top_up is known only during apply. If no money has to move then, apply drops this transfer and accepts the card's balance."
+	keep := "To keep the transfer, do not apply. Plan again until its outcome is known." // any amount becomes the baseline
+	if topUpIsUnknown {
+		keep = "To keep the transfer pending, write a literal top_up."
+	} else if card.Amount.IsKnown() {
+		keep = fmt.Sprintf("To keep the transfer pending, write a literal amount other than %s (the amount in the state).", card.Amount.Amount())
+	}
 	return diag.NewWarningDiagnostic("Plan may abandon a pending transfer: "+card.name(),
-		describePending(card, pending)+" The value of amount or top_up is known only during apply. If that value moves no money, apply forgets that transfer and accepts the card's balance. "+
-			"To keep the transfer, write a literal value until the outcome is known, or first apply what the value depends on, with -target. Each plan checks again.")
+		describePending(card, pending)+text+"\n\nBefore you apply, check in the dashboard whether the money moved. "+keep+
+			" Or first apply what the value depends on, with -target, and plan again.")
 }
 
 // describeDelta describes a change of a balance. Its text completes "the balance …", as in "has increased by 5.00 USD".
@@ -436,7 +468,7 @@ func previewText(card model, d reconcile.Decision) string {
 	switch d.Verdict {
 	case reconcile.Undecided:
 		return describePending(card, *d.RecordBefore.Pending) + " Each plan and apply checks again. " +
-			abandonAdvice(card)
+			abandonAdvice(card, d.RecordBefore.Pending.Movement())
 	case reconcile.SendKey:
 		return fmt.Sprintf("%s, which fits an interrupted apply of this plan. Apply repeats the request with the same idempotency key, so that the service does not make the transfer twice. "+
 			"If something else caused this balance, this plan still %s. Before you apply, check in the dashboard what changed the balance.", balance, describeMove(m.Delta))
@@ -535,7 +567,7 @@ func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError
 	case reconcile.NotShown:
 		reason = "the card does not show it"
 		text = "The service confirmed the transfer, but " + card.name() + " does not show it: it holds " + stop.Balance.String() + " USD. " +
-			"Nothing is sent again until the card shows it, or until you abandon it. Each plan checks again. " + abandonAdvice(card)
+			"Nothing is sent again until the card shows it, or until you abandon it. Each plan checks again. " + abandonAdvice(card, m)
 		if stop.Refusal != nil {
 			reason = "the idempotency key was already used"
 			text = fmt.Sprintf("The service has already seen the idempotency key of this request. %s %s, which does not show this transfer. "+

@@ -84,9 +84,9 @@ func (p *planner) warnPending(t plannedTransfer, movements []reconcile.Movement,
 	// Apply abandons the transfer if no money moves and there is no top_up. While amount or top_up is unknown, the plan
 	// cannot tell.
 	if p.plan.TopUp.IsNull() && !t.unknown {
-		p.diags.Append(abandonsPending(p.state, pending))
+		p.diags.Append(abandonsPending(p.state, pending, p.plan.Amount.IsNull()))
 	} else if p.plan.TopUp.IsNull() || p.plan.TopUp.IsUnknown() {
-		p.diags.Append(mayAbandonPending(p.state, pending))
+		p.diags.Append(mayAbandonPending(p.state, pending, p.plan.TopUp.IsUnknown()))
 	} else if t.unknown {
 		p.diags.Append(stopsForPending(p.state, pending))
 	}
