@@ -500,24 +500,37 @@ func previewText(card model, d reconcile.Decision) string {
 		}
 		return fmt.Sprintf("%s. The provider cannot tell whether this balance includes the transfer, because %s. Apply stops once and says what to do.", balance, evidence.Hidden)
 	case reconcile.OverCap:
-		return balance + ". Money that no transaction explains counts toward max_top_up_per_month. With that money, this top-up may exceed the limit. " +
+		return balance + ". Increases of the balance that no transaction explains count toward max_top_up_per_month. With these, this top-up may exceed the limit. " +
 			"Apply stops once. The plan after that shows how much the limit still allows."
 	}
 	return ""
 }
 
+// limitedTopUp returns the text of a warning about a top-up that max_top_up_per_month limits. The amounts are in USD.
+func limitedTopUp(card model, due, planned usd.Amount, topUps reconcile.TopUps, month reconcile.Month, limit usd.Amount) string {
+	gets := "but gets only " + planned.String() + " USD"
+	if planned == 0 {
+		gets = "but gets none"
+	}
+	advice := "To top up more this month, raise max_top_up_per_month."
+	if month <= topUps.Month && topUps.Sum >= reconcile.Unknown { // more than any limit
+		advice = "To top up this month, remove max_top_up_per_month."
+	}
+	return fmt.Sprintf("%s needs a top-up of %s USD, %s. %s\n\n%s", capitalized(card.name()), due, gets, capUsage(topUps, month, limit), advice)
+}
+
 // capUsage says how much of max_top_up_per_month is used in a month. If the record is from a later month, it
 // describes that month.
 func capUsage(topUps reconcile.TopUps, month reconcile.Month, limit usd.Amount) string {
-	used := topUps.Sum.String() + " USD are used, counting unexplained money"
+	used := fmt.Sprintf("%s USD of max_top_up_per_month (%s USD) has been used. Increases that no transaction explains count too", topUps.Sum, limit)
 	if month > topUps.Month {
-		used = "nothing is used yet"
+		used = fmt.Sprintf("nothing of max_top_up_per_month (%s USD) has been used", limit)
 	} else if topUps.Sum >= reconcile.Unknown {
-		used = "the used amount is unknown, because the card's money_record was lost"
+		used = fmt.Sprintf("all of max_top_up_per_month (%s USD) counts as used, because the card's money_record was lost", limit)
 	}
 	month = max(month, topUps.Month)
-	return fmt.Sprintf("In %s, %s. max_top_up_per_month is %s USD, and resets on %s.",
-		month.First().Format("January 2006"), used, limit, (month + 1).First().Format(time.DateOnly))
+	return fmt.Sprintf("So far in %s, %s. The next month starts on %s.",
+		month.First().Format("January 2006"), used, (month + 1).First().Format(time.DateOnly))
 }
 
 // excessWarning warns of a request after which the balance does not show the requested amount.

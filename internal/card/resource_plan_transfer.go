@@ -268,8 +268,8 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record recon
 	t.topUp = topUpRange.Due(after, record.TopUps, p.private.Month)
 	needed := topUpRange.To - after
 	if t.topUp < needed {
-		p.warn("max_top_up_per_month", "Top-up is limited by max_top_up_per_month", "%s needs a top-up of %s USD, and gets %s USD. %s",
-			capitalized(p.state.name()), needed, t.topUp, capUsage(record.TopUps, p.private.Month, limit.Amount()))
+		p.warn("max_top_up_per_month", "Top-up is limited by max_top_up_per_month", "%s",
+			limitedTopUp(p.state, needed, t.topUp, record.TopUps, p.private.Month, limit.Amount()))
 	}
 	p.plan.ToppedUp = usdtype.FromAmount(p.state.ToppedUp.Amount() + t.topUp)
 	return t
