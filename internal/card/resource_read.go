@@ -64,8 +64,9 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	alreadyRead := !r.session.FirstTime(session.TopicRead, state.ID.ValueString())
 	if alreadyRead && r.session.IsPlanning() {
 		resp.Diagnostics.AddWarning("Two resources manage the same card",
-			"This plan read "+state.name()+" twice, so it is in the state at two addresses. Both move its money, and destroying either terminates it."+
-				"\n\nterraform state list -id="+state.ID.ValueString()+" shows the addresses. Remove one with terraform state rm.")
+			"This plan read "+state.name()+" twice, so the state contains it at two addresses. Both resources move its money, and destroying either one terminates the card."+
+				"\n\nterraform state list -id="+state.ID.ValueString()+" shows both addresses. Run terraform state rm for one, then remove its block from the configuration. "+
+				"If the block stays, the next apply issues a new card.")
 	}
 	resp.Diagnostics.Append(r.keepSettings(&state, prior, &private)...)
 	r.awaitTransfer(ctx, &state, asOf)
