@@ -244,7 +244,7 @@ func TestIDsOfTheServiceAreChecked(t *testing.T) {
 					}
 					said = err.Error()
 				}
-				isWhole := strings.Contains(said, "_2") && strings.Contains(said, "(no id, ") && strings.Contains(said, "<nil>")
+				isWhole := strings.Contains(said, "_2") && strings.Contains(said, "(invalid id, hash ") && strings.Contains(said, "<nil>")
 				if test.list && !isWhole || strings.ContainsAny(said, "$`|\u202e") || len(value) > 2 && strings.Contains(said, value) {
 					t.Errorf("%q: %s", value, said)
 				}
@@ -425,7 +425,7 @@ func TestNewCardWithoutAnID(t *testing.T) {
 		}
 		respond(200, list)(w, r)
 	})), "issue")
-	const why = "id is not an id: card\ufffd1 (no id, 31efe52b)"
+	const why = "id is not a valid id: card\ufffd1 (invalid id, hash 31efe52b)"
 	if _, isOpen := errors.AsType[*transport.UndecidedError](err); !isOpen || !strings.HasSuffix(err.Error(), why) {
 		t.Errorf("it ends in %v", err)
 	}

@@ -133,7 +133,7 @@ func TestListCards_withoutID(t *testing.T) {
 	}))
 	listed, diags := s.Protocol(nil).List("vcard_card", object{"status": "frozen"}, 100, false)
 	diags.ExpectError(t, "")
-	diags.ExpectWarning(t, "Records with invalid ids were left out", "(no id, ")
+	diags.ExpectWarning(t, "Records with invalid ids were left out", "(invalid id, hash ")
 	if len(listed) > 0 {
 		t.Errorf("%v are listed", listed)
 	}

@@ -114,15 +114,26 @@ func (i *InvalidIDs) AddIfMalformed(id, owner string) bool {
 }
 
 // Warning returns a warning that names the first of the added records, or nil if there are none. The noun for
-// the records is a plural, such as "cards".
+// the records is a plural that ends in s, such as "cards".
 func (i *InvalidIDs) Warning(records string) diag.Diagnostics {
 	if i.count == 0 {
 		return nil
 	}
+	returned := fmt.Sprintf("%d %s with invalid ids", i.count, records)
+	pronoun := "them"
+	names := "The ids"
+	if i.count == 1 {
+		returned = fmt.Sprintf("1 %s with an invalid id", strings.TrimSuffix(records, "s"))
+		pronoun = "it"
+		names = "The id"
+	} else if i.count > len(i.named) {
+		names = fmt.Sprintf("The first %d", len(i.named))
+	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Records with invalid ids were left out",
-		fmt.Sprintf("The service returned %s with invalid ids (%d). An id may contain only letters, digits and the characters . _ ~ : = + and -. "+
-			"The result leaves these %s out, because no request can contain such an id:\n  - %s\n\nSend the ids to the service's support.",
-			records, i.count, records, strings.Join(i.named, "\n  - ")))}
+		fmt.Sprintf("The service returned %s. An id may contain only letters, digits and the characters . _ ~ : = + and -. "+
+			"The result leaves %s out, because no request can contain such an id. %s, with unsafe characters replaced:\n  - %s\n\n"+
+			"Send this list to the service's support.",
+			returned, pronoun, names, strings.Join(i.named, "\n  - ")))}
 }
 
 // Replacement collects the attributes that replace a resource.

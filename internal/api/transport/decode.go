@@ -269,7 +269,7 @@ func (d *Date) UnmarshalJSON(data []byte) error {
 
 // InvalidID returns the error for a field whose value is not an id.
 func InvalidID(field, value string) error {
-	return &ShapeError{Field: field, Problem: "is not an id: " + value}
+	return &ShapeError{Field: field, Problem: "is not a valid id: " + value}
 }
 
 // DecodeOrZero decodes a value, or returns the zero value if data has another form.

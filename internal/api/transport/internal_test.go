@@ -127,7 +127,7 @@ func TestInvalidIDIsMarked(t *testing.T) {
 			ID string `json:"id"`
 		}
 		err := DecodeObject([]byte(body), &card, "id")
-		if err != nil || !strings.Contains(card.ID, "(no id, ") {
+		if err != nil || !strings.Contains(card.ID, "(invalid id, hash ") {
 			t.Errorf("%s is read as %q: %v", body, card.ID, err)
 		}
 	}

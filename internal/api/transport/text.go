@@ -255,7 +255,7 @@ func markInvalidIDs(fields map[string]json.RawMessage) bool {
 		shown = invalidInID.ReplaceAllString(shown, string(unicode.ReplacementChar))
 		hash := sha256.Sum256(value)
 		shortHash := hash[:4] // enough to tell ids apart
-		fields[field] = fmt.Appendf(nil, `"%s (no id, %x)"`, shown, shortHash)
+		fields[field] = fmt.Appendf(nil, `"%s (invalid id, hash %x)"`, shown, shortHash)
 		found = true
 	}
 	return found
