@@ -119,8 +119,12 @@ func describeCatalogue(catalogue []api.Bin) string {
 		networks[b.Network.String()] = true
 		categories[b.Category.String()] = true
 	}
-	return fmt.Sprintf("The catalogue has %d BINs, with the networks %s and the categories %s. Change the filters.",
-		len(catalogue), sortedNames(networks), sortedNames(categories))
+	count := fmt.Sprintf("%d BINs", len(catalogue))
+	if len(catalogue) == 1 {
+		count = "1 BIN"
+	}
+	return fmt.Sprintf("The catalogue has %s. Networks: %s. Categories: %s. Change the filters.",
+		count, sortedNames(networks), sortedNames(categories))
 }
 
 // sortedNames returns the keys in alphabetical order, separated by commas.
