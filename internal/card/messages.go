@@ -161,10 +161,13 @@ func generatedLabelsExist(count int, prefix string) diag.Diagnostic {
 
 // labelsNotRead warns that the labels of live cards could not be read.
 func labelsNotRead(err error) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("Labels of new cards were not checked",
-		"This plan issues cards, but the live cards could not be listed. A card with the same label may already exist. "+
-			session.ErrorDiagnostic("list the live cards", err).Detail()+
-			"\n\nIf an earlier run was interrupted, plan again before you apply.")
+	reason, todo := session.ReadFailure(err)
+	text := "This plan issues cards, but the provider could not list the live cards: " + reason + " A card with the same label may already exist."
+	if todo != "" {
+		text += "\n\n" + todo
+	}
+	text += "\n\nIf an earlier run was interrupted, plan again before you apply. If that fails too, look for cards with these labels in the dashboard."
+	return diag.NewWarningDiagnostic("Labels of new cards were not checked", text)
 }
 
 // adoptAdvice says how to adopt the service's values. It leaves out values that a configuration must not have.

@@ -73,16 +73,41 @@ func outageDiagnostic(operation string, outage *transport.OutageError) diag.Diag
 	if outage.Kind == transport.OutageOtherServer {
 		server = "The server at base_url"
 	}
-	todo := advice(outage.Cause)
-	_, answered := errors.AsType[*transport.Error](outage.Cause)
-	if outage.Kind == transport.OutageOtherServer && !answered {
-		todo = "Another server answers at base_url, such as a proxy or a login page. " +
-			"Check base_url or VCARD_BASE_URL: the host, the port, and the path with its version prefix, as in https://host/api/v1."
-	}
 	detail := "Could not " + operation + ": " + causeFrom(server, outage.Cause)
-	detail += "\n\n" + todo
+	detail += "\n\n" + adviceForOutage(outage)
 	detail += "\n\n" + others + " fail for the same reason. The provider keeps the state of cards that it only reads, and does not repeat this error for them."
 	return diag.NewErrorDiagnostic(capitalized(reason), detail)
+}
+
+func adviceForOutage(outage *transport.OutageError) string {
+	_, answered := errors.AsType[*transport.Error](outage.Cause)
+	if outage.Kind == transport.OutageOtherServer && !answered {
+		return "Another server answers at base_url, such as a proxy or a login page. " +
+			"Check base_url or VCARD_BASE_URL: the host, the port, and the path with its version prefix, as in https://host/api/v1."
+	}
+	return advice(outage.Cause)
+}
+
+// ReadFailure describes a failed read for a warning about its consequences. The reason is a sentence that follows a
+// colon, as in "GET /bins answered 500." The advice is "" if all there is to do is to try again later.
+func ReadFailure(err error) (reason, todo string) {
+	cause := err
+	outage, isOutage := errors.AsType[*transport.OutageError](err)
+	if isOutage {
+		cause = outage.Cause
+		todo = adviceForOutage(outage)
+	} else {
+		todo = advice(err)
+	}
+	refused, ok := errors.AsType[*transport.Error](cause)
+	if !ok {
+		return strings.TrimSuffix(withoutOperation(cause), ".") + ".", todo
+	}
+	if refused.Status >= http.StatusInternalServerError {
+		todo = ""
+	}
+	request := refused.Method + " " + refused.Path
+	return strings.TrimSuffix(describeResponse(request, refused), ".") + ".", todo
 }
 
 // endpointOf returns the method and path of a failed request in parentheses, as in " (GET /bins)", or "".
@@ -134,7 +159,12 @@ func causeFrom(server string, err error) string {
 	if !ok || undecided { // an undecided error describes all of its attempts, not only the last response
 		return sentence(withoutOperation(err))
 	}
-	text := fmt.Sprintf("%s answered %d", server, refused.Status)
+	return sentence(describeResponse(server, refused))
+}
+
+// describeResponse describes an error response of a server or to a request.
+func describeResponse(subject string, refused *transport.Error) string {
+	text := fmt.Sprintf("%s answered %d", subject, refused.Status)
 	if refused.Code != "" {
 		text += fmt.Sprintf(" (%s)", refused.Code)
 	}
@@ -142,9 +172,9 @@ func causeFrom(server string, err error) string {
 		text += ": " + refused.Message
 	}
 	if refused.Withheld {
-		text += "; its message is not shown, because it may contain a secret"
+		text += "; the message is not shown, because it may contain a secret"
 	}
-	return sentence(text)
+	return text
 }
 
 // withoutOperation returns the text of an error without the operations of its calls, as in "fund card card_1: ".
@@ -206,7 +236,7 @@ func advice(err error) string {
 		return "The response is not what the API documentation describes, so trying again does not help. Check that base_url is the address of the service. If it is, report the field to the service's support."
 	}
 	if errors.Is(err, context.Canceled) {
-		return "The run was interrupted. Nothing more was sent."
+		return "The run was interrupted. Nothing more was sent. Run terraform plan to see what is still missing."
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "The service took longer than request_timeout. Try again, or raise request_timeout in the provider configuration."
@@ -295,7 +325,7 @@ func adviceForResponse(refused *transport.Error) string {
 	case "card_terminated":
 		return "The card is already terminated, which is final. Run terraform plan again. If the configuration still contains this card, the new plan issues another one."
 	case "bin_not_found":
-		return "The data source vcard_bins lists the BINs that this account can issue on."
+		return "Choose another BIN. The data source vcard_bins lists those that this account can issue on."
 	case "idempotency_key_reused":
 		return "The service has seen this request's idempotency key with a different body. Run the command again; the provider then uses a new key."
 	}
@@ -305,7 +335,7 @@ func adviceForResponse(refused *transport.Error) string {
 	case status == http.StatusUnauthorized:
 		return "Check api_key in the provider configuration or VCARD_API_KEY. Keys start with sk_live_ and work only with the service at base_url. You create them in the dashboard under API access."
 	case status == http.StatusForbidden:
-		return readiness
+		return readiness + " If all of this is done, ask the service's support."
 	case refused.LacksFunds() && strings.HasSuffix(refused.Path, "/withdraw"):
 		return "The card's balance is lower than this amount. A purchase may have lowered it since the last plan. Run terraform plan again to see the current balance."
 	case refused.LacksFunds():
@@ -314,6 +344,9 @@ func adviceForResponse(refused *transport.Error) string {
 		return "The response is not the service's own; a gateway or another server may have sent it. It does not prove that anything is missing. Check base_url and try again."
 	case isMissing:
 		everyAccountHas := []string{"/wallet/balance", "/wallet/deposit-address", "/bins", "/3ds"}
+		if refused.Method == http.MethodGet {
+			everyAccountHas = append(everyAccountHas, "/cards", "/transactions")
+		}
 		if slices.Contains(everyAccountHas, refused.Path) {
 			return "This endpoint exists for every account, so another server may be at base_url. Check the host of base_url and its path with the version prefix, as in https://host/api/v1."
 		}

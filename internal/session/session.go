@@ -214,5 +214,5 @@ func centsAdvice(at path.Path, load, maximum usd.Amount) string {
 	if isTooLow || fromCents > maximum {
 		return ""
 	}
-	return fmt.Sprintf(" If you meant %s cents, write %s: amounts are in USD.", load, fromCents)
+	return fmt.Sprintf(" If you meant %d cents, write %s: amounts are in USD.", load/usd.Dollar, fromCents)
 }

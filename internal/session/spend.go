@@ -146,7 +146,7 @@ func (s *Session) CountSpend(ctx context.Context, p PlannedSpend) diag.Diagnosti
 	sums, counted, err := s.addToTotals(p)
 	if err != nil {
 		return diag.Diagnostics{diag.NewErrorDiagnostic("Plan total is out of range",
-			"The amounts of this plan add up to more than the provider can calculate with. Check amount and top_up of the planned cards: both are in USD, not in cents.")}
+			"The amounts of this plan add up to more than the provider can handle. Check amount and top_up of the planned cards: both are in USD, not in cents.")}
 	}
 	if !counted {
 		return diag.Diagnostics{s.exceedsMaxTaken(sums)}
@@ -190,7 +190,7 @@ func (s *Session) warnUnchecked(p PlannedSpend) diag.Diagnostics {
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Wallet, BINs and labels are not checked by this plan",
 		"The provider configuration depends on values that are known only after apply. This plan therefore does not check "+
-			"whether the wallet can pay, whether the BINs exist, and whether live cards already have these labels.\n\n"+
+			"whether the wallet can pay, whether the BINs exist, or whether live cards already have these labels.\n\n"+
 			"To have the plan checked, first apply what the configuration depends on, for example with -target.")}
 }
 
@@ -268,8 +268,12 @@ func shortText(sums planTotals, wallet walletBalances) string {
 }
 
 func unreadText(wallet walletBalances) string {
-	failure := ErrorDiagnostic("check whether the wallet can pay for this plan", wallet.err())
-	return sentence(failure.Summary()) + " " + failure.Detail()
+	reason, todo := ReadFailure(wallet.err())
+	if todo == "" {
+		todo = "Check the wallet balance in the dashboard, or plan again later. If the error persists, ask the service's support."
+	}
+	return "The provider could not read the wallet, so it does not know whether the wallet can pay for this plan: " + reason +
+		" If the wallet is short, part of the plan fails during apply.\n\n" + todo
 }
 
 // UpfrontCost returns what the plan so far takes from the wallet before anything returns, and the balance of the wallet,
