@@ -118,12 +118,27 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 		m.ByCard[card] = cardSummary{Summary: cardSums.summaries()}
 	}
 	if unreadable > 0 {
-		diags.AddWarning("Transactions with unreadable amounts", fmt.Sprintf("The service returned %d transactions "+
-			"with amounts that do not match its documentation. "+
-			"The result lists them without amount and fee, and leaves them out of summary and by_card:\n  - %s\n\n"+
-			"Report these ids to the service's support.", unreadable, strings.Join(problems, "\n  - ")))
+		diags.AddWarning("Unreadable transactions", describeUnreadable(unreadable, problems))
 	}
 	return nil
+}
+
+// describeUnreadable returns the text of a warning about a number of unreadable transactions. It lists the problems of
+// the first ones.
+func describeUnreadable(count int, problems []string) string {
+	text := "The service returned 1 transaction that does not match the API documentation. " +
+		"The result lists it without amount and fee, and leaves it out of summary and by_card:"
+	todo := "Report this id to the service's support."
+	if count > 1 {
+		text = fmt.Sprintf("The service returned %d transactions that do not match the API documentation. "+
+			"The result lists them without amount and fee, and leaves them out of summary and by_card", count)
+		if count > len(problems) {
+			text += fmt.Sprintf(". The first %d", len(problems))
+		}
+		text += ":"
+		todo = "Report these ids to the service's support."
+	}
+	return text + "\n  - " + strings.Join(problems, "\n  - ") + "\n\n" + todo
 }
 
 // filter returns the filter of a validated configuration. An attribute that is null leaves its field zero.
@@ -288,7 +303,7 @@ func checkPeriod(m model, diags *diag.Diagnostics) {
 		return
 	}
 	diags.AddAttributeError(path.Root("from"), "from is later than to",
-		fmt.Sprintf("from is %q, and to is %q. A date is the whole day in UTC. Choose an earlier from or a later to.",
+		fmt.Sprintf("from is %q, and to is %q. A date covers the whole day in UTC. Choose an earlier from or a later to.",
 			m.From.ValueString(), m.To.ValueString()))
 }
 

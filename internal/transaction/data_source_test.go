@@ -34,7 +34,7 @@ func TestTitles(t *testing.T) {
 	acctest.CheckTitles(t, []string{
 		titlePeriod,
 		"Too many sums",
-		"Transactions with unreadable amounts",
+		"Unreadable transactions",
 	})
 }
 
