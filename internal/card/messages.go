@@ -32,8 +32,8 @@ func replaceAdvice(amount usd.Amount) string {
 // higher. Both amounts are in USD.
 func withdrawsIntoTopUp(card model, after, below usd.Amount) string {
 	return fmt.Sprintf("Lowering amount leaves %s with %s USD, less than top_up.below (%s USD). "+
-		"The same plan would fund again what it withdraws. Lower top_up as well, or remove it.",
-		card.name(), after, below)
+		"The same plan would fund again what it withdraws. Withdraw less, lower top_up.below as well, or remove %s.",
+		card.name(), after, below, topUpAttributes(card))
 }
 
 // notFound returns the error for a card for which the service answers 404 or 410. If the service knows none of the
@@ -46,7 +46,8 @@ func notFound(card model, err error, s *session.Session) diag.Diagnostic {
 	}
 	return diag.NewErrorDiagnostic(title, session.Cause(err)+
 		" This response does not prove that the card is gone, because the service keeps showing terminated cards. "+whyNotFound(s)+
-		"\n\nThe card stays in the state. If you are sure that it is gone, remove it with terraform state rm. "+
+		"\n\nThe card stays in the state. If you are sure that it is gone, run terraform state rm for it and remove its block from the configuration. "+
+		"If the block stays, the next apply issues a new card. "+
 		"If the service finds none of the cards in this state, only this error has the details.")
 }
 
@@ -61,7 +62,7 @@ func whyNotFound(s *session.Session) string {
 		reason = "was missing and has just been created empty."
 	}
 	return "The sandbox file " + s.Sandbox.Path + " " + reason +
-		" Put the earlier file back; a pipeline must keep it together with the state. If it has moved, set sandbox.path or VCARD_SANDBOX to its new location."
+		" Put the earlier file back; a pipeline must keep this file together with the state. If the file has moved, set sandbox.path or VCARD_SANDBOX to its new location."
 }
 
 // notIssued returns the error for a card that was not issued, or may have been issued.
@@ -113,15 +114,15 @@ func issueWarnings(card model, request api.IssueCardRequest, issuance api.Issuan
 	for _, other := range issuance.PossibleDuplicates {
 		diags.AddWarning("Possible duplicate card: "+nameOf(other),
 			fmt.Sprintf("While %s was issued, %s with a balance of %s USD appeared on the same BIN with the same label. "+
-				"It may be a second card from the same request, or someone else's. If nobody needs it, terminate it in the dashboard. To keep it, import it: terraform import <address> %s",
+				"It may be a second card from the same request, or someone else's. If nobody needs it, terminate it in the dashboard. To keep it, write a resource block for it and import it: terraform import <address> %s",
 				card.name(), nameOf(other), other.Balance, other.ID))
 	}
 	diags.Append(session.LostResponseWarning("issue "+card.name(), issuance.How.LostResponse())...)
 	if issuance.How == api.Found && !request.GeneratedLabel {
 		diags.AddWarning("Card was identified by its label",
-			fmt.Sprintf("The response to the request to issue %s was lost. The provider found a new card with the same label, BIN and load, and took it into the state. "+
+			fmt.Sprintf("The response to the request to issue %s was lost. The provider found a new card with the same label, BIN and load, and added it to the state. "+
 				"Another pipeline, or another alias of this provider, may have issued that card. "+
-				"If so, remove it here with terraform state rm and apply again. To avoid such mix-ups, use unique labels, or leave label out.", card.name()))
+				"If so, remove the card from this state with terraform state rm. The next apply then issues another card. To avoid such mix-ups, use unique labels, or leave label out.", card.name()))
 	}
 	return diags
 }
@@ -217,7 +218,7 @@ func rejection(status api.CardStatus, operation string, err error) diag.Diagnost
 // adviceForStatus returns what to do if the card's last known status may be the reason for a rejection, or "".
 func adviceForStatus(status api.CardStatus, rejected *transport.Error) string {
 	if status == api.StatusTerminated {
-		return "The card " + terminatedForGood
+		return "The card " + terminatedForGood + " Run terraform plan again. If the configuration still contains this card, the new plan issues another one."
 	}
 	isFrozen := status == api.StatusFrozen || rejected.Code == "card_frozen"
 	if isFrozen && strings.HasSuffix(rejected.Path, "/unfreeze") {

@@ -50,7 +50,7 @@ func (p *planner) planFixed(ctx context.Context) {
 	if len(adopted) > 0 && len(p.replacement.Paths) == 0 { // a replacement is issued with the configured values
 		names := strings.Join(adopted, ", ")
 		p.diags.AddWarning("Adopted without verification",
-			fmt.Sprintf("%s was imported, and the service does not report its %s. The state takes the configured values, and the card does not change. "+
+			fmt.Sprintf("%s was imported, and the service does not report its %s. Apply writes the configured values to the state and does not change the card. "+
 				"To be certain of these values, replace the card with -replace.", capitalized(p.state.name()), names))
 	}
 }
@@ -96,7 +96,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 		capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee)
 	upfront, wallet, exceedsWallet := p.resource.session.UpfrontCost(ctx)
 	if exceedsWallet {
-		effect += fmt.Sprintf(" With create_before_destroy, the new card is paid before the old balance returns. So far, this plan takes %s USD before any balance returns; the wallet holds %s USD.", upfront, wallet)
+		effect += fmt.Sprintf(" With create_before_destroy, the new card is paid before the old balance returns. So far, this plan takes %s USD before any balance returns; the wallet holds %s USD. Deposit first, or part of the plan fails.", upfront, wallet)
 	}
 
 	paragraphs := []string{effect, keepAsItIs + p.replacement.UnknownAdvice("card")}

@@ -187,11 +187,11 @@ func (p *planner) warnExpiry(delta usd.Amount) {
 		text = fmt.Sprintf("%s expired on %s. ", capitalized(p.state.name()), p.state.ExpiresAt.ValueString())
 	}
 	if delta > 0 && expired {
-		text += fmt.Sprintf("This plan still loads %s USD onto it, which cannot be spent. ", delta)
+		text += fmt.Sprintf("This plan still loads %s USD onto the card, and this money cannot be spent. ", delta)
 	} else if delta > 0 {
-		text += fmt.Sprintf("This plan still loads %s USD onto it. ", delta)
+		text += fmt.Sprintf("This plan still loads %s USD onto the card. ", delta)
 	}
-	p.diags.AddWarning(title, text+"The service does not renew cards. Issue another with -replace; the balance returns to the wallet. "+
+	p.diags.AddWarning(title, text+fmt.Sprintf("The service does not renew cards. Issue another with -replace, for a fee of %s USD; the balance returns to the wallet. ", api.IssuanceFee)+
 		"With create_before_destroy = true in its lifecycle block, the new card is issued first.")
 }
 
@@ -207,12 +207,13 @@ func (p *planner) planAmount() plannedTransfer {
 		p.plan.Amount = before
 	case before.IsNull():
 		p.warn("amount", "amount becomes the baseline; no money moves",
-			"Terraform has not managed the load of %s so far. amount = %s becomes its baseline, whatever its balance (%s USD at the last refresh). Later changes of amount fund or withdraw the difference.",
+			"Terraform has not managed the load of %s so far. amount = %s becomes the baseline, whatever the card's balance is (%s USD at the last refresh). Later changes of amount fund or withdraw the difference.",
 			p.state.name(), after.Amount(), p.state.Balance.Amount())
 	case after.IsNull():
 		p.warn("amount", "amount is no longer managed; no money moves",
-			"amount was removed from the configuration. %s keeps its balance (%s USD at the last refresh), and Terraform forgets that it has loaded %s USD.",
-			capitalized(p.state.name()), p.state.Balance.Amount(), before.Amount())
+			"amount was removed from the configuration. %s keeps its balance (%s USD at the last refresh), and Terraform no longer records a load of %s USD. "+
+				"If this is a mistake, set amount back to %s before you apply.",
+			capitalized(p.state.name()), p.state.Balance.Amount(), before.Amount(), before.Amount())
 	default:
 		t.amount = after.Amount() - before.Amount()
 	}
@@ -280,7 +281,8 @@ func (p *planner) topUpDuringApply(t plannedTransfer) plannedTransfer {
 	p.plan.ToppedUp = usdtype.Unknown()
 	p.warn("top_up", "Top-up is decided during apply",
 		"The top-up of %s depends on values that are known only after apply. The card held %s USD at the last refresh. "+
-			"If that is less than top_up.below, apply funds the card up to top_up.to, or as far as max_top_up_per_month allows.",
+			"If that is less than top_up.below, apply funds the card up to top_up.to, or as far as max_top_up_per_month allows. "+
+			"To see the amount in the plan, first apply what these values depend on, with -target.",
 		p.state.name(), p.state.Balance.Amount())
 	t.unknown = true
 	return t

@@ -57,7 +57,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	}
 	if status == api.StatusTerminated {
 		resp.Diagnostics.AddWarning("Card was terminated outside Terraform",
-			capitalized(state.name())+" is removed from the state. If it is still in the configuration, the next apply issues a new card with another number and loads it from the wallet.")
+			capitalized(state.name())+" is removed from the state. If it is still in the configuration, the next apply issues a new card with another number and loads that card from the wallet. If you do not want that, remove its block first.")
 		resp.State.RemoveResource(ctx)
 		return
 	}

@@ -195,8 +195,8 @@ func configDiagnostic(err error) diag.Diagnostic {
 		return diag.NewAttributeErrorDiagnostic(path.Root("base_url"), "Invalid service address", detail)
 	default:
 		return diag.NewErrorDiagnostic("Invalid proxy address",
-			"The environment variable "+invalid.Field+", in upper or lower case, must "+invalid.Rule+". "+
-				"Otherwise requests with the API key might bypass the proxy. Correct the variable or unset it.")
+			"The environment variable "+invalid.Field+" or "+strings.ToLower(invalid.Field)+" must "+invalid.Rule+". "+
+				"Otherwise requests with the API key might bypass the proxy. Correct or unset the variable.")
 	}
 }
 

@@ -80,7 +80,7 @@ func CreatedAt(at transport.Timestamp, name string, diags *diag.Diagnostics) tim
 	created, problems := timetypes.NewRFC3339Value(string(at))
 	if problems.HasError() {
 		diags.AddWarning("Unreadable creation time",
-			"The creation time of "+name+" is not an RFC 3339 time, so created_at stays null. No other attribute is affected.")
+			"The creation time of "+name+" is not an RFC 3339 time, so created_at stays null. No other attribute is affected. Report this to the service's support.")
 		return timetypes.NewRFC3339Null()
 	}
 	return created
