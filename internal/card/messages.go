@@ -297,8 +297,8 @@ func abandonAdvice(card model, pending reconcile.Movement) string {
 		}
 		return advice + "Otherwise " + change + ", remove " + topUp + ", and apply: that moves no money. You can restore " + topUp + " afterwards."
 	}
-	return advice + fmt.Sprintf("If top_up is set, first remove %s; you can restore it afterwards. If the money did not move, set amount to %s and apply. "+
-		"If it moved, remove amount and apply, then set amount to %s and apply. No money moves in either case.",
+	return advice + fmt.Sprintf("If top_up is set, first remove %[1]s, and restore %[1]s afterwards. If the money did not move, set amount to %[2]s and apply. "+
+		"If it moved, remove amount and apply, then set amount to %[3]s and apply. No money moves in either case.",
 		topUp, card.Amount.Amount(), pending.LoadedBefore+pending.Delta)
 }
 

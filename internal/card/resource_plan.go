@@ -165,6 +165,11 @@ func (p *planner) checkBIN(ctx context.Context) {
 	if exists {
 		return
 	}
+	if len(bins) == 0 {
+		p.diags.AddAttributeError(path.Root("bin_id"), "Unknown BIN",
+			fmt.Sprintf("This account cannot issue cards on the BIN %q, and the service lists no other BINs. Ask the service's support which BINs the account can use.", bin.ValueString()))
+		return
+	}
 	lines := make([]string, len(bins))
 	for i, b := range bins {
 		lines[i] = fmt.Sprintf("  %s (%s, %s)", b.ID, b.Network, b.Category)
