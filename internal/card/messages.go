@@ -15,6 +15,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 	"github.com/vcard/terraform-provider-vcard/internal/transfer"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -102,7 +103,7 @@ func issueWarnings(card model, request api.IssueCardRequest, issuance api.Issuan
 	if len(different) > 0 {
 		diags.AddWarning("Card was issued with different settings",
 			fmt.Sprintf("%s has %s. The service enforces these values; the state keeps the configured ones.",
-				capitalized(card.name()), strings.Join(different, " and "))+adoptAdvice(shown))
+				capitalized(card.name()), tfkit.Enumerate(different))+adoptAdvice(shown))
 	}
 	if request.Amount != issuance.Card.Balance {
 		diags.AddWarning("Unexpected initial balance: "+card.name(),
@@ -181,7 +182,7 @@ func adoptAdvice(shown map[string]string) string {
 	}
 	advice := ""
 	if len(names) > 0 {
-		advice = fmt.Sprintf(" To adopt the service's values, write them into the configuration (%s). That does not replace the card.", strings.Join(names, " and "))
+		advice = fmt.Sprintf(" To adopt the service's values, write them into the configuration (%s). That does not replace the card.", tfkit.Enumerate(names))
 	}
 	label, differs := shown["label"]
 	if differs && label == "" {

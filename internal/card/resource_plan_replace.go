@@ -14,6 +14,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/labels"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
@@ -48,7 +49,7 @@ func (p *planner) planFixed(ctx context.Context) {
 	}
 
 	if len(adopted) > 0 && len(p.replacement.Paths) == 0 { // a replacement is issued with the configured values
-		names := strings.Join(adopted, ", ")
+		names := tfkit.Enumerate(adopted)
 		p.diags.AddWarning("Adopted without verification",
 			fmt.Sprintf("%s was imported, and the service does not report its %s. Apply writes the configured values to the state and does not change the card. "+
 				"To be certain of these values, replace the card with -replace.", capitalized(p.state.name()), names))

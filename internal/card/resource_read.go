@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -97,7 +96,7 @@ func (r *cardResource) keepSettings(state *model, prior model, private *privateS
 	if len(private.Shown) == 0 || maps.Equal(shownBefore, private.Shown) {
 		return nil
 	}
-	changes := strings.Join(differences(private.Shown, state), " and ")
+	changes := tfkit.Enumerate(differences(private.Shown, state))
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Card settings differ from the configuration",
 		fmt.Sprintf("%s has %s. The card is not replaced, and the state keeps the configured values.", capitalized(state.name()), changes)+
 			adoptAdvice(private.Shown))}

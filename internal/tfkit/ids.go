@@ -136,6 +136,15 @@ func (i *InvalidIDs) Warning(records string) diag.Diagnostics {
 			returned, pronoun, names, strings.Join(i.named, "\n  - ")))}
 }
 
+// Enumerate joins words for a sentence, as in "url, events and secret".
+func Enumerate(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
 // Replacement collects the attributes that replace a resource.
 type Replacement struct {
 	Paths   path.Paths
@@ -157,7 +166,7 @@ func (r *Replacement) Add(ctx context.Context, name string, configured attr.Valu
 func (r *Replacement) NamesInHCL() string { return strings.Join(r.names, ", ") }
 
 // NamesInSentence returns the names of the attributes for a sentence, as in "url and events".
-func (r *Replacement) NamesInSentence() string { return strings.Join(r.names, " and ") }
+func (r *Replacement) NamesInSentence() string { return Enumerate(r.names) }
 
 // UnknownAdvice names the attributes whose values are known only after apply, and says how to avoid a replacement if
 // they do not change. It starts with a space, to follow other sentences. The noun is the object that is replaced,
@@ -166,7 +175,7 @@ func (r *Replacement) UnknownAdvice(noun string) string {
 	if len(r.unknown) == 0 {
 		return ""
 	}
-	attributes := strings.Join(r.unknown, " and ")
+	attributes := Enumerate(r.unknown)
 	if len(r.unknown) == 1 {
 		return fmt.Sprintf(" %s is known only after apply. The %s is replaced even if the value does not change. To avoid that, first apply the resources that the value depends on.",
 			attributes, noun)
