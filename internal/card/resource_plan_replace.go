@@ -52,7 +52,7 @@ func (p *planner) planFixed(ctx context.Context) {
 		names := tfkit.Enumerate(adopted)
 		p.diags.AddWarning("Adopted without verification",
 			fmt.Sprintf("%s was imported, and the service does not report its %s. Apply writes the configured values to the state and does not change the card. "+
-				"To be certain of these values, replace the card with -replace.", capitalized(p.state.name()), names))
+				"To be certain of these values, replace the card with -replace: that issues a card with another number, for a fee of %s USD.", capitalized(p.state.name()), names, api.IssuanceFee))
 	}
 }
 

@@ -346,7 +346,7 @@ func (t *Transfer) stopped(decision reconcile.Decision) *StoppedError {
 
 // undecided returns the reason why the outcome of the movement is not known.
 func (t *Transfer) undecided(decision reconcile.Decision) error {
-	text := fmt.Sprintf("the card held %s USD before and holds %s USD now, and its transactions do not show whether that includes the %s USD",
+	text := fmt.Sprintf("the card held %s USD before and holds %s USD now, and the card's transactions do not show whether that includes the %s USD",
 		decision.RecordBefore.Anchor.Balance, decision.Card.Balance, t.movement.Delta.Abs())
 	unread := cmp.Or(decision.Evidence.Hidden, decision.Evidence.Ignored)
 	if unread != "" {
