@@ -189,7 +189,7 @@ func pages() []*page {
 		{Path: "/3ds", Title: "3D Secure", html: "challenges.html", read: readChallenges, actions: challengeActions()},
 		{Path: "/deposits", Title: "Deposits", html: "deposits.html", read: readDeposits, actions: depositActions()},
 		{Path: "/webhooks", Title: "Webhooks", html: "webhooks.html", read: readWebhooks, actions: webhookActions()},
-		{Path: "/webhooks/{delivery_id}", Title: "Delivery", In: "/webhooks", html: "delivery.html", read: readDelivery, actions: []action{redeliver()}},
+		{Path: "/webhooks/{delivery_id}", Title: "Delivery", In: "/webhooks", html: "delivery.html", read: readDelivery, actions: []action{redeliverAction()}},
 		{Path: "/ledger", Title: "Ledger", html: "ledger.html", read: readLedger, actions: []action{audit}},
 		{Path: "/world", Title: "World", html: "world.html", read: readWorld, actions: worldActions()},
 	}

@@ -1,0 +1,37 @@
+package dashboard
+
+import (
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wallet"
+)
+
+func depositActions() []action {
+	const deposits = "POST " + server.Control + "/deposits"
+	return []action{
+		{
+			name: "announce", route: deposits, texts: "currency", numbers: "amount",
+			done: "The deposit is pending. It is credited to the wallet when the network confirms it.",
+		},
+		{
+			name: "confirm", route: deposits + "/{id}/confirm", texts: "id",
+			done: "The deposit is confirmed and credited to the wallet.",
+		},
+	}
+}
+
+// depositList is the data of the page with the deposits.
+type depositList struct {
+	Addresses []wallet.Address
+	Deposits  []*wallet.Deposit
+}
+
+func readDeposits(v *view) (any, error) {
+	l := v.list(pick("status", "pending", "confirmed"))
+	newest, more, err := wallet.Newest(v.Tx, v.Server.Keys, v.Account, l.text("status"), l.page)
+	if err != nil {
+		return nil, err
+	}
+	l.setRows(len(newest), more)
+	addresses := wallet.Addresses(v.Server.Keys, v.Account, "") // of all coins
+	return &depositList{Addresses: addresses, Deposits: newest}, nil
+}
