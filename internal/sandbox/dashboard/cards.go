@@ -182,9 +182,12 @@ func readCard(v *view) (any, error) {
 		return nil, err
 	}
 	records, more, err := activity.ListForCard(v.Tx, c.ID, l.page)
+	if err != nil {
+		return nil, err
+	}
 	data.Timeline = records
 	l.setRows(len(records), more)
-	return data, err
+	return data, nil
 }
 
 // followUpForm is a form that settles an authorization, or refunds a settlement.

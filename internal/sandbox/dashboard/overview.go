@@ -110,7 +110,10 @@ func readOverview(v *view) (any, error) {
 		return nil, err
 	}
 	o.Newest, _, err = activity.ListForAccount(v.Tx, v.Account.ID, firstPage(maxRecords))
-	return o, err
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
 }
 
 // readLimits returns the limits of the account's API key.
@@ -199,12 +202,12 @@ func (v *view) timeline(c *card.Card) (timeline, error) {
 		var err error
 		balances, err = ledger.DailyBalances(v.Tx, c.LedgerAccountID, first)
 		if err != nil {
-			return t, err
+			return timeline{}, err
 		}
 	}
 	days, err := transaction.Days(v.Tx, v.Account.ID, cardID, first)
 	if err != nil {
-		return t, err
+		return timeline{}, err
 	}
 	t.fill(first, chosen, days, balances)
 	t.plot("money", "Settled and held, USD", formatCents, settledAndHeld)

@@ -138,12 +138,15 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted
 			posted:  sent,
 		}
 		f.Data, err = p.read(v)
+		if err != nil {
+			return err
+		}
 		f.List = v.shownList
 		invalidFilter, ok := errors.AsType[*wire.Error](v.filterErr)
 		if ok {
 			f.Problem = display.Sentence(invalidFilter.Message)
 		}
-		return err
+		return nil
 	})
 	if refused != nil {
 		return nil, refused
@@ -158,18 +161,21 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted
 // readFrame reads the data that all pages show. If the account no longer exists, f.Account stays empty.
 func (d *Dashboard) readFrame(tx *store.Tx, f *frame, accountID int64, version string) error {
 	found, err := account.ByID(tx, accountID)
-	if err != nil || found.ID == 0 {
+	if err != nil {
 		return err
+	}
+	if found.ID == 0 { // there is no such account
+		return nil
 	}
 	f.Account = found
 	f.Now = tx.Now()
 	f.Version = liveVersion(version, f.Now)
 	ahead := f.Now.Sub(d.sessions.now())
-	f.Unusual, err = unusual(tx, ahead)
+	f.Unusual, err = describeUnusual(tx, ahead)
 	if err != nil {
 		return err
 	}
-	f.Waiting, err = waiting(tx, accountID)
+	f.Waiting, err = countWaiting(tx, accountID)
 	return err
 }
 
@@ -195,17 +201,17 @@ func pages() []*page {
 	}
 }
 
-// unusual describes what differs from a new sandbox: faults, changed settings, and how far the clock is
-// ahead of the real time.
-func unusual(tx *store.Tx, ahead time.Duration) ([]string, error) {
+// describeUnusual describes what differs from a new sandbox: faults, changed settings, and how far the clock
+// is ahead of the real time.
+func describeUnusual(tx *store.Tx, ahead time.Duration) ([]string, error) {
 	b, err := readBehaviors(tx)
 	if err != nil {
 		return nil, err
 	}
 	var texts []string
-	texts = append(texts, counted(len(b.Faults), "fault", "faults")...)
-	texts = append(texts, counted(countChanged(b.Quirks), "quirk", "quirks")...)
-	texts = append(texts, counted(countChanged(b.Limits), "limit", "limits")...)
+	texts = appendCount(texts, len(b.Faults), "fault", "faults")
+	texts = appendCount(texts, countChanged(b.Quirks), "quirk", "quirks")
+	texts = appendCount(texts, countChanged(b.Limits), "limit", "limits")
 	const day = 24 * time.Hour
 	ahead = ahead.Round(time.Minute)
 	if ahead >= 2*day {
@@ -217,14 +223,18 @@ func unusual(tx *store.Tx, ahead time.Duration) ([]string, error) {
 	return texts, nil
 }
 
-// waiting counts pending challenges and failing webhooks, by the paths of the pages that show them.
-func waiting(tx *store.Tx, accountID int64) (map[string]int64, error) {
+// countWaiting counts pending challenges, and endpoints with a delivery that will be retried, by the paths of
+// the pages that show them.
+func countWaiting(tx *store.Tx, accountID int64) (map[string]int64, error) {
 	pending, err := threeds.CountPending(tx, accountID)
 	if err != nil {
 		return nil, err
 	}
-	failing, err := webhook.CountFailing(tx, accountID)
-	return map[string]int64{"/3ds": pending, "/webhooks": failing}, err
+	retrying, err := webhook.CountFailing(tx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]int64{"/3ds": pending, "/webhooks": retrying}, nil
 }
 
 // frame is the data of every template.

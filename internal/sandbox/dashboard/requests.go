@@ -13,8 +13,8 @@ import (
 
 // requestList has the runs or, with a filter, single requests.
 type requestList struct {
-	Runs  []*requestlog.Run
-	Calls []*requestlog.Entry
+	Runs     []*requestlog.Run
+	Requests []*requestlog.Entry
 }
 
 // formatDuration formats a duration with a precision that suits its length.
@@ -33,24 +33,27 @@ func formatDuration(d time.Duration) string {
 }
 
 func readRequests(v *view) (any, error) {
-	data := new(requestList)
 	l := v.list(
 		search("run", "Run"),
 		pick("outcome", "succeeded", "refused", "failed", "lost", "fault"),
 		pick("method", http.MethodGet, http.MethodPost, http.MethodDelete),
 	)
 	filter := requestlog.Filter{Run: l.text("run"), Method: l.text("method"), Outcome: l.text("outcome")}
-	var (
-		more bool
-		err  error
-	)
-	if filter == (requestlog.Filter{}) {
-		data.Runs, more, err = requestlog.ListRuns(v.Tx, v.Account.ID, l.page)
-	} else {
-		data.Calls, more, err = requestlog.ListNewest(v.Tx, v.Account.ID, filter, l.page)
+	noFilter := requestlog.Filter{}
+	if filter == noFilter {
+		runs, more, err := requestlog.ListRuns(v.Tx, v.Account.ID, l.page)
+		if err != nil {
+			return nil, err
+		}
+		l.setRows(len(runs), more)
+		return &requestList{Runs: runs}, nil
 	}
-	l.setRows(len(data.Runs)+len(data.Calls), more)
-	return data, err
+	requests, more, err := requestlog.ListNewest(v.Tx, v.Account.ID, filter, l.page)
+	if err != nil {
+		return nil, err
+	}
+	l.setRows(len(requests), more)
+	return &requestList{Requests: requests}, nil
 }
 
 // runData is a run with its effect on each card and its requests.
@@ -130,9 +133,12 @@ func readRun(v *view) (any, error) {
 	l.Forward = "Later"
 	l.page.Size = 200
 	entries, more, err := requestlog.ListByRun(v.Tx, found.ID, l.page)
+	if err != nil {
+		return nil, err
+	}
 	l.setRows(len(entries), more)
 	data.Story = story(found, entries)
-	return data, err
+	return data, nil
 }
 
 // byCard sums up the requests of each card, in the order of their first requests.

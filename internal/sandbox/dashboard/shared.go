@@ -99,16 +99,16 @@ func agoIn(ago, unit time.Duration, name string) string {
 	return fmt.Sprintf("%d %s ago", ago/unit, name)
 }
 
-// counted returns a list with one text such as "2 faults", or an empty list if the count is 0.
-func counted(n int, singular, plural string) []string {
-	if n <= 0 {
-		return nil
+// appendCount appends a text such as "2 faults", unless the count is 0.
+func appendCount(texts []string, n int, singular, plural string) []string {
+	if n == 0 {
+		return texts
 	}
 	if n == 1 {
-		return []string{"1 " + singular}
+		return append(texts, "1 "+singular)
 	}
 	count := display.Thousands(fmt.Sprint(n))
-	return []string{count + " " + plural}
+	return append(texts, count+" "+plural)
 }
 
 // subject returns the path of the page that shows the object of an event, by the object's id.

@@ -36,8 +36,11 @@ func readTransactions(v *view) (any, error) {
 		return nil, err
 	}
 	data.Records, err = activity.ListPurchases(v.Tx, v.Account.ID, filter, l.page)
+	if err != nil {
+		return nil, err
+	}
 	l.setRowsOfTotal(len(data.Records), data.Sums.Count)
-	return data, err
+	return data, nil
 }
 
 // followUps returns the actions of a merchant on an earlier transaction.
@@ -102,7 +105,7 @@ func readTransaction(v *view) (any, error) {
 		steps[p.Chain[i].ID] = &p.Chain[i]
 	}
 	for _, e := range p.Entries {
-		s := steps[e.TransactionID]
+		s := steps[e.TransactionID] // never nil, because ids selects the entries
 		for _, posting := range e.Postings {
 			switch posting.Kind {
 			case ledger.Card, ledger.Wallet:
@@ -115,7 +118,10 @@ func readTransaction(v *view) (any, error) {
 		}
 	}
 	p.Deliveries, _, err = webhook.Newest(v.Tx, v.Account.ID, webhook.Filter{Subjects: ids}, firstPage(pageSize))
-	return p, err
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // ledgerData is the data of the page with the ledger.
@@ -158,7 +164,10 @@ func readLedger(v *view) (any, error) {
 	l := v.list(pick("kind", ledger.EntryKinds()...), search("entry", "Entry"))
 	filter := ledger.Filter{Kind: l.text("kind"), ID: l.text("entry")}
 	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, filter, l.page)
+	if err != nil {
+		return nil, err
+	}
 	data.Journal = entries
 	l.setRows(len(entries), more)
-	return data, err
+	return data, nil
 }

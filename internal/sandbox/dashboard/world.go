@@ -73,9 +73,12 @@ func readWorld(v *view) (any, error) {
 	}
 	l := v.list()
 	accounts, total, err := account.List(v.Tx, l.page)
+	if err != nil {
+		return nil, err
+	}
 	w.Accounts = accounts
 	l.setRowsOfTotal(len(accounts), total)
-	return w, err
+	return w, nil
 }
 
 // faultResponse returns the field with the response of a fault.
