@@ -16,9 +16,9 @@ const maxAttention = 6
 
 // attention lists what the user should look at.
 type attention struct {
-	Failing  []*webhook.Delivery // the newest failed delivery of each endpoint
+	Failing  []*webhook.Delivery // the newest failed or retrying delivery of each endpoint
 	Cards    []*cardAttention
-	Low      int64  // the number of all cards with a low balance, including those not listed
+	LowCount int64  // the number of all cards with a low balance, including those not listed
 	Declines int64  // the number of all purchases declined yesterday or today
 	Since    string // the date of yesterday
 }
@@ -27,14 +27,14 @@ type attention struct {
 type cardAttention struct {
 	CardID, Label, Last4 string
 
-	Low       bool
-	Balance   usd.Amount
-	NearLimit bool
-	Used      usd.Amount // of the spending limit
-	Limit     usd.Amount
-	Declines  int64            // of the card, among the newest of the account
-	Decline   *activity.Record // the newest one; nil if there is none
-	Challenge *activity.Record // a pending challenge; nil if there is none
+	IsLow       bool // the balance is low
+	Balance     usd.Amount
+	IsNearLimit bool
+	Used        usd.Amount // of the spending limit
+	Limit       usd.Amount
+	Declines    int64            // of the card, among the newest of the account
+	Decline     *activity.Record // the newest one; nil if there is none
+	Challenge   *activity.Record // a pending challenge; nil if there is none
 }
 
 // readAttention reads at most maxAttention cards and endpoints. Cards with declined purchases come first.
@@ -81,7 +81,7 @@ func (a *attention) addDeclines(v *view) error {
 		return err
 	}
 	for _, r := range newest {
-		line := a.card(r.CardID, r.Label, r.Last4)
+		line := a.findOrAdd(r.CardID, r.Label, r.Last4)
 		line.Declines++
 		if line.Decline == nil {
 			line.Decline = r
@@ -97,10 +97,10 @@ func (a *attention) addLowBalances(v *view) error {
 	if err != nil {
 		return err
 	}
-	a.Low = total
+	a.LowCount = total
 	for _, c := range found {
-		line := a.card(c.PublicID, c.Label, c.Last4)
-		line.Low = true
+		line := a.findOrAdd(c.PublicID, c.Label, c.Last4)
+		line.IsLow = true
 		line.Balance = c.Balance
 	}
 	return nil
@@ -117,8 +117,8 @@ func (a *attention) addNearLimits(v *view) error {
 		if err != nil {
 			return err
 		}
-		line := a.card(c.PublicID, c.Label, c.Last4)
-		line.NearLimit = true
+		line := a.findOrAdd(c.PublicID, c.Label, c.Last4)
+		line.IsNearLimit = true
 		line.Used = used
 		line.Limit = c.SpendingLimit
 	}
@@ -133,14 +133,14 @@ func (a *attention) addChallenges(v *view) error {
 		return err
 	}
 	for _, r := range pending {
-		line := a.card(r.CardID, r.Label, r.Last4)
+		line := a.findOrAdd(r.CardID, r.Label, r.Last4)
 		line.Challenge = r
 	}
 	return nil
 }
 
-// card returns the line of a card. If the card has none yet, it adds one.
-func (a *attention) card(id, label, last4 string) *cardAttention {
+// findOrAdd returns the line of a card. If the card has none yet, it adds one.
+func (a *attention) findOrAdd(id, label, last4 string) *cardAttention {
 	for _, c := range a.Cards {
 		if c.CardID == id {
 			return c

@@ -20,8 +20,8 @@ import (
 
 // cardList is the data of the page with all cards.
 type cardList struct {
-	Cards []*cardFigures
-	Low   int64 // the number of active cards with a low balance, regardless of the filter
+	Cards    []*cardFigures
+	LowCount int64 // the number of active cards with a low balance, regardless of the filter
 }
 
 // cardFigures is a card with its figures of this month.
@@ -87,7 +87,7 @@ func readCards(v *view) (any, error) {
 	}
 	l.setRowsOfTotal(len(found), total)
 	data := new(cardList)
-	data.Low, err = card.Count(v.Tx, v.Account.ID, card.Filter{LowAt: v.Tx.Now()})
+	data.LowCount, err = card.Count(v.Tx, v.Account.ID, card.Filter{LowAt: v.Tx.Now()})
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func cardActions() []action {
 			done: "A 3D Secure challenge is pending. It expires after five minutes.",
 		},
 	}
-	return append(actions, followUps()...)
+	return append(actions, followUpActions()...)
 }
 
 // merchantFields returns the field for the merchant of a purchase.
@@ -136,9 +136,9 @@ type cardData struct {
 	*cardFigures
 
 	Held     usd.Amount // by open authorizations
-	Time     timeline
+	Timeline timeline
 	Details  *cardDetails // nil unless the user has just asked for them
-	Timeline []*activity.Record
+	Activity []*activity.Record
 	Runs     []*requestlog.Run // the newest runs that changed the card
 }
 
@@ -173,7 +173,7 @@ func readCard(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	data.Time, err = v.timeline(c)
+	data.Timeline, err = v.readTimeline(c)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func readCard(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	data.Timeline = records
+	data.Activity = records
 	l.setRows(len(records), more)
 	return data, nil
 }
@@ -246,8 +246,8 @@ func reportPurchase(res wire.Response) notice {
 // notInName matches the parts of a label that become underscores in the name of a resource.
 var notInName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// Name returns a name for the card's resource in a configuration. A name cannot start with a digit.
-func (d *cardData) Name() string {
+// ResourceName returns a name for the card's resource in a configuration. A name cannot start with a digit.
+func (d *cardData) ResourceName() string {
 	withUnderscores := notInName.ReplaceAllString(strings.ToLower(d.Label), "_")
 	name := strings.Trim(withUnderscores, "_")
 	if name == "" {
@@ -297,7 +297,7 @@ func (d *cardData) Config() string {
 		width = max(width, len(a.name))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "resource \"vcard_card\" %q {\n", d.Name())
+	fmt.Fprintf(&b, "resource \"vcard_card\" %q {\n", d.ResourceName())
 	for _, a := range attributes {
 		fmt.Fprintf(&b, "  %-*s = %s\n", width, a.name, a.value)
 	}

@@ -30,7 +30,7 @@ type overview struct {
 	Runs      []*requestlog.Run // the newest runs with changes
 	LastPlan  *requestlog.Run   // the newest run without changes; nil if there is none
 	Attention *attention
-	Time      timeline
+	Timeline  timeline
 	Spending  []*transaction.Spending // of this month, the largest first
 	Spent     usd.Amount              // this month, by all cards
 	Limits    []limitUse
@@ -79,9 +79,11 @@ func readOverview(v *view) (any, error) {
 	noCards := card.Counts{}
 	if o.Counts == noCards {
 		o.Start = &gettingStarted{Address: v.Address}
-		v.decodeResponse("show-key", o.Start)
+		// If the user has not just asked for the key, this changes nothing, and the key stays empty.
+		_ = v.decodeResponse("show-key", o.Start)
 	}
-	o.Time, err = v.timeline(nil)
+	var allCards *card.Card
+	o.Timeline, err = v.readTimeline(allCards)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +103,7 @@ func readOverview(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Spent, err = transaction.Spent(v.Tx, v.Account.ID, 0)
+	o.Spent, err = transaction.Spent(v.Tx, v.Account.ID, transaction.AllCards)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +157,7 @@ type plot struct {
 	Class   string // of the style sheet
 	Title   string
 	Max     string // the value at the top
-	Half    string // the value in the middle; empty if it is no whole number
+	Half    string // the value in the middle, rounded down; empty if it is 0
 	Width   int64
 	Columns []column
 	Line    string // the points of the line; empty for bars
@@ -179,9 +181,9 @@ type span struct {
 	Chosen bool
 }
 
-// timeline reads the days that the query asks for, 30 by default. If the card is nil, the timeline
+// readTimeline reads the days that the query asks for, 30 by default. If the card is nil, the timeline
 // covers all cards of the account.
-func (v *view) timeline(c *card.Card) (timeline, error) {
+func (v *view) readTimeline(c *card.Card) (timeline, error) {
 	var t timeline
 	spans := []int64{7, 30, 90}
 	chosen, _ := strconv.ParseInt(v.Query.Get("days"), 10, 64) // 0 if the query has no valid number
@@ -194,7 +196,7 @@ func (v *view) timeline(c *card.Card) (timeline, error) {
 	}
 	today := store.Day(v.Tx.Now())
 	first := today - chosen + 1 // so that the timeline includes today
-	cardID := int64(0)
+	cardID := int64(transaction.AllCards)
 	var balances []*ledger.DailyBalance
 	if c != nil {
 		cardID = c.ID
@@ -209,13 +211,13 @@ func (v *view) timeline(c *card.Card) (timeline, error) {
 	if err != nil {
 		return timeline{}, err
 	}
-	t.fill(first, chosen, days, balances)
-	t.plot("money", "Settled and held, USD", formatCents, settledAndHeld)
+	t.addDays(first, chosen, days, balances)
+	t.addPlot("money", "Settled and held, USD", formatCents, settledAndHeld)
 	if t.Sums.Declines > 0 {
-		t.plot("declines", "Declines", formatCount, declines)
+		t.addPlot("declines", "Declines", formatCount, declines)
 	}
 	if len(balances) > 0 {
-		p := t.plot("balance", "Balance, USD", formatCents, balance)
+		p := t.addPlot("balance", "Balance, USD", formatCents, balance)
 		p.drawLine()
 	}
 	return t, nil
@@ -233,9 +235,9 @@ func declines(d *timelineDay) (int64, int64) { return d.Declines, 0 }
 
 func balance(d *timelineDay) (int64, int64) { return int64(d.Balance), 0 }
 
-// fill adds n days, starting with the first one, and including days without purchases. days and balances
-// are in order of time and have no rows for days without changes.
-func (t *timeline) fill(first, n int64, days []*transaction.Day, balances []*ledger.DailyBalance) {
+// addDays adds n days, starting with the first one, and including days without purchases. days and balances
+// are in order of time and have no rows for days without changes. The loop cuts off the rows that it has used.
+func (t *timeline) addDays(first, n int64, days []*transaction.Day, balances []*ledger.DailyBalance) {
 	dayLength := (24 * time.Hour).Milliseconds()
 	var lastBalance usd.Amount
 	hasBalance := false
@@ -263,8 +265,8 @@ func (t *timeline) fill(first, n int64, days []*transaction.Day, balances []*led
 	t.Dates = []string{t.Days[0].Date, t.Days[middle].Date, t.Days[n-1].Date}
 }
 
-// plot adds a chart of two values per day, one on top of the other. The top of its scale is a round number.
-func (t *timeline) plot(class, title string, format func(int64) string, values func(*timelineDay) (below, above int64)) *plot {
+// addPlot adds a chart of two values per day, one on top of the other. The top of its scale is a round number.
+func (t *timeline) addPlot(class, title string, format func(int64) string, values func(*timelineDay) (below, above int64)) *plot {
 	highest := int64(1)
 	for _, d := range t.Days {
 		below, above := values(d)

@@ -24,9 +24,9 @@ import (
 
 // page is one of the dashboard's pages, with its actions.
 type page struct {
-	Path  string // a pattern of http.ServeMux
-	Title string
-	In    string // the path of the navigation's page that contains it; empty if the navigation shows it
+	Path   string // a pattern of http.ServeMux
+	Title  string
+	Parent string // the path of the navigation's page that contains it; empty if the navigation shows it
 
 	html    string                   // the file of its template
 	read    func(*view) (any, error) // returns the Data of the template
@@ -187,15 +187,15 @@ func pages() []*page {
 	return []*page{
 		{Path: "/{$}", Title: "Overview", html: "overview.html", read: readOverview, actions: []action{showKey}},
 		{Path: "/cards", Title: "Cards", html: "cards.html", read: readCards},
-		{Path: "/cards/{card_id}", Title: "Card", In: "/cards", html: "card.html", read: readCard, actions: cardActions()},
+		{Path: "/cards/{card_id}", Title: "Card", Parent: "/cards", html: "card.html", read: readCard, actions: cardActions()},
 		{Path: "/transactions", Title: "Transactions", html: "transactions.html", read: readTransactions},
-		{Path: "/transactions/{id}", Title: "Transaction", In: "/transactions", html: "transaction.html", read: readTransaction, actions: followUps()},
+		{Path: "/transactions/{id}", Title: "Transaction", Parent: "/transactions", html: "transaction.html", read: readTransaction, actions: followUpActions()},
 		{Path: "/requests", Title: "Requests", html: "requests.html", read: readRequests, actions: []action{forget}},
-		{Path: "/runs/{run}", Title: "Run", In: "/requests", html: "run.html", read: readRun},
+		{Path: "/runs/{run}", Title: "Run", Parent: "/requests", html: "run.html", read: readRun},
 		{Path: "/3ds", Title: "3D Secure", html: "challenges.html", read: readChallenges, actions: challengeActions()},
 		{Path: "/deposits", Title: "Deposits", html: "deposits.html", read: readDeposits, actions: depositActions()},
 		{Path: "/webhooks", Title: "Webhooks", html: "webhooks.html", read: readWebhooks, actions: webhookActions()},
-		{Path: "/webhooks/{delivery_id}", Title: "Delivery", In: "/webhooks", html: "delivery.html", read: readDelivery, actions: []action{redeliverAction()}},
+		{Path: "/webhooks/{delivery_id}", Title: "Delivery", Parent: "/webhooks", html: "delivery.html", read: readDelivery, actions: []action{redeliverAction()}},
 		{Path: "/ledger", Title: "Ledger", html: "ledger.html", read: readLedger, actions: []action{audit}},
 		{Path: "/world", Title: "World", html: "world.html", read: readWorld, actions: worldActions()},
 	}
@@ -258,7 +258,7 @@ type frame struct {
 }
 
 // IsIn reports whether the frame shows a page of the navigation, or one below it.
-func (f *frame) IsIn(p *page) bool { return f.Page.Path == p.Path || f.Page.In == p.Path }
+func (f *frame) IsIn(p *page) bool { return f.Page.Path == p.Path || f.Page.Parent == p.Path }
 
 // Value returns the content of a field of an action's form. That is the input if the form was refused, or
 // else the default.
@@ -301,7 +301,8 @@ func (d *Dashboard) showError(w http.ResponseWriter, r *http.Request, e *wire.Er
 	id, found := d.sessions.account(cookie(r))
 	if found {
 		noPage := &page{} // so that read reads only the frame
-		signedIn, refused := d.read(r, noPage, id, nil)
+		var noForm *posted
+		signedIn, refused := d.read(r, noPage, id, noForm)
 		if refused == nil && signedIn != nil {
 			f = signedIn
 		}

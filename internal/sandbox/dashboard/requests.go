@@ -60,9 +60,9 @@ func readRequests(v *view) (any, error) {
 type runData struct {
 	*requestlog.Run
 
-	Cards     []*cardChange
-	CardsList *list
-	Story     []storyLine
+	Cards      []*cardChange
+	CardPaging *list
+	Story      []storyLine
 }
 
 // cardChange sums up the requests of a run for one card, or for one that it failed to issue.
@@ -85,14 +85,14 @@ type storyLine struct {
 	Since   time.Duration // since the start of the run
 	Waited  time.Duration // since the previous response; 0 if that was a short time
 	AtLimit bool          // whether the client waited because of a rate limit
-	Try     int           // the number of the attempt
+	Try     int           // the number of the attempt; 0 for a read
 }
 
 // Title returns a title that distinguishes runs.
 func (r *runData) Title() string { return r.Kind() + " " + r.Key() }
 
-// verb returns what a call for a change does, as a past participle. It depends on the end of the path.
-func verb(e *requestlog.Entry) string {
+// participle returns what a call for a change does, as a past participle. It depends on the end of the path.
+func participle(e *requestlog.Entry) string {
 	switch path.Base(e.Path) {
 	case "cards":
 		return "issued"
@@ -116,37 +116,37 @@ func readRun(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := &runData{Run: found, CardsList: v.listOf("cards")}
+	paging := v.listOf("cards")
 	changes, err := requestlog.ListChangesByRun(v.Tx, found.ID)
 	if err != nil {
 		return nil, err
 	}
-	cards := byCard(changes)
+	cards := sumByCard(changes)
 	total := int64(len(cards))
-	start := min(data.CardsList.page.Offset(), total)
-	end := min(start+data.CardsList.page.Size, total)
-	data.Cards = cards[start:end]
-	data.CardsList.setRowsOfTotal(len(data.Cards), total)
+	start := min(paging.page.Offset(), total)
+	end := min(start+paging.page.Size, total)
+	shown := cards[start:end]
+	paging.setRowsOfTotal(len(shown), total)
 
+	const requestsPerPage = 200
 	l := v.list()
 	l.Backward = "Earlier"
 	l.Forward = "Later"
-	l.page.Size = 200
+	l.page.Size = requestsPerPage
 	entries, more, err := requestlog.ListByRun(v.Tx, found.ID, l.page)
 	if err != nil {
 		return nil, err
 	}
 	l.setRows(len(entries), more)
-	data.Story = story(found, entries)
-	return data, nil
+	return &runData{Run: found, Cards: shown, CardPaging: paging, Story: story(found, entries)}, nil
 }
 
-// byCard sums up the requests of each card, in the order of their first requests.
-func byCard(entries []*requestlog.Entry) []*cardChange {
+// sumByCard sums up the requests of each card, in the order of their first requests.
+func sumByCard(entries []*requestlog.Entry) []*cardChange {
 	var cards []*cardChange
 	byID := map[string]*cardChange{}
 	for _, e := range entries {
-		done := verb(e)
+		done := participle(e)
 		if e.CardID == "" && done != "issued" {
 			continue // the request concerns no card
 		}

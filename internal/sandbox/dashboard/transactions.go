@@ -43,8 +43,8 @@ func readTransactions(v *view) (any, error) {
 	return data, nil
 }
 
-// followUps returns the actions of a merchant on an earlier transaction.
-func followUps() []action {
+// followUpActions returns the actions of a merchant on an earlier transaction.
+func followUpActions() []action {
 	const control = "POST " + server.Control
 	return []action{
 		{
@@ -140,8 +140,8 @@ func (d *ledgerData) Sum() usd.Amount {
 	return sum
 }
 
-// OnlyOpening reports whether the journal has no entries except the opening balance.
-func (d *ledgerData) OnlyOpening() bool {
+// HasOnlyOpening reports whether the journal has no entries except the opening balance.
+func (d *ledgerData) HasOnlyOpening() bool {
 	for _, e := range d.Journal {
 		if e.Kind != ledger.OpeningBalance {
 			return false

@@ -134,15 +134,15 @@ type setting struct {
 	Action  string // of the form
 }
 
-// Changed reports whether the setting differs from its default.
-func (s *setting) Changed() bool { return s.Value() != s.Default }
+// IsChanged reports whether the setting differs from its default.
+func (s *setting) IsChanged() bool { return s.Value() != s.Default }
 
 // settings returns the settings of a form, the changed ones first. current and defaults have the same order.
 func settings(action string, current, defaults []behavior.Setting) []*setting {
 	var changed, unchanged []*setting
 	for i, c := range current {
 		s := &setting{Setting: c, Default: defaults[i].Value(), Action: action}
-		if s.Changed() {
+		if s.IsChanged() {
 			changed = append(changed, s)
 		} else {
 			unchanged = append(unchanged, s)
@@ -155,7 +155,7 @@ func settings(action string, current, defaults []behavior.Setting) []*setting {
 func countChanged(settings []*setting) int {
 	n := 0
 	for _, s := range settings {
-		if s.Changed() {
+		if s.IsChanged() {
 			n++
 		}
 	}

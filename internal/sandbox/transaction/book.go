@@ -130,7 +130,10 @@ func firstOfMonth(tx *store.Tx) int64 {
 	return store.Day(time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC))
 }
 
-// Spent returns this month's spending with a card. A cardID of 0 stands for all cards of the account.
+// AllCards is the cardID that stands for all cards of an account, in the table daily_sums and its queries.
+const AllCards = 0
+
+// Spent returns this month's spending with a card, or with AllCards.
 func Spent(tx *store.Tx, accountID, cardID int64) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, `
 		SELECT COALESCE(SUM(settled - refunded), 0) FROM daily_sums

@@ -193,12 +193,12 @@ func Sum(tx *store.Tx, accountID int64, f Filter) (Sums, error) {
 			COALESCE(SUM(settled), 0), COALESCE(SUM(refunded), 0), COALESCE(SUM(fees), 0)
 		FROM transactions `
 	if f.Text == "" && f.State == "" {
-		// Reading the daily sums is much faster than adding up all purchases. A card_id of 0 stands for all cards.
+		// Reading the daily sums is much faster than adding up all purchases.
 		query = `
 			SELECT COALESCE(SUM(purchases), 0), COALESCE(SUM(declines), 0), COALESCE(SUM(held), 0),
 				COALESCE(SUM(settled), 0), COALESCE(SUM(refunded), 0), COALESCE(SUM(fees), 0)
 			FROM daily_sums `
-		where = store.NewWhere(`account_id = ? AND card_id = 0`, accountID).
+		where = store.NewWhere(`account_id = ? AND card_id = ?`, accountID, AllCards).
 			And(!f.From.IsZero(), `day >= ?`, store.Day(f.From)).
 			And(!f.To.IsZero(), `day <= ?`, store.Day(f.To))
 	}
@@ -214,7 +214,7 @@ type Day struct {
 	Sums
 }
 
-// Days returns the days with purchases since a day, oldest first. A cardID of 0 stands for all cards.
+// Days returns the days with purchases of a card, or of AllCards, since a day, oldest first.
 func Days(tx *store.Tx, accountID, cardID, since int64) ([]*Day, error) {
 	return store.List[Day](tx, `
 		SELECT day, purchases, declines, held, settled, refunded, fees FROM daily_sums

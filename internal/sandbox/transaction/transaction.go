@@ -151,7 +151,7 @@ func addToPurchase(tx *store.Tx, accountID, rowID int64, n New) error {
 		added.Held = -authorized
 	}
 	day := store.Day(time.UnixMilli(purchasedAt))
-	for _, cardID := range []int64{0, n.Card.ID} { // 0 stands for all cards
+	for _, cardID := range []int64{AllCards, n.Card.ID} {
 		err := tx.Exec(`
 			INSERT INTO daily_sums (account_id, card_id, day, purchases, declines, held, settled, refunded, fees)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
