@@ -88,9 +88,9 @@ type notice struct {
 	Bad  bool // whether the outcome is bad, such as a decline
 }
 
-// posted is a form that was sent, with its outcome for the next page.
-type posted struct {
-	path     string // of the next page, with its query
+// formOutcome is the outcome of a form that was sent, for the page that shows it.
+type formOutcome struct {
+	path     string // of the page that shows it, with its query
 	expires  time.Time
 	action   string
 	values   url.Values
@@ -103,7 +103,7 @@ type posted struct {
 // same form again, by a second click, by reloading or by going back, post makes no second call. It then
 // redirects to the outcome of the first.
 func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
-	id, found := d.sessions.account(cookie(r))
+	id, found := d.sessions.accountID(cookieValue(r))
 	if !found {
 		d.sendToLogin(w, r)
 		return
@@ -117,25 +117,26 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 		return
 	}
 	a := &p.actions[i]
-	sent := &posted{path: r.URL.RequestURI(), action: a.name, values: r.PostForm}
+	outcome := &formOutcome{path: r.URL.RequestURI(), action: a.name, values: r.PostForm}
 	call := a.operation(form{r})
 	repeated := false
 	if call.IsRead() { // a repeated read is harmless
-		sent.response, sent.refused = d.do(r.Context(), id, call)
+		outcome.response, outcome.refused = d.do(r.Context(), id, call)
 	} else {
+		content := r.URL.Path + "?" + r.PostForm.Encode()
 		var remembered *sentForm
-		remembered, repeated = d.sessions.form(cookie(r), r.URL.Path+"?"+r.PostForm.Encode())
-		remembered.do(func() (wire.Response, *wire.Error) {
+		remembered, repeated = d.sessions.remember(cookieValue(r), content)
+		remembered.callOnce(func() (wire.Response, *wire.Error) {
 			// At a second click, browsers cancel the first request. The call must continue.
 			return d.do(context.WithoutCancel(r.Context()), id, call)
 		})
-		sent.response = remembered.response
-		sent.refused = remembered.refused
+		outcome.response = remembered.response
+		outcome.refused = remembered.refused
 	}
-	if sent.refused == nil {
-		sent.notice = a.notice(sent.response, repeated)
+	if outcome.refused == nil {
+		outcome.notice = a.notice(outcome.response, repeated)
 	}
-	d.sessions.keep(cookie(r), sent, repeated)
+	d.sessions.keep(cookieValue(r), outcome, repeated)
 	target := url.URL{Path: r.URL.Path, RawQuery: r.URL.RawQuery}
 	if a.row != "" {
 		target.Fragment = form{r}.text(a.row)

@@ -181,10 +181,10 @@ const (
 	watchInterval = 250 * time.Millisecond
 )
 
-// liveVersion returns a text that changes whenever a page may have changed: with the file, and after
-// each refreshInterval.
-func liveVersion(file string, now time.Time) string {
-	return fmt.Sprintf("%s.%d", file, now.UnixMilli()/refreshInterval.Milliseconds())
+// liveVersion returns a text that changes whenever a page may have changed: with the version of the file,
+// and after each refreshInterval.
+func liveVersion(fileVersion string, now time.Time) string {
+	return fmt.Sprintf("%s.%d", fileVersion, now.UnixMilli()/refreshInterval.Milliseconds())
 }
 
 // liveState is the event that informs a page that it is out of date.
@@ -211,16 +211,16 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	tick := time.Tick(watchInterval)
 	last := ""
 	for {
-		_, found := d.sessions.account(cookie(r))
+		_, found := d.sessions.accountID(cookieValue(r))
 		if !found {
-			_ = send("event: ended\ndata:")
+			_ = send("event: ended\ndata:") // an error means that the page is closed
 			return
 		}
-		version, now, refused := d.Server.Version(r.Context())
+		fileVersion, now, refused := d.Server.Version(r.Context())
 		if refused != nil {
 			return // the browser connects again
 		}
-		state := liveState{Version: liveVersion(version, now), Now: wire.Timestamp(now)}
+		state := liveState{Version: liveVersion(fileVersion, now), Now: wire.Timestamp(now)}
 		if state.Version != last {
 			err := send("data: " + string(wire.Encode(state)))
 			if err != nil {

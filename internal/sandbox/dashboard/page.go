@@ -41,7 +41,7 @@ type view struct {
 	Address string // of the API
 	Query   url.Values
 	request *http.Request
-	posted  *posted // the form whose outcome the page shows; nil if there is none
+	outcome *formOutcome // of the form that led to the page; nil if there is none
 
 	shownList *list // nil if the page has none
 	filterErr error // why the filter is invalid; the page shows the filter again
@@ -50,13 +50,13 @@ type view struct {
 // decodeResponse decodes the response to the page's last form into a value. It reports whether that form
 // made the given action, and the response could be decoded.
 func (v *view) decodeResponse(action string, into any) bool {
-	if v.posted == nil || v.posted.action != action {
+	if v.outcome == nil || v.outcome.action != action {
 		return false
 	}
-	if v.posted.refused != nil {
+	if v.outcome.refused != nil {
 		return false
 	}
-	return json.Unmarshal(v.posted.response.Body, into) == nil
+	return json.Unmarshal(v.outcome.response.Body, into) == nil
 }
 
 // sendToLogin redirects to the login page, which then leads back to the requested page.
@@ -67,17 +67,17 @@ func (d *Dashboard) sendToLogin(w http.ResponseWriter, r *http.Request) {
 
 // get shows a page to the signed-in user.
 func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
-	accountID, found := d.sessions.account(cookie(r))
+	accountID, found := d.sessions.accountID(cookieValue(r))
 	if !found {
 		d.sendToLogin(w, r)
 		return
 	}
 	// A page that updates itself keeps the outcome of a form on the screen, so it does not take one.
-	var sent *posted
+	var outcome *formOutcome
 	if r.Header.Get(liveHeader) == "" {
-		sent = d.sessions.take(cookie(r), r.URL.RequestURI())
+		outcome = d.sessions.take(cookieValue(r), r.URL.RequestURI())
 	}
-	f, refused := d.read(r, p, accountID, sent)
+	f, refused := d.read(r, p, accountID, outcome)
 	if refused != nil {
 		d.showError(w, r, refused)
 		return
@@ -94,34 +94,34 @@ func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 	if f.Problem != "" {
 		status = http.StatusBadRequest
 	}
-	if sent != nil {
-		f.Notice = sent.notice
+	if outcome != nil {
+		f.Notice = outcome.notice
 	}
-	if sent != nil && sent.refused != nil {
-		f.Problem = display.Sentence(sent.refused.Message)
-		status = sent.refused.Status
+	if outcome != nil && outcome.refused != nil {
+		f.Problem = display.Sentence(outcome.refused.Message)
+		status = outcome.refused.Status
 	}
 	d.render(w, p.html, status, f)
 }
 
 // read reads a page and its frame in one snapshot. If the account no longer exists after a reset, it
 // ends the session and returns nil.
-func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted) (*frame, *wire.Error) {
+func (d *Dashboard) read(r *http.Request, p *page, accountID int64, outcome *formOutcome) (*frame, *wire.Error) {
 	// The version is read before the page, so that the page is at least as new as its version says.
-	version, _, refused := d.Server.Version(r.Context())
+	fileVersion, _, refused := d.Server.Version(r.Context())
 	if refused != nil {
 		return nil, refused
 	}
 	f := &frame{
-		Title:  p.Title,
-		Page:   p,
-		Pages:  d.pages,
-		ID:     rand.Text(),
-		Query:  r.URL.Query(),
-		posted: sent,
+		Title:   p.Title,
+		Page:    p,
+		Pages:   d.pages,
+		ID:      rand.Text(),
+		Query:   r.URL.Query(),
+		outcome: outcome,
 	}
 	refused = d.Server.Read(r.Context(), func(tx *store.Tx) error {
-		err := d.readFrame(tx, f, accountID, version)
+		err := d.readFrame(tx, f, accountID, fileVersion)
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted
 			Address: d.address.JoinPath(server.API).String(),
 			Query:   f.Query,
 			request: r,
-			posted:  sent,
+			outcome: outcome,
 		}
 		f.Data, err = p.read(v)
 		if err != nil {
@@ -152,14 +152,14 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted
 		return nil, refused
 	}
 	if f.Account.ID == 0 {
-		d.sessions.end(cookie(r))
+		d.sessions.end(cookieValue(r))
 		return nil, nil
 	}
 	return f, nil
 }
 
 // readFrame reads the data that all pages show. If the account no longer exists, f.Account stays empty.
-func (d *Dashboard) readFrame(tx *store.Tx, f *frame, accountID int64, version string) error {
+func (d *Dashboard) readFrame(tx *store.Tx, f *frame, accountID int64, fileVersion string) error {
 	found, err := account.ByID(tx, accountID)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (d *Dashboard) readFrame(tx *store.Tx, f *frame, accountID int64, version s
 	}
 	f.Account = found
 	f.Now = tx.Now()
-	f.Version = liveVersion(version, f.Now)
+	f.Version = liveVersion(fileVersion, f.Now)
 	ahead := f.Now.Sub(d.sessions.now())
 	f.Unusual, err = describeUnusual(tx, ahead)
 	if err != nil {
@@ -254,7 +254,7 @@ type frame struct {
 	Data    any    // of the page, as its read function returns it
 	List    *list  // nil if the page has none
 
-	posted *posted
+	outcome *formOutcome // of the form that led to the page; nil if there is none
 }
 
 // IsIn reports whether the frame shows a page of the navigation, or one below it.
@@ -263,13 +263,13 @@ func (f *frame) IsIn(p *page) bool { return f.Page.Path == p.Path || f.Page.Pare
 // Value returns the content of a field of an action's form. That is the input if the form was refused, or
 // else the default.
 func (f *frame) Value(action, field, defaultValue string) string {
-	if f.posted == nil || f.posted.refused == nil {
+	if f.outcome == nil || f.outcome.refused == nil {
 		return defaultValue
 	}
-	if f.posted.action != action {
+	if f.outcome.action != action {
 		return defaultValue
 	}
-	return f.posted.values.Get(field)
+	return f.outcome.values.Get(field)
 }
 
 // render writes a page after its template has succeeded. A template that fails is a bug, so render panics.
@@ -298,11 +298,11 @@ func withoutControls(page string) string {
 // showError shows an error, below the navigation if a user is signed in.
 func (d *Dashboard) showError(w http.ResponseWriter, r *http.Request, e *wire.Error) {
 	f := &frame{}
-	id, found := d.sessions.account(cookie(r))
+	id, found := d.sessions.accountID(cookieValue(r))
 	if found {
 		noPage := &page{} // so that read reads only the frame
-		var noForm *posted
-		signedIn, refused := d.read(r, noPage, id, noForm)
+		var noOutcome *formOutcome
+		signedIn, refused := d.read(r, noPage, id, noOutcome)
 		if refused == nil && signedIn != nil {
 			f = signedIn
 		}

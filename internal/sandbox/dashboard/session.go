@@ -35,22 +35,22 @@ const (
 type session struct {
 	accountID int64
 	expires   time.Time
-	pending   *posted // the form whose outcome the next page shows
-	forms     []*sentForm
+	pending   *formOutcome // waits for the page that shows it; nil if there is none
+	forms     []*sentForm  // the newest ones, oldest first
 }
 
-// sentForm is a form that was sent, and its outcome.
+// sentForm is a form that was sent, which a session remembers in order to make its call only once.
 type sentForm struct {
 	hash [sha256.Size]byte // of the path and all fields
 	once sync.Once         // makes the call
 
-	// The following fields are set after do has returned.
+	// The following fields are set after callOnce has returned.
 	response wire.Response
 	refused  *wire.Error
 }
 
-// do makes the form's call, unless it was made before. It waits until the call has ended.
-func (f *sentForm) do(call func() (wire.Response, *wire.Error)) {
+// callOnce makes the form's call, unless it was made before. It waits until the call has ended.
+func (f *sentForm) callOnce(call func() (wire.Response, *wire.Error)) {
 	f.once.Do(func() { f.response, f.refused = call() })
 }
 
@@ -70,26 +70,26 @@ func (s *sessions) start(accountID int64) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
-	value := rand.Text()
+	cookie := rand.Text()
 	maps.DeleteFunc(s.all, func(_ string, sess *session) bool { return sess.isExpired(now) })
-	s.all[value] = &session{accountID: accountID, expires: now.Add(sessionTime)}
-	return value
+	s.all[cookie] = &session{accountID: accountID, expires: now.Add(sessionTime)}
+	return cookie
 }
 
-// find returns the session of a cookie, or nil if it has expired. The caller holds the lock.
-func (s *sessions) find(value string) *session {
-	sess := s.all[value]
+// find returns the session of a cookie, or nil if there is none or it has expired. The caller has locked mu.
+func (s *sessions) find(cookie string) *session {
+	sess := s.all[cookie]
 	if sess == nil || sess.isExpired(s.now()) {
 		return nil
 	}
 	return sess
 }
 
-// account returns the id of the account that a cookie is logged in to, and whether there is one.
-func (s *sessions) account(value string) (int64, bool) {
+// accountID returns the id of the account that a cookie is logged in to, and whether there is one.
+func (s *sessions) accountID(cookie string) (int64, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sess := s.find(value)
+	sess := s.find(cookie)
 	if sess == nil {
 		return 0, false
 	}
@@ -97,19 +97,19 @@ func (s *sessions) account(value string) (int64, bool) {
 }
 
 // end logs out the session of a cookie, if there is one.
-func (s *sessions) end(value string) {
+func (s *sessions) end(cookie string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.all, value)
+	delete(s.all, cookie)
 }
 
-// form returns the session's form with the same fields, and reports whether it was sent before. If it
-// was not, form remembers it. fields includes the path of the page.
-func (s *sessions) form(value, fields string) (*sentForm, bool) {
-	hash := sha256.Sum256([]byte(fields))
+// remember returns the session's form with the same content, and reports whether it was sent before. If it
+// was not, the session remembers it. The content is the path of the page and all fields.
+func (s *sessions) remember(cookie, content string) (*sentForm, bool) {
+	hash := sha256.Sum256([]byte(content))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sess := s.find(value)
+	sess := s.find(cookie)
 	if sess == nil {
 		return &sentForm{hash: hash}, false
 	}
@@ -128,38 +128,39 @@ func (s *sessions) form(value, fields string) (*sentForm, bool) {
 
 // keep stores the outcome of a form for the next page. A repeated form does not replace an outcome
 // that still waits for its page.
-func (s *sessions) keep(value string, sent *posted, repeated bool) {
+func (s *sessions) keep(cookie string, outcome *formOutcome, repeated bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sess := s.find(value)
+	sess := s.find(cookie)
 	if sess == nil {
 		return
 	}
 	if repeated && sess.pending != nil {
 		return
 	}
-	sent.expires = s.now().Add(pendingTime)
-	sess.pending = sent
+	outcome.expires = s.now().Add(pendingTime)
+	sess.pending = outcome
 }
 
-// take returns the outcome that keep stored for a page, and removes it. It returns nil if there is none.
-func (s *sessions) take(value, path string) *posted {
+// take returns the outcome that keep stored for a page, and removes it. It returns nil if there is none, or
+// if it has expired.
+func (s *sessions) take(cookie, path string) *formOutcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sess := s.find(value)
+	sess := s.find(cookie)
 	if sess == nil || sess.pending == nil {
 		return nil
 	}
-	sent := sess.pending
-	if sent.path != path {
+	outcome := sess.pending
+	if outcome.path != path {
 		return nil
 	}
 	sess.pending = nil
-	expired := !s.now().Before(sent.expires)
+	expired := !s.now().Before(outcome.expires)
 	if expired {
 		return nil
 	}
-	return sent
+	return outcome
 }
 
 // loginLink logs in once, without a key.
@@ -195,12 +196,12 @@ func (l *loginLink) use(token string, now time.Time) bool {
 // cookieName returns the name of the session's cookie. It contains the port, because browsers send a host's
 // cookies to every port.
 func cookieName(r *http.Request) string {
-	_, port, _ := net.SplitHostPort(r.Host)
+	_, port, _ := net.SplitHostPort(r.Host) // if the host has no port, the port is empty
 	return "vcard_dashboard_" + port
 }
 
-// cookie returns the value of the session's cookie, or "" if the request has none.
-func cookie(r *http.Request) string {
+// cookieValue returns the value of the session's cookie, or "" if the request has none.
+func cookieValue(r *http.Request) string {
 	c, err := r.Cookie(cookieName(r))
 	if err != nil {
 		return ""
@@ -229,14 +230,15 @@ const maxFormBytes = 64 << 10
 
 // showLogin asks for a key, or accepts the login link.
 func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
-	_, loggedIn := d.sessions.account(cookie(r))
+	_, loggedIn := d.sessions.accountID(cookieValue(r))
 	token := r.URL.Query().Get("token")
 	if token == "" && loggedIn {
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return
 	}
 	if token == "" || isPrefetch(r) {
-		d.askForKey(w, r, http.StatusOK, "")
+		const noProblem = ""
+		d.askForKey(w, r, http.StatusOK, noProblem)
 		return
 	}
 	if !d.link.use(token, d.Now()) {
@@ -261,8 +263,9 @@ func isPrefetch(r *http.Request) bool {
 
 // startSession logs in to an account, and out of the previous one.
 func (d *Dashboard) startSession(w http.ResponseWriter, r *http.Request, accountID int64) {
-	d.sessions.end(cookie(r))
-	setCookie(w, r, d.sessions.start(accountID))
+	d.sessions.end(cookieValue(r))
+	started := d.sessions.start(accountID)
+	setCookie(w, r, started)
 }
 
 // askForKey shows the login form, with a problem unless that is empty.
@@ -311,8 +314,8 @@ func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *Dashboard) logOut(w http.ResponseWriter, r *http.Request) {
-	d.sessions.end(cookie(r))
-	setCookie(w, r, "")
+	d.sessions.end(cookieValue(r))
+	setCookie(w, r, "") // deletes the cookie
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 
