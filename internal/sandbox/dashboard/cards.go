@@ -79,7 +79,7 @@ func cardFilter(v *view, text, status string) card.Filter {
 func readCards(v *view) (any, error) {
 	status := pick("status", string(card.Active), string(card.Frozen), string(card.Terminated), lowBalance, everyCard)
 	status.Any = "active and frozen"
-	l := v.list(search("q", "Label or last four digits"), status)
+	l := v.readList(search("q", "Label or last four digits"), status)
 	filter := cardFilter(v, l.text("q"), l.text("status"))
 	found, total, err := card.Search(v.Tx, v.Account.ID, filter, l.page)
 	if err != nil {
@@ -160,7 +160,7 @@ func readCard(v *view) (any, error) {
 	}
 	const maxRuns = 5
 	data := new(cardData)
-	l := v.list()
+	l := v.readList()
 	details := new(cardDetails)
 	if v.decodeResponse("details", details) {
 		data.Details = details

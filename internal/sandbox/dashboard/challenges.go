@@ -37,7 +37,7 @@ type pendingChallenge struct {
 }
 
 func readChallenges(v *view) (any, error) {
-	l := v.list(
+	l := v.readList(
 		search("q", "Card: label, last four digits or ID"),
 		pick("status", threeds.Pending, threeds.Approved, threeds.Failed, threeds.Expired),
 	)

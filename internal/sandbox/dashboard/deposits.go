@@ -26,7 +26,7 @@ type depositList struct {
 }
 
 func readDeposits(v *view) (any, error) {
-	l := v.list(pick("status", "pending", "confirmed"))
+	l := v.readList(pick("status", "pending", "confirmed"))
 	newest, more, err := wallet.Newest(v.Tx, v.Server.Keys, v.Account, l.text("status"), l.page)
 	if err != nil {
 		return nil, err

@@ -43,8 +43,8 @@ type view struct {
 	request *http.Request
 	outcome *formOutcome // of the form that led to the page; nil if there is none
 
-	shownList *list // nil if the page has none
-	filterErr error // why the filter is invalid; the page shows the filter again
+	shownList *listPage // the main list; nil if the page has none
+	filterErr error     // why the filter is invalid; the page shows the filter again
 }
 
 // decodeResponse decodes the response to the page's last form into a value. It reports whether that form
@@ -249,10 +249,10 @@ type frame struct {
 	Version string
 	ID      string // unique to this response
 	Query   url.Values
-	Notice  notice // of the last form
-	Problem string // why the last form or the filter was refused
-	Data    any    // of the page, as its read function returns it
-	List    *list  // nil if the page has none
+	Notice  notice    // of the last form
+	Problem string    // why the last form or the filter was refused
+	Data    any       // of the page, as its read function returns it
+	List    *listPage // the main list; nil if the page has none
 
 	outcome *formOutcome // of the form that led to the page; nil if there is none
 }

@@ -33,7 +33,7 @@ func formatDuration(d time.Duration) string {
 }
 
 func readRequests(v *view) (any, error) {
-	l := v.list(
+	l := v.readList(
 		search("run", "Run"),
 		pick("outcome", "succeeded", "refused", "failed", "lost", "fault"),
 		pick("method", http.MethodGet, http.MethodPost, http.MethodDelete),
@@ -61,7 +61,7 @@ type runData struct {
 	*requestlog.Run
 
 	Cards      []*cardChange
-	CardPaging *list
+	CardPaging *listPage
 	Story      []storyLine
 }
 
@@ -116,7 +116,7 @@ func readRun(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	paging := v.listOf("cards")
+	paging := v.readListOf("cards")
 	changes, err := requestlog.ListChangesByRun(v.Tx, found.ID)
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func readRun(v *view) (any, error) {
 	paging.setRowsOfTotal(len(shown), total)
 
 	const requestsPerPage = 200
-	l := v.list()
+	l := v.readList()
 	l.Backward = "Earlier"
 	l.Forward = "Later"
 	l.page.Size = requestsPerPage

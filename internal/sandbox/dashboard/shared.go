@@ -25,13 +25,13 @@ func functions() template.FuncMap {
 		"category": card.CategoryOf,
 		"asset":    assetPath,
 		"bar":      newBar,
-		"exact":    exact,
+		"exact":    newExactMoment,
 		"in":       func(f *frame, item any) part { return part{Frame: f, Item: item} },
 		"label":    label,
 		"list":     func(values ...string) []string { return values },
 		// selection is a field of an action's form.
-		"selection": func(f *frame, action, name, defaultValue string, values []string) *choices {
-			return &choices{Name: name, Chosen: f.Value(action, name, defaultValue), Values: values}
+		"selection": func(f *frame, action, name, defaultValue string, values []string) *inputField {
+			return &inputField{Name: name, Chosen: f.Value(action, name, defaultValue), Values: values}
 		},
 		"clock":   clock,
 		"count":   func(n any) string { return display.Thousands(fmt.Sprint(n)) },
@@ -39,7 +39,7 @@ func functions() template.FuncMap {
 		"follow":  newFollowUp,
 		"paid":    func(a usd.Amount) string { return display.Thousands((-a).Signed()) }, // from the wallet's point of view
 		"signed":  func(a usd.Amount) string { return display.Thousands(a.Signed()) },
-		"subject": subject,
+		"subject": subjectPath,
 		"took":    formatDuration,
 		"usd":     formatAmount,
 		"month":   monthName,
@@ -59,8 +59,8 @@ func monthName(month string) string {
 // clock formats a time for readers, in UTC. Every page says so at its top.
 func clock(t time.Time) string { return t.UTC().Format(time.DateTime) }
 
-// exact returns a moment whose clock shows milliseconds.
-func exact(f *frame, when interface{ UTC() time.Time }) moment {
+// newExactMoment is like newMoment, but the clock shows milliseconds.
+func newExactMoment(f *frame, when interface{ UTC() time.Time }) moment {
 	m := newMoment(f, when)
 	m.Clock = when.UTC().Format("2006-01-02 15:04:05.000")
 	return m
@@ -79,20 +79,20 @@ func newMoment(f *frame, when interface{ UTC() time.Time }) moment {
 	case ago.Abs() < 10*time.Second:
 		m.Ago = "now"
 	case ago.Abs() < time.Minute:
-		m.Ago = agoIn(ago, time.Second, "s")
+		m.Ago = formatAgo(ago, time.Second, "s")
 	case ago.Abs() < time.Hour:
-		m.Ago = agoIn(ago, time.Minute, "min")
+		m.Ago = formatAgo(ago, time.Minute, "min")
 	case ago.Abs() < day:
-		m.Ago = agoIn(ago, time.Hour, "h")
+		m.Ago = formatAgo(ago, time.Hour, "h")
 	case ago.Abs() < 31*day:
-		m.Ago = agoIn(ago, day, "d")
+		m.Ago = formatAgo(ago, day, "d")
 	}
 	return m
 }
 
-// agoIn formats a time as a number of units before now, or after now if ago is negative. It rounds down in
+// formatAgo formats a time as a number of units before now, or after now if ago is negative. It rounds down in
 // the past, and to the nearest unit in the future.
-func agoIn(ago, unit time.Duration, name string) string {
+func formatAgo(ago, unit time.Duration, name string) string {
 	if ago < 0 {
 		return fmt.Sprintf("in %d %s", (-ago+unit/2)/unit, name)
 	}
@@ -111,8 +111,9 @@ func appendCount(texts []string, n int, singular, plural string) []string {
 	return append(texts, count+" "+plural)
 }
 
-// subject returns the path of the page that shows the object of an event, by the object's id.
-func subject(id string) string {
+// subjectPath returns the path of the page that shows the object of an event, by the object's id. It returns ""
+// if no page shows it.
+func subjectPath(id string) string {
 	kind, _, _ := strings.Cut(id, "_")
 	switch kind {
 	case "card":
@@ -170,8 +171,8 @@ type part struct {
 // copyable is a text with a button that copies it.
 type copyable struct{ Title, Text string }
 
-// choices is a field of a filter or a form.
-type choices struct {
+// inputField is a field of a filter or a form.
+type inputField struct {
 	Name, Label, Type string
 	Any               string // the text for choosing no value; empty if a value is required
 	Chosen            string
@@ -179,15 +180,15 @@ type choices struct {
 	Texts             map[string]string // the texts of values that need one
 }
 
-// list is a page of a list, with the list's filter. The rows are in the Data of the frame.
-type list struct {
-	Fields      []*choices // of the filter
-	First, Last int64      // the rows that are shown
-	Total       int64      // 0 if unknown
-	Newer       string     // the query of the previous page; empty if there is none
-	Older       string     // the query of the next page; empty if there is none
-	Backward    string     // the text of the link to Newer
-	Forward     string     // the text of the link to Older
+// listPage is a page of a list, with the list's filter. The rows are in the Data of the frame.
+type listPage struct {
+	Fields      []*inputField // of the filter
+	First, Last int64         // the rows that are shown
+	Total       int64         // 0 if unknown
+	Newer       string        // the query of the previous page; empty if there is none
+	Older       string        // the query of the next page; empty if there is none
+	Backward    string        // the text of the link to Newer
+	Forward     string        // the text of the link to Older
 
 	query url.Values
 	param string // the query parameter with the number of the page
@@ -200,16 +201,18 @@ const pageSize = 50
 // firstPage returns the first page of a list with this number of rows.
 func firstPage(rows int64) wire.Page { return wire.Page{Number: 1, Size: rows} }
 
-// list returns the page's list. It reads the filter and the page number from the query; the default is the
-// first page.
-func (v *view) list(fields ...*choices) *list {
-	v.shownList = v.listOf("page", fields...)
+// readList returns the page's main list, which the template finds in the List of the frame. It reads the page
+// number and the filter from the query; the default is the first page. The chosen values are also set in
+// the fields, for the template.
+func (v *view) readList(fields ...*inputField) *listPage {
+	v.shownList = v.readListOf("page", fields...)
 	return v.shownList
 }
 
-// listOf is like list, for a page with several lists. Each has its own query parameter for the page number.
-func (v *view) listOf(param string, fields ...*choices) *list {
-	l := &list{
+// readListOf is like readList, for another list of the page. Each list has its own query parameter for the page
+// number.
+func (v *view) readListOf(param string, fields ...*inputField) *listPage {
+	l := &listPage{
 		Fields:   fields,
 		Backward: "Newer",
 		Forward:  "Older",
@@ -228,30 +231,32 @@ func (v *view) listOf(param string, fields ...*choices) *list {
 }
 
 // search returns a field for a text in a filter.
-func search(name, label string) *choices { return &choices{Name: name, Label: label, Type: "search"} }
+func search(name, label string) *inputField {
+	return &inputField{Name: name, Label: label, Type: "search"}
+}
 
 // day returns a field for a date in a filter.
-func day(name, label string) *choices { return &choices{Name: name, Label: label, Type: "date"} }
+func day(name, label string) *inputField { return &inputField{Name: name, Label: label, Type: "date"} }
 
 // pick returns a field of a filter with a choice of values.
-func pick(name string, values ...string) *choices {
-	return &choices{Name: name, Label: label(name), Any: "any", Values: values}
+func pick(name string, values ...string) *inputField {
+	return &inputField{Name: name, Label: label(name), Any: "any", Values: values}
 }
 
 // text returns the value of a field of the filter.
-func (l *list) text(name string) string { return strings.TrimSpace(l.query.Get(name)) }
+func (l *listPage) text(name string) string { return strings.TrimSpace(l.query.Get(name)) }
 
 // Filtered reports whether the list has a filter, or shows another page than the first.
-func (l *list) Filtered() bool {
+func (l *listPage) Filtered() bool {
 	if l.page.Number > 1 {
 		return true
 	}
-	return slices.ContainsFunc(l.Fields, func(f *choices) bool { return f.Chosen != "" })
+	return slices.ContainsFunc(l.Fields, func(f *inputField) bool { return f.Chosen != "" })
 }
 
 // setRows sets the number of rows on the page, and the links to the previous and the next page. more says
 // whether there is a next page.
-func (l *list) setRows(rows int, more bool) {
+func (l *listPage) setRows(rows int, more bool) {
 	l.First = l.page.Offset() + 1
 	l.Last = l.page.Offset() + int64(rows)
 	if l.page.Number > 1 {
@@ -263,7 +268,7 @@ func (l *list) setRows(rows int, more bool) {
 }
 
 // setRowsOfTotal is like setRows, for a list whose total number of rows is known.
-func (l *list) setRowsOfTotal(rows int, total int64) {
+func (l *listPage) setRowsOfTotal(rows int, total int64) {
 	l.Total = total
 	last := l.page.Offset() + int64(rows)
 	l.setRows(rows, last < total)
@@ -278,7 +283,7 @@ func withValue(query url.Values, name, value string) string {
 
 // days returns the period that the fields from and to select, both inclusive. If a field is empty, its
 // time is zero and the period has no limit on that side. It fails if a field is invalid.
-func (l *list) days() (from, to time.Time, err error) {
+func (l *listPage) days() (from, to time.Time, err error) {
 	filled := url.Values{}
 	for _, name := range []string{"from", "to"} {
 		day := l.query.Get(name)

@@ -16,7 +16,7 @@ type transactionList struct {
 }
 
 func readTransactions(v *view) (any, error) {
-	l := v.list(
+	l := v.readList(
 		search("q", "Card, merchant or reason"),
 		pick("state",
 			string(transaction.Authorized), string(transaction.Settled), string(transaction.Refunded), string(transaction.Declined)),
@@ -161,7 +161,7 @@ func readLedger(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := v.list(pick("kind", ledger.EntryKinds()...), search("entry", "Entry"))
+	l := v.readList(pick("kind", ledger.EntryKinds()...), search("entry", "Entry"))
 	filter := ledger.Filter{Kind: l.text("kind"), ID: l.text("entry")}
 	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, filter, l.page)
 	if err != nil {

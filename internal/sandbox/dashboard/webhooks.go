@@ -38,19 +38,19 @@ func redeliverAction() action {
 // webhookData is the data of the page with the endpoints and the deliveries.
 type webhookData struct {
 	Endpoints      []*webhook.Endpoint
-	EndpointPaging *list
+	EndpointPaging *listPage
 	Deliveries     []*webhook.Delivery
 }
 
 func readWebhooks(v *view) (any, error) {
-	paging := v.listOf("endpoints")
+	paging := v.readListOf("endpoints")
 	endpoints, moreEndpoints, err := webhook.Endpoints(v.Tx, v.Account.ID, paging.page)
 	if err != nil {
 		return nil, err
 	}
 	paging.setRows(len(endpoints), moreEndpoints)
 
-	l := v.list(
+	l := v.readList(
 		pick("state", string(webhook.Pending), string(webhook.Retrying), string(webhook.Delivered), string(webhook.Failed)),
 		pickEndpoint(endpoints),
 		search("about", "Subject ID"),
@@ -69,7 +69,7 @@ func readWebhooks(v *view) (any, error) {
 }
 
 // pickEndpoint returns a field of a filter with a choice of endpoints.
-func pickEndpoint(endpoints []*webhook.Endpoint) *choices {
+func pickEndpoint(endpoints []*webhook.Endpoint) *inputField {
 	field := pick("endpoint")
 	field.Texts = map[string]string{}
 	for _, e := range endpoints {

@@ -71,7 +71,7 @@ func readWorld(v *view) (any, error) {
 	if !v.Account.IsFirst() { // only the first account may list the others
 		return w, nil
 	}
-	l := v.list()
+	l := v.readList()
 	accounts, total, err := account.List(v.Tx, l.page)
 	if err != nil {
 		return nil, err
