@@ -41,7 +41,7 @@ type cardAttention struct {
 func readAttention(v *view) (*attention, error) {
 	a := new(attention)
 	var err error
-	a.Failing, err = webhook.Failing(v.Tx, v.Account.ID, maxAttention)
+	a.Failing, err = webhook.NewestFailures(v.Tx, v.Account.ID, maxAttention)
 	if err != nil {
 		return nil, err
 	}

@@ -230,7 +230,7 @@ func countWaiting(tx *store.Tx, accountID int64) (map[string]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	retrying, err := webhook.CountFailing(tx, accountID)
+	retrying, err := webhook.CountRetrying(tx, accountID)
 	if err != nil {
 		return nil, err
 	}

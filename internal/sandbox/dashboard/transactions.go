@@ -117,7 +117,7 @@ func readTransaction(v *view) (any, error) {
 			}
 		}
 	}
-	p.Deliveries, _, err = webhook.Newest(v.Tx, v.Account.ID, webhook.Filter{Subjects: ids}, firstPage(pageSize))
+	p.Deliveries, _, err = webhook.NewestDeliveries(v.Tx, v.Account.ID, webhook.Filter{Subjects: ids}, firstPage(pageSize))
 	if err != nil {
 		return nil, err
 	}

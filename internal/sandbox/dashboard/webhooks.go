@@ -60,7 +60,7 @@ func readWebhooks(v *view) (any, error) {
 	if subjectID != "" {
 		filter.Subjects = []string{subjectID}
 	}
-	deliveries, moreDeliveries, err := webhook.Newest(v.Tx, v.Account.ID, filter, l.page)
+	deliveries, moreDeliveries, err := webhook.NewestDeliveries(v.Tx, v.Account.ID, filter, l.page)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func pickEndpoint(endpoints []*webhook.Endpoint) *inputField {
 
 // deliveryData is the data of the page with one delivery. It includes a signature that the user wants to check.
 type deliveryData struct {
-	webhook.Sent
+	webhook.FullDelivery
 
 	Readable         string // the indented payload
 	SignatureToCheck string // empty if there is none
@@ -92,20 +92,20 @@ type deliveryData struct {
 func (d *deliveryData) Title() string { return d.Type + " " + d.ID }
 
 func readDelivery(v *view) (any, error) {
-	sent, err := webhook.SentByID(v.Tx, v.Account.ID, v.request.PathValue("delivery_id"))
+	full, err := webhook.FullDeliveryByID(v.Tx, v.Account.ID, v.request.PathValue("delivery_id"))
 	if err != nil {
 		return nil, err
 	}
 	var readable bytes.Buffer
-	err = json.Indent(&readable, sent.Payload, "", "  ")
+	err = json.Indent(&readable, full.Payload, "", "  ")
 	if err != nil {
 		return nil, err
 	}
 	toCheck := strings.TrimSpace(v.Query.Get("signature"))
 	return &deliveryData{
-		Sent:             sent,
+		FullDelivery:     full,
 		Readable:         readable.String(),
 		SignatureToCheck: toCheck,
-		SignatureMatches: hmac.Equal([]byte(toCheck), []byte(sent.Signature)),
+		SignatureMatches: hmac.Equal([]byte(toCheck), []byte(full.Signature)),
 	}, nil
 }

@@ -16,43 +16,52 @@ import (
 // listDeliveries returns a page of an account's deliveries, oldest first.
 func listDeliveries(c *server.Call) (wire.Response, error) {
 	return server.RespondWithPage(c, func(page wire.Page) ([]*Delivery, int64, error) {
-		data, err := readDeliveries(c.Tx, onPage, c.Account.ID, page.Size, page.Offset())
+		data, err := readDeliveries(c.Tx, isOnPage, c.Account.ID, page.Size, page.Offset())
 		if err != nil {
 			return nil, 0, err
 		}
 		total, err := store.Value[int64](c.Tx, `
 			SELECT COUNT(*) FROM deliveries d JOIN events e ON e.id = d.event_id WHERE e.account_id = ?`, c.Account.ID)
-		return data, total, err
+		if err != nil {
+			return nil, 0, err
+		}
+		return data, total, nil
 	})
 }
 
 // redeliver makes a delivery due at once, even if it was delivered or is in flight.
 func redeliver(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("delivery_id")
-	_, err := makeDue(c, `public_id = ?`, id)
+	_, err := makeDue(c, `public_id = ?`, id) // if there is no such delivery, deliveryByID returns an error
 	if err != nil {
 		return wire.Response{}, err
 	}
-	delivery, err := deliveryByID(c.Tx, c.Account.ID, id)
-	return wire.OK(delivery), err
+	found, err := deliveryByID(c.Tx, c.Account.ID, id)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.OK(found), nil
 }
 
 // redeliverFailed makes all deliveries whose last attempt failed due at once.
 func redeliverFailed(c *server.Call) (wire.Response, error) {
 	ids, err := makeDue(c, `(state = 'failed' OR state = 'pending' AND failures > 0)`)
-	return wire.List(ids), err
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.List(ids), nil
 }
 
 // makeDue starts another round of attempts for the account's deliveries that match a condition. It returns
 // their ids.
 func makeDue(c *server.Call, condition string, args ...any) ([]string, error) {
 	c.Tx.Signal()
-	all := []any{c.Tx.Now().UnixMilli(), c.Account.ID}
-	all = append(all, args...)
+	allArgs := []any{c.Tx.Now().UnixMilli(), c.Account.ID}
+	allArgs = append(allArgs, args...)
 	return store.Values[string](c.Tx, `
 		UPDATE deliveries SET round = round + 1, failures = 0, state = 'pending', due_at = ?
 		WHERE webhook_id IN (SELECT id FROM webhooks WHERE account_id = ?) AND `+condition+`
-		RETURNING public_id`, all...)
+		RETURNING public_id`, allArgs...)
 }
 
 // DeliveryState is the state of a delivery.
@@ -89,16 +98,16 @@ type Try struct {
 	DurationMS int64     `json:"duration_ms"`
 }
 
-// Last returns the newest try, or nil if there is none.
-func (v *Delivery) Last() *Try {
-	if len(v.Tries) == 0 {
+// LastTry returns the newest try, or nil if there is none.
+func (d *Delivery) LastTry() *Try {
+	if len(d.Tries) == 0 {
 		return nil
 	}
-	return &v.Tries[len(v.Tries)-1]
+	return &d.Tries[len(d.Tries)-1]
 }
 
-// onPage is the condition for a page of an account's deliveries, oldest first.
-const onPage = `d.id IN (SELECT d.id FROM deliveries d JOIN events e ON e.id = d.event_id
+// isOnPage is the condition for a page of an account's deliveries, oldest first.
+const isOnPage = `d.id IN (SELECT d.id FROM deliveries d JOIN events e ON e.id = d.event_id
 	WHERE e.account_id = ? ORDER BY d.id LIMIT ? OFFSET ?)`
 
 // shownState is the SQL expression for the DeliveryState of a delivery d. Retrying is not stored.
@@ -127,8 +136,9 @@ type Filter struct {
 	Subjects []string // the ids of the objects of the events
 }
 
-// Newest returns a page of the deliveries that match a filter, newest first, and reports whether there are more.
-func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries []*Delivery, more bool, err error) {
+// NewestDeliveries returns a page of the deliveries that match a filter, newest first, and reports whether there are
+// more.
+func NewestDeliveries(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries []*Delivery, more bool, err error) {
 	// CROSS JOIN makes SQLite read the first table first, so that it stops at the limit of the page.
 	from := `deliveries d CROSS JOIN events e ON e.id = d.event_id `
 	bySubject := len(f.Subjects) > 0
@@ -147,12 +157,15 @@ func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries
 		return nil, false, err
 	}
 	deliveries, err = readDeliveries(tx, `d.id IN (SELECT value->>'ID' FROM json_each(?))`, string(wire.Encode(rows)))
-	slices.Reverse(deliveries)
-	return deliveries, more, err
+	if err != nil {
+		return nil, false, err
+	}
+	slices.Reverse(deliveries) // readDeliveries returns the oldest first
+	return deliveries, more, nil
 }
 
-// Sent is a delivery with its payload and response.
-type Sent struct {
+// FullDelivery is a delivery with its payload and response.
+type FullDelivery struct {
 	*Delivery
 
 	Payload   []byte
@@ -160,22 +173,25 @@ type Sent struct {
 	Signature string // the value of the header that signs the payload
 }
 
-// SentByID returns a delivery of an account with its payload and response. If there is none with that id, it
+// FullDeliveryByID returns a delivery of an account with its payload and response. If there is none with that id, it
 // returns a 404 error.
-func SentByID(tx *store.Tx, accountID int64, id string) (Sent, error) {
-	delivery, err := deliveryByID(tx, accountID, id)
+func FullDeliveryByID(tx *store.Tx, accountID int64, id string) (FullDelivery, error) {
+	found, err := deliveryByID(tx, accountID, id)
 	if err != nil {
-		return Sent{}, err
+		return FullDelivery{}, err
 	}
-	s := Sent{Delivery: delivery}
+	full := FullDelivery{Delivery: found}
 	var secret, response []byte
-	_, err = tx.Get([]any{&s.Payload, &secret, &response}, `
+	_, err = tx.Get([]any{&full.Payload, &secret, &response}, `
 		SELECT e.payload, w.secret,
 		       (SELECT response FROM delivery_tries WHERE delivery_id = d.id AND length(response) > 0 ORDER BY id DESC LIMIT 1)
-		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id WHERE d.public_id = ?`, s.ID)
-	s.Response = strings.ToValidUTF8(string(response), "�")
-	s.Signature = sign(secret, s.Payload)
-	return s, err
+		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id WHERE d.public_id = ?`, full.ID)
+	if err != nil {
+		return FullDelivery{}, err
+	}
+	full.Response = strings.ToValidUTF8(string(response), "�")
+	full.Signature = sign(secret, full.Payload)
+	return full, nil
 }
 
 // address is the URL of an endpoint without the parts that may be tokens.

@@ -38,8 +38,8 @@ func Routes(allowHTTP bool) []server.Route {
 	}
 }
 
-// endpoint is the object of API §2.7.
-type endpoint struct {
+// newEndpoint is the object of API §2.7.
+type newEndpoint struct {
 	ID        string   `json:"id"`
 	URL       string   `json:"url"`
 	Events    []string `json:"events"`
@@ -63,14 +63,18 @@ func register(c *server.Call, allowHTTP bool) (wire.Response, error) {
 	now := c.Tx.Now()
 	e.ID = c.Tx.NewID("wh_")
 	e.CreatedAt = wire.Timestamp(now)
-	return wire.Created(e), c.Tx.Exec(`
+	err = c.Tx.Exec(`
 		INSERT INTO webhooks (public_id, account_id, url, events, secret, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		e.ID, c.Account.ID, e.URL, string(wire.Encode(e.Events)), e.Secret, now.UnixMilli())
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.Created(e), nil
 }
 
 // readEndpoint reads the fields of an endpoint. It generates a secret if there is none.
-func readEndpoint(f *wire.Fields, allowHTTP bool) (endpoint, error) {
-	e := endpoint{URL: f.Text("url")}
+func readEndpoint(f *wire.Fields, allowHTTP bool) (newEndpoint, error) {
+	e := newEndpoint{URL: f.Text("url")}
 	checkURL(f, e.URL, allowHTTP)
 	events, found := f.Texts("events")
 	if !found {
@@ -138,7 +142,7 @@ func checkEvents(f *wire.Fields, events []string) {
 	}
 }
 
-// Endpoint is a registered endpoint without its secret, which is never shown.
+// Endpoint is a registered endpoint without its secret, which is not shown after the registration.
 type Endpoint struct {
 	ID        string    `db:"public_id"`
 	URL       address   `db:"url"`
@@ -146,16 +150,16 @@ type Endpoint struct {
 	CreatedAt wire.Time `db:"created_at"`
 
 	// The following fields describe the newest deliveries of the endpoint.
-	Recent    int64  // the number of these deliveries
-	Delivered int64  // how many of them were delivered
-	Attempt   int64  // the number of the next attempt at a delivery that failed, the highest of several; 0 if there is none
-	LastError string // why the last attempt failed; empty if it succeeded
+	Recent      int64  // the number of these deliveries
+	Delivered   int64  // how many of them were delivered
+	NextAttempt int64  // the number of the next attempt at a delivery that failed, the highest of several; 0 if there is none
+	LastError   string // why the last attempt failed; empty if it succeeded
 }
 
 // readHealth sets the fields that describe the newest deliveries.
 func (e *Endpoint) readHealth(tx *store.Tx) error {
 	const recent = 100
-	_, err := tx.Get([]any{&e.Recent, &e.Delivered, &e.Attempt, &e.LastError}, `
+	_, err := tx.Get([]any{&e.Recent, &e.Delivered, &e.NextAttempt, &e.LastError}, `
 		WITH recent AS (
 			SELECT d.id, d.state, d.failures FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id WHERE w.public_id = ? ORDER BY d.id DESC LIMIT ?)
 		SELECT COUNT(*), COUNT(*) FILTER (WHERE state = 'delivered'),
@@ -184,6 +188,7 @@ func Endpoints(tx *store.Tx, accountID int64, page wire.Page) (endpoints []*Endp
 // remove deletes an endpoint and its deliveries.
 func remove(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("webhook_id")
+	// RETURNING shows whether there was such an endpoint.
 	found, err := c.Tx.Get([]any{&id}, `DELETE FROM webhooks WHERE public_id = ? AND account_id = ? RETURNING public_id`,
 		id, c.Account.ID)
 	if err != nil {
@@ -195,15 +200,15 @@ func remove(c *server.Call) (wire.Response, error) {
 	return wire.OK(map[string]any{"id": id}), nil
 }
 
-// CountFailing returns the number of endpoints with a delivery that will be retried.
-func CountFailing(tx *store.Tx, accountID int64) (int64, error) {
+// CountRetrying returns the number of endpoints with a delivery that will be retried.
+func CountRetrying(tx *store.Tx, accountID int64) (int64, error) {
 	return store.Value[int64](tx, `
 		SELECT COUNT(*) FROM webhooks w WHERE w.account_id = ? AND EXISTS (
 			SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL AND d.failures > 0)`, accountID)
 }
 
-// Failing returns the newest failed or retrying delivery of each endpoint, for at most limit endpoints.
-func Failing(tx *store.Tx, accountID, limit int64) ([]*Delivery, error) {
+// NewestFailures returns the newest failed or retrying delivery of each endpoint, for at most limit endpoints.
+func NewestFailures(tx *store.Tx, accountID, limit int64) ([]*Delivery, error) {
 	return readDeliveries(tx, `d.id IN (
 		SELECT (SELECT MAX(d.id) FROM deliveries d WHERE d.webhook_id = w.id AND (d.state = 'failed' OR d.state = 'pending' AND d.failures > 0)) AS newest
 		FROM webhooks w WHERE w.account_id = ? AND newest IS NOT NULL ORDER BY newest DESC LIMIT ?)`, accountID, limit)

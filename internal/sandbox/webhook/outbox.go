@@ -57,8 +57,11 @@ func Emit(c *server.Call, event EventType, subject string, data any) error {
 		SELECT id FROM webhooks WHERE account_id = ?
 		AND EXISTS (SELECT 1 FROM json_each(webhooks.events) WHERE value IN (?, ?)) ORDER BY id`,
 		c.Account.ID, allEvents, event)
-	if err != nil || len(endpointIDs) == 0 {
+	if err != nil {
 		return err
+	}
+	if len(endpointIDs) == 0 {
+		return nil
 	}
 	now := c.Tx.Now()
 	publicID := vault.Token("evt_")
@@ -87,8 +90,8 @@ func Emit(c *server.Call, event EventType, subject string, data any) error {
 	return nil
 }
 
-// delivery is a delivery to send.
-type delivery struct {
+// dueDelivery is a delivery to send.
+type dueDelivery struct {
 	ID      string    `db:"public_id"`
 	Round   int64     `db:"round"`
 	EventID string    `db:"event_id"`
@@ -105,8 +108,8 @@ type target struct {
 	Secret    []byte `db:"secret"`
 }
 
-// capacity returns how many more deliveries to an endpoint may be sent. selected is the number of
-// deliveries that are about to be sent in addition to those in flight.
+// capacity returns how many more deliveries to an endpoint may be sent; none if it is 0 or negative. selected is the
+// number of deliveries that are about to be sent in addition to those in flight.
 func (w *Worker) capacity(webhookID string, selected int) int {
 	endpointCapacity := perEndpoint
 	for _, endpoint := range w.inFlight {
@@ -118,9 +121,9 @@ func (w *Worker) capacity(webhookID string, selected int) int {
 	return min(endpointCapacity, totalCapacity)
 }
 
-// due returns the deliveries to send now, within the limits of concurrent deliveries.
-func (w *Worker) due(tx *store.Tx) ([]*delivery, error) {
-	var selected []*delivery
+// selectDue returns the deliveries to send now, within the limits of concurrent deliveries.
+func (w *Worker) selectDue(tx *store.Tx) ([]*dueDelivery, error) {
+	var selected []*dueDelivery
 	now := tx.Now()
 	endpoints, err := store.List[target](tx, `
 		SELECT public_id, url, secret FROM webhooks
@@ -134,7 +137,7 @@ func (w *Worker) due(tx *store.Tx) ([]*delivery, error) {
 			continue
 		}
 		// Up to perEndpoint of the oldest deliveries may be in flight already, so the query selects that many more.
-		due, err := store.List[delivery](tx, `
+		due, err := store.List[dueDelivery](tx, `
 			SELECT d.public_id, d.round, e.public_id AS event_id, e.type, e.payload,
 			       w.public_id AS target_public_id, w.url AS target_url, w.secret AS target_secret
 			FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id JOIN events e ON e.id = d.event_id
@@ -148,7 +151,7 @@ func (w *Worker) due(tx *store.Tx) ([]*delivery, error) {
 			if inFlight {
 				continue
 			}
-			if capacity == 0 {
+			if capacity <= 0 {
 				break
 			}
 			capacity--
@@ -171,38 +174,42 @@ const (
 	pruneSize = 250
 )
 
-// prune deletes the oldest deliveries of each account, if pruneInterval has passed since the last time.
+// prune deletes old deliveries of each account, if pruneInterval has passed since it last deleted all of them.
 func (w *Worker) prune(tx *store.Tx) error {
-	if time.Since(w.pruned) < pruneInterval {
+	if time.Since(w.lastPruned) < pruneInterval {
 		return nil
 	}
 	accounts, err := store.Values[int64](tx, `SELECT DISTINCT account_id FROM webhooks`)
 	if err != nil {
 		return err
 	}
+	const (
+		isFinished = `AND d.due_at IS NULL`
+		anyState   = ``
+	)
 	more := false // whether there may be more deliveries to delete
 	for _, account := range accounts {
-		finished, err := deleteOldest(tx, account, `AND d.due_at IS NULL`, keptFinished)
+		deletedFinished, err := deleteOld(tx, account, isFinished, keptFinished)
 		if err != nil {
 			return err
 		}
-		oldest, err := deleteOldest(tx, account, ``, keptDeliveries)
+		deletedOthers, err := deleteOld(tx, account, anyState, keptDeliveries)
 		if err != nil {
 			return err
 		}
-		if finished == pruneSize || oldest == pruneSize {
+		if deletedFinished == pruneSize || deletedOthers == pruneSize {
 			more = true
 		}
 	}
 	if !more { // otherwise the next poll continues
-		w.pruned = time.Now()
+		w.lastPruned = time.Now()
 	}
 	return nil
 }
 
-// deleteOldest deletes an account's deliveries that match a condition, except the newest ones, whose number is keep. It
+// deleteOld deletes an account's deliveries that match a condition, except the newest ones, whose number is keep. It
 // deletes at most pruneSize deliveries and returns how many it deleted.
-func deleteOldest(tx *store.Tx, account int64, condition string, keep int64) (int, error) {
+func deleteOld(tx *store.Tx, account int64, condition string, keep int64) (int, error) {
 	deleted, err := store.Values[int64](tx, `
 		DELETE FROM deliveries WHERE id IN (SELECT d.id FROM events e JOIN deliveries d ON d.event_id = e.id
 		WHERE e.account_id = ? `+condition+` ORDER BY e.id DESC, d.id DESC LIMIT ? OFFSET ?) RETURNING id`, account, pruneSize, keep)

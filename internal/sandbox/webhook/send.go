@@ -36,7 +36,7 @@ type outcome struct {
 	status      int    // 0 if there was no response
 	failure     string // why the attempt failed; empty if it succeeded
 	response    []byte // the first bytes of the body
-	took        time.Duration
+	duration    time.Duration
 	interrupted bool // whether Close interrupted the attempt, so that it does not count
 }
 
@@ -70,10 +70,10 @@ func newSender(o WorkerOptions) sender {
 }
 
 // send makes one attempt to deliver an event.
-func (s sender) send(ctx context.Context, d *delivery) outcome {
+func (s sender) send(ctx context.Context, d *dueDelivery) outcome {
 	start := time.Now()
 	status, body, err := s.post(ctx, d)
-	o := outcome{status: status, response: body, took: time.Since(start)}
+	o := outcome{status: status, response: body, duration: time.Since(start)}
 	switch {
 	case status == 0 && ctx.Err() != nil:
 		o.interrupted = true
@@ -88,7 +88,7 @@ func (s sender) send(ctx context.Context, d *delivery) outcome {
 }
 
 // post sends a delivery. It returns the status and the first bytes of the response.
-func (s sender) post(ctx context.Context, d *delivery) (status int, body []byte, err error) {
+func (s sender) post(ctx context.Context, d *dueDelivery) (status int, body []byte, err error) {
 	defer crash.Catch(&err)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.Target.URL, bytes.NewReader(d.Payload))
 	if err != nil {
@@ -125,15 +125,15 @@ func (s sender) explain(err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("no response within %v", s.client.Timeout)
-	case is[x509.UnknownAuthorityError](err):
+	case hasType[x509.UnknownAuthorityError](err):
 		return "the endpoint's certificate is from an unknown authority; add the authority's certificate with --webhook-ca"
-	case is[x509.HostnameError](err):
+	case hasType[x509.HostnameError](err):
 		return "the endpoint's certificate is for another host name"
-	case is[*tls.CertificateVerificationError](err):
+	case hasType[*tls.CertificateVerificationError](err):
 		return "the endpoint's certificate is not valid; it may have expired"
 	case errors.Is(err, ssrf.ErrProhibitedIP):
 		return "the endpoint's address is private or belongs to this machine; allow such addresses with --allow-private-webhooks"
-	case is[*net.DNSError](err):
+	case hasType[*net.DNSError](err):
 		return "the address of the endpoint's host could not be found"
 	case isOpError && opError.Op == "proxyconnect":
 		return "the proxy from the environment cannot connect to the endpoint"
@@ -145,8 +145,8 @@ func (s sender) explain(err error) string {
 	return "malformed HTTP response, or TLS connection failed"
 }
 
-// is reports whether an error, or one that it wraps, has the type T.
-func is[T error](err error) bool {
+// hasType reports whether an error, or one that it wraps, has the type T.
+func hasType[T error](err error) bool {
 	_, ok := errors.AsType[T](err)
 	return ok
 }

@@ -45,13 +45,13 @@ type Worker struct {
 
 	// Only the goroutine of run uses the following fields.
 	inFlight   map[string]string // ids of endpoints by ids of deliveries
-	pruned     time.Time         // when prune last deleted all old deliveries
+	lastPruned time.Time         // when prune last deleted all old deliveries
 	unrecorded []result          // results that are not in the file yet
 }
 
 // result is a delivery that was sent, with its outcome.
 type result struct {
-	*delivery
+	*dueDelivery
 	outcome
 }
 
@@ -103,7 +103,7 @@ func (w *Worker) poll(ctx context.Context) {
 	for len(w.results) > 0 { // so that one transaction records all results
 		w.complete(<-w.results)
 	}
-	due, err := w.work(ctx)
+	due, err := w.recordAndSelect(ctx)
 	if err != nil {
 		level := slog.LevelError
 		if errors.Is(err, store.ErrBusy) {
@@ -115,19 +115,24 @@ func (w *Worker) poll(ctx context.Context) {
 	for _, d := range due {
 		w.inFlight[d.ID] = d.Target.WebhookID
 		go func() {
-			o := w.sender.send(ctx, d)
-			w.results <- result{delivery: d, outcome: o}
+			outcome := w.sender.send(ctx, d)
+			w.results <- result{dueDelivery: d, outcome: outcome}
 		}()
 	}
 }
 
-// work records the results so far and returns the deliveries to send. If another worker leads, it does nothing.
-func (w *Worker) work(ctx context.Context) ([]*delivery, error) {
-	lead, err := w.db.Lead()
-	if err != nil || !lead {
+// recordAndSelect records the results so far and returns the deliveries to send. If another worker leads, it does
+// nothing.
+func (w *Worker) recordAndSelect(ctx context.Context) ([]*dueDelivery, error) {
+	leads, err := w.db.Lead()
+	if err != nil {
 		return nil, err
 	}
-	if len(w.unrecorded) > 0 || time.Since(w.pruned) >= pruneInterval {
+	if !leads {
+		return nil, nil
+	}
+	// prune checks the interval again, because a result can make the transaction necessary as well.
+	if len(w.unrecorded) > 0 || time.Since(w.lastPruned) >= pruneInterval {
 		err := w.db.Write(ctx, func(tx *store.Tx) error {
 			err := w.record(tx)
 			if err != nil {
@@ -140,10 +145,10 @@ func (w *Worker) work(ctx context.Context) ([]*delivery, error) {
 		}
 		w.unrecorded = nil
 	}
-	var due []*delivery
+	var due []*dueDelivery
 	err = w.db.Read(ctx, func(tx *store.Tx) error {
 		var err error
-		due, err = w.due(tx)
+		due, err = w.selectDue(tx)
 		return err
 	})
 	return due, err
@@ -158,7 +163,7 @@ func (w *Worker) complete(r result) {
 	w.unrecorded = append(w.unrecorded, r)
 	attributes := []any{
 		"delivery", r.ID, "event", r.EventID, "type", r.Event, "webhook", r.Target.WebhookID,
-		"status", r.status, "duration", r.took,
+		"status", r.status, "duration", r.duration,
 	}
 	if r.failure == "" {
 		w.logger.Info("delivered an event", attributes...)
@@ -218,7 +223,7 @@ func (r result) record(tx *store.Tx) error {
 	err = tx.Exec(`
 		INSERT INTO delivery_tries (delivery_id, time, status, error, duration_ms, response)
 		VALUES (?, ?, NULLIF(?, 0), NULLIF(?, ''), ?, ?)`,
-		id, r.started.UnixMilli(), r.status, r.failure, r.took.Milliseconds(), r.response)
+		id, r.started.UnixMilli(), r.status, r.failure, r.duration.Milliseconds(), r.response)
 	if err != nil {
 		return err
 	}
