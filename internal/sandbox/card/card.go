@@ -69,7 +69,7 @@ type Card struct {
 
 // Network returns the lower-case name of the card's network.
 func (c *Card) Network() string {
-	b, _ := binByID(c.BINID)
+	b, _ := binByID(c.BINID) // readCard accepts only BINs of the catalogue
 	return b.Network
 }
 
@@ -155,7 +155,7 @@ func (c *Card) item() listItem {
 		Network:       c.Network(),
 		Last4:         c.Last4,
 		Status:        c.Status,
-		Balance:       c.shown(),
+		Balance:       c.balanceWithHolds(),
 		SpendingLimit: c.SpendingLimit,
 		Label:         c.Label,
 	}
@@ -207,9 +207,9 @@ func details(c *server.Call) (wire.Response, error) {
 	}), nil
 }
 
-// newestVisible returns the latest time of issue that reads and lists show. A quirk hides cards for some seconds after
+// visibleUntil returns the latest time of issue that reads and lists show. A quirk hides cards for some seconds after
 // they were issued.
-func newestVisible(c *server.Call) time.Time {
+func visibleUntil(c *server.Call) time.Time {
 	hidden := time.Duration(c.Quirks.CardsHiddenSeconds) * time.Second
 	return c.Tx.Now().Add(-hidden)
 }
@@ -220,7 +220,7 @@ func findVisible(c *server.Call, findCard func(*server.Call) (*Card, error)) (*C
 	if err != nil {
 		return nil, err
 	}
-	if card.CreatedAt.After(newestVisible(c)) {
+	if card.CreatedAt.After(visibleUntil(c)) {
 		return nil, wire.NotFound("card", card.PublicID)
 	}
 	return card, nil
@@ -239,7 +239,7 @@ func list(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	if c.Quirks.CardsHiddenSeconds > 0 {
-		filter.Until = newestVisible(c)
+		filter.IssuedUntil = visibleUntil(c)
 	}
 	cards, total, err := Search(c.Tx, c.Account.ID, filter, page)
 	if err != nil {
@@ -262,31 +262,32 @@ func list(c *server.Call) (wire.Response, error) {
 
 // Filter selects cards of an account. A field that is not set excludes no card.
 type Filter struct {
-	Text   string // part of the label, or the last four digits, or the id
-	Status Status
-	Live   bool // selects active and frozen cards
-	BINID  string
-	Until  time.Time // selects cards that were issued at this time or earlier
-	LowAt  time.Time // selects cards whose balance is low at this time; see Low
+	Text        string // part of the label, or the last four digits, or the id
+	Status      Status
+	Live        bool // selects active and frozen cards
+	BINID       string
+	IssuedUntil time.Time // selects cards that were issued at this time or earlier
+	LowAt       time.Time // selects cards whose balance is low at this time; see HasLowBalance
 }
 
 // Where returns the condition of the filter on the rows c of the table cards.
 func (f Filter) Where(accountID int64) store.Where {
-	labelPattern := "%" + store.Literal(f.Text) + "%"
+	labelPattern := "%" + store.EscapeLike(f.Text) + "%"
 	return store.NewWhere(`c.account_id = ?`, accountID).
 		And(f.Status != "", `c.status = ?`, f.Status).
 		And(f.Live, `c.status <> ?`, Terminated).
 		And(f.BINID != "", `c.bin_id = ?`, f.BINID).
-		And(!f.Until.IsZero(), `c.created_at <= ?`, f.Until.UnixMilli()).
-		And(!f.LowAt.IsZero(), low, accountID, firstLowDay(f.LowAt), accountID, Active).
+		And(!f.IssuedUntil.IsZero(), `c.created_at <= ?`, f.IssuedUntil.UnixMilli()).
+		And(!f.LowAt.IsZero(), hasLowBalance, accountID, firstLowDay(f.LowAt), accountID, Active).
 		And(f.Text != "", `(c.label LIKE ? ESCAPE '\' OR c.last4 = ? OR c.public_id = ?)`, labelPattern, f.Text, f.Text)
 }
 
 // lowDays is the number of days of spending that a balance should cover.
 const lowDays = 7
 
-// low selects the cards for which Low reports true. Without spending, d.spent is NULL and selects no card.
-const low = `c.id IN (
+// hasLowBalance selects the cards for which HasLowBalance reports true. Without spending, d.spent is NULL. Then only a
+// balance of 0 is low.
+const hasLowBalance = `c.id IN (
 	SELECT k.id FROM cards k
 	JOIN ledger_accounts l ON l.id = k.ledger_account_id
 	LEFT JOIN (
@@ -297,8 +298,9 @@ const low = `c.id IN (
 // firstLowDay returns the first of the lowDays days that end with today.
 func firstLowDay(now time.Time) int64 { return store.Day(now) - lowDays + 1 }
 
-// Low reports whether the card is active and its balance is 0, or less than the spending of the last seven days.
-func (c *Card) Low(tx *store.Tx) (bool, error) {
+// HasLowBalance reports whether the card is active and its balance is 0, or less than the spending of the last seven
+// days.
+func (c *Card) HasLowBalance(tx *store.Tx) (bool, error) {
 	if c.Status != Active {
 		return false, nil
 	}
@@ -309,7 +311,10 @@ func (c *Card) Low(tx *store.Tx) (bool, error) {
 		SELECT COALESCE(SUM(s.settled + s.held - s.refunded), 0) FROM cards c
 		JOIN daily_sums s ON s.account_id = c.account_id AND s.card_id = c.id AND s.day >= ?
 		WHERE c.id = ?`, firstLowDay(tx.Now()), c.ID)
-	return c.Balance < spent, err
+	if err != nil {
+		return false, err
+	}
+	return c.Balance < spent, nil
 }
 
 // Search returns a page of the cards that match a filter, newest first, and the total number of matching cards.
@@ -323,7 +328,10 @@ func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Card, i
 	cards, err := store.List[Card](tx, columns+`
 		WHERE c.id IN (SELECT c.id FROM cards c `+where.SQL+` ORDER BY c.id DESC LIMIT ? OFFSET ?) ORDER BY c.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
-	return cards, total, err
+	if err != nil {
+		return nil, 0, err
+	}
+	return cards, total, nil
 }
 
 // Count returns the number of cards that match a filter.
@@ -344,9 +352,9 @@ func CountByStatus(tx *store.Tx, accountID int64) (Counts, error) {
 	return counts, err
 }
 
-// NearLimit returns active cards that have used more than nine tenths of this month's spending limit, newest first.
+// SearchNearLimit returns active cards that have used more than nine tenths of this month's spending limit, newest first.
 // It returns at most maxCards cards.
-func NearLimit(tx *store.Tx, accountID, maxCards int64) ([]*Card, error) {
+func SearchNearLimit(tx *store.Tx, accountID, maxCards int64) ([]*Card, error) {
 	month := tx.Now().Format("2006-01")
 	return store.List[Card](tx, columns+`
 		JOIN card_spending s ON s.card_id = c.id AND s.month = ?

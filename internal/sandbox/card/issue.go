@@ -23,7 +23,8 @@ const (
 )
 
 func issue(c *server.Call) (wire.Response, error) {
-	card, err := readCard(c.Fields(), c.Quirks.CardValues == behavior.Tidied)
+	tidied := c.Quirks.CardValues == behavior.Tidied
+	card, err := readCard(c.Fields(), tidied)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -48,13 +49,13 @@ func issue(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	view := card.full()
-	if c.Quirks.CardValues == behavior.Tidied {
+	if tidied {
 		view.AllowedCategories = tidy(card.AllowedCategories)
 	}
 	return wire.Created(view), webhook.Emit(c, webhook.CardCreated, card.PublicID, card.full())
 }
 
-// tidy returns categories in another order and case than in the request.
+// tidy returns categories sorted and in upper case, as some services do.
 func tidy(categories []string) []string {
 	sorted := slices.Sorted(slices.Values(categories))
 	for i, name := range sorted {

@@ -71,10 +71,10 @@ func withdraw(c *server.Call) (wire.Response, error) {
 	return res, card.AutoFreeze(c)
 }
 
-// move moves an amount from the wallet to the card, or back if the amount is negative. The parameter entry is the kind
-// of the ledger entry.
-func (c *Card) move(call *server.Call, entry string, amount usd.Amount) (wire.Response, error) {
-	err := ledger.Post(call.Tx, call.Account.ID, entry,
+// move moves an amount from the wallet to the card, or back if the amount is negative. The kind is that of the ledger
+// entry.
+func (c *Card) move(call *server.Call, kind string, amount usd.Amount) (wire.Response, error) {
+	err := ledger.Post(call.Tx, call.Account.ID, kind,
 		ledger.On(ledger.Wallet, -amount), ledger.OnCard(c.LedgerAccountID, amount))
 	if err != nil {
 		return wire.Response{}, err
@@ -85,17 +85,23 @@ func (c *Card) move(call *server.Call, entry string, amount usd.Amount) (wire.Re
 		return wire.Response{}, err
 	}
 	wallet, err := ledger.Balance(call.Tx, call.Account.ID, ledger.Wallet)
+	if err != nil {
+		return wire.Response{}, err
+	}
 	return wire.OK(map[string]any{
 		"card_id":        c.PublicID,
-		"card_balance":   c.shown(),
+		"card_balance":   c.balanceWithHolds(),
 		"wallet_balance": call.Quirks.WalletAmount(wallet),
-	}), err
+	}), nil
 }
 
-// Shown returns the balance that the API shows.
-func (c *Card) Shown(call *server.Call) (usd.Amount, error) {
+// ShownBalance reads the holds again and returns the balance that the API shows.
+func (c *Card) ShownBalance(call *server.Call) (usd.Amount, error) {
 	err := c.readHolds(call)
-	return c.shown(), err
+	if err != nil {
+		return 0, err
+	}
+	return c.balanceWithHolds(), nil
 }
 
 // readHolds sets the holds of open authorizations that the API shows as part of the balance. By default there are none.
@@ -115,7 +121,8 @@ func (c *Card) Held(tx *store.Tx) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, ledger.OpenHolds+` AND t.card_id = ?`, c.ID)
 }
 
-func (c *Card) shown() usd.Amount { return c.Balance + c.holds }
+// balanceWithHolds returns the balance that the API shows. The caller has called readHolds.
+func (c *Card) balanceWithHolds() usd.Amount { return c.Balance + c.holds }
 
 // ShownHolds returns the sum of the holds that the balances of an account's cards include.
 func ShownHolds(call *server.Call) (usd.Amount, error) {
@@ -149,13 +156,19 @@ func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.
 		return wire.Response{}, wire.NewError(http.StatusConflict, code, "card %s is already %s", card.PublicID, status)
 	}
 	if card.Status != status {
-		err := card.setStatus(c, status, event, false)
+		err := card.setStatus(c, status, event, byRequest)
 		if err != nil {
 			return wire.Response{}, err
 		}
 	}
-	return wire.OK(map[string]any{"id": card.PublicID, "status": card.Status, "balance": card.shown()}), nil
+	return wire.OK(map[string]any{"id": card.PublicID, "status": card.Status, "balance": card.balanceWithHolds()}), nil
 }
+
+// The values of the parameter automatic of setStatus.
+const (
+	byRequest = false
+	byService = true // without a request to change the status
+)
 
 // setStatus changes the status and emits the event. A change is automatic if the service makes it by itself.
 func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventType, automatic bool) error {
@@ -178,14 +191,14 @@ func (c *Card) AutoFreeze(call *server.Call) error {
 	if c.Status != Active || c.AutoFreezeAt == nil {
 		return nil
 	}
-	shown, err := c.Shown(call)
+	shown, err := c.ShownBalance(call)
 	if err != nil {
 		return err
 	}
 	if shown >= *c.AutoFreezeAt {
 		return nil
 	}
-	return c.setStatus(call, Frozen, webhook.CardFrozen, true)
+	return c.setStatus(call, Frozen, webhook.CardFrozen, byService)
 }
 
 // terminate moves the card's balance to the wallet and terminates the card.
@@ -204,6 +217,9 @@ func terminate(c *server.Call) (wire.Response, error) {
 	}
 	card.Balance = 0
 	card.holds = 0
-	err = card.setStatus(c, Terminated, webhook.CardTerminated, false)
-	return wire.OK(map[string]any{"id": card.PublicID, "status": Terminated, "returned_to_wallet": returned}), err
+	err = card.setStatus(c, Terminated, webhook.CardTerminated, byRequest)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.OK(map[string]any{"id": card.PublicID, "status": Terminated, "returned_to_wallet": returned}), nil
 }

@@ -108,7 +108,7 @@ func (a *attention) addLowBalances(v *view) error {
 
 // addNearLimits adds cards that have used more than nine tenths of their spending limit.
 func (a *attention) addNearLimits(v *view) error {
-	found, err := card.NearLimit(v.Tx, v.Account.ID, maxAttention)
+	found, err := card.SearchNearLimit(v.Tx, v.Account.ID, maxAttention)
 	if err != nil {
 		return err
 	}

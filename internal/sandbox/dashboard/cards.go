@@ -46,7 +46,7 @@ func readFigures(v *view, c *card.Card) (*cardFigures, error) {
 	if err != nil {
 		return nil, err
 	}
-	low, err := c.Low(v.Tx)
+	low, err := c.HasLowBalance(v.Tx)
 	if err != nil {
 		return nil, err
 	}

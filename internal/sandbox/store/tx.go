@@ -162,10 +162,13 @@ func Page[T any](tx *Tx, page wire.Page, query string, args ...any) ([]*T, bool,
 	size := int(page.Size)
 	// One more row than the page has shows whether there are more.
 	rows, err := List[T](tx, query+` LIMIT ? OFFSET ?`, append(args, size+1, page.Offset())...)
-	if len(rows) > size {
-		return rows[:size], true, err
+	if err != nil {
+		return nil, false, err
 	}
-	return rows, false, err
+	if len(rows) > size {
+		return rows[:size], true, nil
+	}
+	return rows, false, nil
 }
 
 // query runs a query and calls read with its rows.
@@ -266,8 +269,8 @@ func (w Where) And(apply bool, condition string, args ...any) Where {
 	return Where{w.SQL + ` AND ` + condition, slices.Concat(w.Args, args)}
 }
 
-// Literal returns a pattern for LIKE … ESCAPE '\' that matches only the text itself.
-func Literal(text string) string {
+// EscapeLike returns a pattern for LIKE … ESCAPE '\' that matches only the text itself.
+func EscapeLike(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }
 

@@ -53,7 +53,7 @@ func list(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if page.Offset() >= bound { // the page is past the end
+	if page.Offset() >= bound { // the page is past the end, so the query below is not needed
 		return wire.OK(map[string]any{"data": []Transaction{}, "page": page.Number}), nil
 	}
 	where := filter.Where(c.Account.ID)
@@ -123,10 +123,10 @@ func (f Filter) Where(accountID int64) store.Where {
 		where = store.NewWhere(`card_id = (SELECT c.id FROM cards c WHERE c.public_id = ? AND c.account_id = ?)`, f.CardID, accountID)
 	}
 	cards := card.Filter{Text: f.Text}.Where(accountID)
-	merchantPattern := `%` + store.Literal(f.Text) + `%`
+	merchantPattern := `%` + store.EscapeLike(f.Text) + `%`
 	// Reasons are stored with underscores, but shown with spaces.
 	reasonText := strings.ReplaceAll(f.Text, " ", "_")
-	reasonPattern := `%` + store.Literal(reasonText) + `%`
+	reasonPattern := `%` + store.EscapeLike(reasonText) + `%`
 	// The plus sign keeps SQLite from using the index of card_id. SQLite then reads the account's transactions in
 	// their order instead of sorting those of many cards.
 	where = where.And(f.Text != "", `(
@@ -205,7 +205,10 @@ func Sum(tx *store.Tx, accountID int64, f Filter) (Sums, error) {
 	var s Sums
 	dest := []any{&s.Count, &s.Declines, &s.Held, &s.Settled, &s.Refunded, &s.Fees}
 	_, err := tx.Get(dest, query+where.SQL, where.Args...)
-	return s, err
+	if err != nil {
+		return Sums{}, err
+	}
+	return s, nil
 }
 
 // Day has the sums of the purchases of a UTC day.
