@@ -170,7 +170,7 @@ func openLedger(tx *store.Tx, accountID int64, balance usd.Amount) error {
 		return nil
 	}
 	return ledger.Post(tx, accountID, ledger.OpeningBalance,
-		ledger.On(ledger.Deposits, -balance), ledger.On(ledger.Wallet, balance))
+		ledger.NewLeg(ledger.Deposits, -balance), ledger.NewLeg(ledger.Wallet, balance))
 }
 
 // AdvanceAfterDeposit advances the onboarding of an account after its first deposit. Later deposits change nothing. In the

@@ -42,9 +42,9 @@ func issue(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	err = ledger.Post(c.Tx, c.Account.ID, "card issued",
-		ledger.On(ledger.Wallet, -cost),
-		ledger.OnCard(card.LedgerAccountID, card.Balance),
-		ledger.On(ledger.Fees, issuanceFee))
+		ledger.NewLeg(ledger.Wallet, -cost),
+		ledger.NewCardLeg(card.LedgerAccountID, card.Balance),
+		ledger.NewLeg(ledger.Fees, issuanceFee))
 	if err != nil {
 		return wire.Response{}, err
 	}

@@ -75,7 +75,7 @@ func withdraw(c *server.Call) (wire.Response, error) {
 // entry.
 func (c *Card) move(call *server.Call, kind string, amount usd.Amount) (wire.Response, error) {
 	err := ledger.Post(call.Tx, call.Account.ID, kind,
-		ledger.On(ledger.Wallet, -amount), ledger.OnCard(c.LedgerAccountID, amount))
+		ledger.NewLeg(ledger.Wallet, -amount), ledger.NewCardLeg(c.LedgerAccountID, amount))
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -210,7 +210,7 @@ func terminate(c *server.Call) (wire.Response, error) {
 	returned := card.Balance
 	if returned != 0 {
 		err := ledger.Post(c.Tx, c.Account.ID, "card terminated",
-			ledger.OnCard(card.LedgerAccountID, -returned), ledger.On(ledger.Wallet, returned))
+			ledger.NewCardLeg(card.LedgerAccountID, -returned), ledger.NewLeg(ledger.Wallet, returned))
 		if err != nil {
 			return wire.Response{}, err
 		}

@@ -27,11 +27,11 @@ type depositList struct {
 
 func readDeposits(v *view) (any, error) {
 	l := v.readList(pick("status", "pending", "confirmed"))
-	newest, more, err := wallet.Newest(v.Tx, v.Server.Keys, v.Account, l.text("status"), l.page)
+	newest, more, err := wallet.NewestDeposits(v.Tx, v.Server.Keys, v.Account, l.text("status"), l.page)
 	if err != nil {
 		return nil, err
 	}
 	l.setRows(len(newest), more)
-	addresses := wallet.Addresses(v.Server.Keys, v.Account, "") // of all coins
+	addresses := wallet.Addresses(v.Server.Keys, v.Account, wallet.AllCurrencies)
 	return &depositList{Addresses: addresses, Deposits: newest}, nil
 }

@@ -171,7 +171,7 @@ func Audit(tx *store.Tx, accountID int64) (Report, error) {
 	report := Report{Accounts: []Line{}}
 	for _, a := range accounts {
 		report.Accounts = append(report.Accounts, a.Line)
-		report.Problems = append(report.Problems, a.problems()...)
+		report.Problems = append(report.Problems, a.findProblems()...)
 	}
 	entries, err := checkEntries(tx, accountID)
 	if err != nil {
@@ -193,7 +193,8 @@ func Audit(tx *store.Tx, accountID int64) (Report, error) {
 	return report, nil
 }
 
-func (a account) problems() []string {
+// findProblems returns what is wrong with the balance of the ledger account.
+func (a account) findProblems() []string {
 	var problems []string
 	if a.Balance != a.Posted {
 		problems = append(problems, fmt.Sprintf("%s has a balance of %s USD, but its postings add up to %s USD", a.Name, a.Balance, a.Posted))
@@ -207,6 +208,7 @@ func (a account) problems() []string {
 	return problems
 }
 
+// checkEntries returns a problem for each entry that does not add up to zero.
 func checkEntries(tx *store.Tx, accountID int64) ([]string, error) {
 	type entry struct {
 		ID   int64      `db:"id"`
@@ -232,6 +234,7 @@ const OpenHolds = `
 	SELECT COALESCE(SUM(t.amount), 0) FROM transactions t
 	WHERE t.type = 'authorization' AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.parent_id = t.id)`
 
+// checkHolds returns a problem if the holds are not the sum of the open authorizations.
 func checkHolds(tx *store.Tx, accountID int64) ([]string, error) {
 	posted, err := Balance(tx, accountID, Holds)
 	if err != nil {
@@ -247,8 +250,8 @@ func checkHolds(tx *store.Tx, accountID int64) ([]string, error) {
 	return []string{fmt.Sprintf("holds are %s USD, but open authorizations add up to %s USD", posted, open)}, nil
 }
 
-// checkIndexes finds tables that do not agree with their indexes, for example because the file was damaged on disk.
-// The integrity check of an undamaged table returns the single row ok.
+// checkIndexes returns problems with tables that do not agree with their indexes, for example because the file was
+// damaged on disk. The integrity check of an undamaged table returns the single row ok.
 func checkIndexes(tx *store.Tx) ([]string, error) {
 	return store.Values[string](tx, `
 		SELECT 'the file is damaged: ' || integrity_check

@@ -56,18 +56,19 @@ type Leg struct {
 	amount        usd.Amount
 }
 
-// On returns a leg on the account's ledger account of a kind other than Card. A negative amount debits it.
-func On(kind Kind, amount usd.Amount) Leg { return Leg{kind: kind, amount: amount} }
+// NewLeg returns a leg on the account's ledger account of a kind other than Card. A negative amount debits it.
+func NewLeg(kind Kind, amount usd.Amount) Leg { return Leg{kind: kind, amount: amount} }
 
-// OnCard returns a leg on a card's ledger account. A negative amount debits it.
-func OnCard(ledgerAccountID int64, amount usd.Amount) Leg {
+// NewCardLeg returns a leg on a card's ledger account. A negative amount debits it.
+func NewCardLeg(ledgerAccountID int64, amount usd.Amount) Leg {
 	return Leg{kind: Card, cardAccountID: ledgerAccountID, amount: amount}
 }
 
 // Post writes an entry and changes the balances. It returns an error if the legs do not add up to zero, or if a balance
 // that must not be negative becomes negative. Both are bugs: callers check the balances before they post.
 func Post(tx *store.Tx, accountID int64, kind string, legs ...Leg) error {
-	return PostFor(tx, accountID, "", kind, legs...)
+	const noTransaction = ""
+	return PostFor(tx, accountID, noTransaction, kind, legs...)
 }
 
 // PostFor is like Post, for money that a transaction moves. If a leg is on a card, the entry refers to that card's ledger
@@ -106,7 +107,7 @@ func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...
 // post changes the balance of the leg's ledger account and adds a posting to the entry.
 func (l Leg) post(tx *store.Tx, accountID, entryID int64) error {
 	where := store.NewWhere(`account_id = ? AND kind = ?`, accountID, l.kind)
-	if l.kind == Card {
+	if l.kind == Card { // an account has several of this kind
 		where = store.NewWhere(`account_id = ? AND id = ?`, accountID, l.cardAccountID)
 	}
 	var id int64

@@ -16,17 +16,17 @@ import (
 // amount.
 func debit(from *card.Card, amount usd.Amount) ledger.Leg {
 	from.Balance -= amount
-	return ledger.OnCard(from.LedgerAccountID, -amount)
+	return ledger.NewCardLeg(from.LedgerAccountID, -amount)
 }
 
 // credit returns the leg that gives an amount back to a card, and raises the card's balance. If the card is terminated,
 // the wallet gets the amount.
 func credit(to *card.Card, amount usd.Amount) ledger.Leg {
 	if to.Status == card.Terminated {
-		return ledger.On(ledger.Wallet, amount)
+		return ledger.NewLeg(ledger.Wallet, amount)
 	}
 	to.Balance += amount
-	return ledger.OnCard(to.LedgerAccountID, amount)
+	return ledger.NewCardLeg(to.LedgerAccountID, amount)
 }
 
 // collect returns the legs that take an amount from the card and, if that is not enough, from the wallet. The
@@ -41,35 +41,35 @@ func collect(c *server.Call, from *card.Card, amount usd.Amount) ([]ledger.Leg, 
 	lost := amount - fromCard - fromWallet
 	return []ledger.Leg{
 		debit(from, fromCard),
-		ledger.On(ledger.Wallet, -fromWallet),
-		ledger.On(ledger.Loss, -lost),
+		ledger.NewLeg(ledger.Wallet, -fromWallet),
+		ledger.NewLeg(ledger.Loss, -lost),
 	}, nil
 }
 
 // book records a transaction, moves its money, charges its fee and emits the event. If this lowers the balance that the
-// API shows, the card may freeze automatically. The parameter entry is the kind of the ledger entry. The function legs
-// returns the legs of the entry. It also changes the card's balance, so book reads the previous balance first.
+// API shows, the card may freeze automatically. The parameter kind is that of the ledger entry. The function moveMoney
+// changes the card's balance and returns the legs of the entry, so book reads the previous balance first.
 func book(
-	c *server.Call, n New, entry string, event webhook.EventType, legs func() ([]ledger.Leg, error),
+	c *server.Call, d draft, kind string, event webhook.EventType, moveMoney func() ([]ledger.Leg, error),
 ) (Transaction, error) {
-	before, err := n.Card.Shown(c)
+	balanceBefore, err := d.Card.ShownBalance(c)
 	if err != nil {
 		return Transaction{}, err
 	}
-	recorded, err := record(c.Tx, c.Account.ID, n)
+	recorded, err := record(c.Tx, c.Account.ID, d)
 	if err != nil {
 		return Transaction{}, err
 	}
-	moved, err := legs()
+	legs, err := moveMoney()
 	if err != nil {
 		return Transaction{}, err
 	}
-	err = ledger.PostFor(c.Tx, c.Account.ID, recorded.ID, entry, moved...)
+	err = ledger.PostFor(c.Tx, c.Account.ID, recorded.ID, kind, legs...)
 	if err != nil {
 		return Transaction{}, err
 	}
-	if n.Fee > 0 {
-		err := chargeFee(c, n, recorded.ID)
+	if d.Fee > 0 {
+		err := chargeFee(c, d, recorded.ID)
 		if err != nil {
 			return Transaction{}, err
 		}
@@ -78,23 +78,23 @@ func book(
 	if err != nil {
 		return Transaction{}, err
 	}
-	after, err := n.Card.Shown(c)
+	balanceAfter, err := d.Card.ShownBalance(c)
 	if err != nil {
 		return Transaction{}, err
 	}
-	if after >= before {
+	if balanceAfter >= balanceBefore {
 		return recorded, nil
 	}
-	return recorded, n.Card.AutoFreeze(c)
+	return recorded, d.Card.AutoFreeze(c)
 }
 
-// chargeFee takes the transaction's fee from the card, or from the wallet if the card's balance is not enough.
-func chargeFee(c *server.Call, n New, transactionID string) error {
-	legs, err := collect(c, n.Card, n.Fee)
+// chargeFee takes the transaction's fee from the card and, if its balance is not enough, from the wallet.
+func chargeFee(c *server.Call, d draft, transactionID string) error {
+	legs, err := collect(c, d.Card, d.Fee)
 	if err != nil {
 		return err
 	}
-	legs = append(legs, ledger.On(ledger.Fees, n.Fee))
+	legs = append(legs, ledger.NewLeg(ledger.Fees, d.Fee))
 	return ledger.PostFor(c.Tx, c.Account.ID, transactionID, "fee", legs...)
 }
 
@@ -168,7 +168,7 @@ func settle(c *server.Call) (wire.Response, error) {
 	if !f.hasAmount {
 		f.Amount = authorized.Amount
 	}
-	recorded, err := book(c, f.New, "settled", webhook.TransactionSettled, func() ([]ledger.Leg, error) {
+	recorded, err := book(c, f.draft, "settled", webhook.TransactionSettled, func() ([]ledger.Leg, error) {
 		return payMerchant(c, f.Card, authorized.Amount, f.Amount)
 	})
 	if err != nil {
@@ -176,12 +176,15 @@ func settle(c *server.Call) (wire.Response, error) {
 	}
 	// The amount counts in the month of the authorization, even if it is settled in another month.
 	err = addUsedLimit(c.Tx, f.Card.ID, monthOf(authorized.CreatedAt.Time), f.Amount-authorized.Amount)
-	return wire.Created(map[string]Transaction{"transaction": recorded}), err
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.Created(map[string]Transaction{"transaction": recorded}), nil
 }
 
 // payMerchant returns the legs of a settlement, which may be for more or less than the held amount.
 func payMerchant(c *server.Call, from *card.Card, held, amount usd.Amount) ([]ledger.Leg, error) {
-	legs := []ledger.Leg{ledger.On(ledger.Holds, -held), ledger.On(ledger.Merchants, amount)}
+	legs := []ledger.Leg{ledger.NewLeg(ledger.Holds, -held), ledger.NewLeg(ledger.Merchants, amount)}
 	if amount <= held {
 		return append(legs, credit(from, held-amount)), nil
 	}
@@ -211,16 +214,19 @@ func refund(c *server.Call) (wire.Response, error) {
 	if f.Amount == 0 || f.Amount > refundable {
 		return wire.Response{}, wire.Invalid("amount: only %s USD can still be refunded for the settlement %s", refundable, settled.ID)
 	}
-	recorded, err := book(c, f.New, "refunded", webhook.TransactionRefunded, func() ([]ledger.Leg, error) {
-		return []ledger.Leg{ledger.On(ledger.Merchants, -f.Amount), credit(f.Card, f.Amount)}, nil
+	recorded, err := book(c, f.draft, "refunded", webhook.TransactionRefunded, func() ([]ledger.Leg, error) {
+		return []ledger.Leg{ledger.NewLeg(ledger.Merchants, -f.Amount), credit(f.Card, f.Amount)}, nil
 	})
-	return wire.Created(map[string]Transaction{"transaction": recorded}), err
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.Created(map[string]Transaction{"transaction": recorded}), nil
 }
 
 // followUp is a merchant's request that follows a transaction, its parent: a settlement of an
 // authorization, or a refund of a settlement.
 type followUp struct {
-	New
+	draft
 
 	hasAmount  bool // the body has an amount
 	parent     Transaction
@@ -261,5 +267,8 @@ func readFollowUp(c *server.Call) (followUp, error) {
 		return followUp{}, wire.NotFound("transaction", p.ID)
 	}
 	f.Card, err = card.ByPublicID(c.Tx, c.Account.ID, p.CardID)
-	return f, err
+	if err != nil {
+		return followUp{}, err
+	}
+	return f, nil
 }

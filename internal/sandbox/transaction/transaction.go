@@ -44,8 +44,8 @@ type Transaction struct {
 	CreatedAt wire.Time  `json:"created_at" db:"created_at"`
 }
 
-// New is a transaction to record.
-type New struct {
+// draft is a transaction to record.
+type draft struct {
 	Card     *card.Card
 	ParentID *int64 // the row id of the transaction that a settlement or a refund follows
 	Type     Type
@@ -71,7 +71,7 @@ const (
 type Facts struct {
 	Asked   usd.Amount `json:"asked"` // the requested amount plus the fee
 	Balance usd.Amount `json:"balance"`
-	Spent   usd.Amount `json:"spent"` // in the UTC calendar month
+	Spent   usd.Amount `json:"spent"` // of the limit, in the month
 	Limit   usd.Amount `json:"limit"`
 	Month   string     `json:"month"` // YYYY-MM
 	Allowed []string   `json:"allowed"`
@@ -83,7 +83,7 @@ func (f *Facts) Scan(column any) error { return store.JSON{Into: f}.Scan(column)
 // record writes a transaction and returns it as the API shows it. It moves no money. The transaction's time is never
 // earlier than that of the account's last transaction, even if the clock was set back, because lists rely
 // on the order.
-func record(tx *store.Tx, accountID int64, n New) (Transaction, error) {
+func record(tx *store.Tx, accountID int64, d draft) (Transaction, error) {
 	last, err := store.Value[int64](tx, `
 		SELECT created_at FROM transactions WHERE account_id = ? ORDER BY id DESC LIMIT 1`, accountID)
 	if err != nil {
@@ -92,45 +92,45 @@ func record(tx *store.Tx, accountID int64, n New) (Transaction, error) {
 	created := max(last, tx.Now().UnixMilli())
 	recorded := Transaction{
 		ID:        tx.NewID("txn_"),
-		CardID:    n.Card.PublicID,
-		Type:      n.Type,
-		Amount:    n.Amount,
+		CardID:    d.Card.PublicID,
+		Type:      d.Type,
+		Amount:    d.Amount,
 		Currency:  "USD",
-		Fee:       n.Fee,
-		Merchant:  n.Merchant,
+		Fee:       d.Fee,
+		Merchant:  d.Merchant,
 		CreatedAt: wire.Time{Time: time.UnixMilli(created)},
 	}
 	var facts []byte
-	if n.Facts != nil {
-		facts = wire.Encode(n.Facts)
+	if d.Facts != nil {
+		facts = wire.Encode(d.Facts)
 	}
 	rowID, err := tx.Insert(`
 		INSERT INTO transactions (public_id, account_id, card_id, parent_id, type, amount, fee, merchant_name, merchant_mcc,
 		                          decline_reason, decline_facts, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, ''), NULLIF(?, ''), ?)`,
-		recorded.ID, accountID, n.Card.ID, n.ParentID, n.Type, n.Amount, n.Fee, n.Merchant.Name, n.Merchant.MCC,
-		n.Reason, string(facts), created)
+		recorded.ID, accountID, d.Card.ID, d.ParentID, d.Type, d.Amount, d.Fee, d.Merchant.Name, d.Merchant.MCC,
+		d.Reason, string(facts), created)
 	if err != nil {
 		return Transaction{}, err
 	}
-	return recorded, addToPurchase(tx, accountID, rowID, n)
+	return recorded, addToPurchase(tx, accountID, rowID, d)
 }
 
 // addToPurchase adds a transaction to the sums of its purchase. It also adds it to the sums of the day of the
 // purchase, both for the card and for all cards.
-func addToPurchase(tx *store.Tx, accountID, rowID int64, n New) error {
+func addToPurchase(tx *store.Tx, accountID, rowID int64, d draft) error {
 	var state State
 	var added Sums
-	switch n.Type {
+	switch d.Type {
 	case Authorization:
 		state = Authorized
-		added = Sums{Count: 1, Held: n.Amount}
+		added = Sums{Count: 1, Held: d.Amount}
 	case Settlement:
 		state = Settled
-		added = Sums{Settled: n.Amount}
+		added = Sums{Settled: d.Amount}
 	case Refund:
 		state = Refunded
-		added = Sums{Refunded: n.Amount}
+		added = Sums{Refunded: d.Amount}
 	case Decline:
 		state = Declined
 		added = Sums{Count: 1, Declines: 1}
@@ -143,22 +143,22 @@ func addToPurchase(tx *store.Tx, accountID, rowID int64, n New) error {
 		UPDATE transactions SET state = ?1, settled = settled + ?2, refunded = refunded + ?3, fees = fees + ?4
 		WHERE id = COALESCE((SELECT parent_id FROM transactions WHERE id = ?5), ?5, ?6)
 		RETURNING created_at, amount`,
-		state, added.Settled, added.Refunded, n.Fee, n.ParentID, rowID)
+		state, added.Settled, added.Refunded, d.Fee, d.ParentID, rowID)
 	if err != nil {
 		return err
 	}
-	if n.Type == Settlement { // the settlement ends the hold
+	if d.Type == Settlement { // the settlement ends the hold
 		added.Held = -authorized
 	}
 	day := store.Day(time.UnixMilli(purchasedAt))
-	for _, cardID := range []int64{AllCards, n.Card.ID} {
+	for _, cardID := range []int64{AllCards, d.Card.ID} {
 		err := tx.Exec(`
 			INSERT INTO daily_sums (account_id, card_id, day, purchases, declines, held, settled, refunded, fees)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET
 				purchases = purchases + excluded.purchases, declines = declines + excluded.declines, held = held + excluded.held,
 				settled = settled + excluded.settled, refunded = refunded + excluded.refunded, fees = fees + excluded.fees`,
-			accountID, cardID, day, added.Count, added.Declines, added.Held, added.Settled, added.Refunded, n.Fee)
+			accountID, cardID, day, added.Count, added.Declines, added.Held, added.Settled, added.Refunded, d.Fee)
 		if err != nil {
 			return err
 		}
@@ -183,11 +183,11 @@ const (
 
 // authorize answers a merchant's request with a hold on the card's balance, or with a decline.
 func authorize(c *server.Call) (wire.Response, error) {
-	n, err := readAuthorization(c)
+	d, err := readAuthorization(c)
 	if err != nil {
 		return wire.Response{}, err
 	}
-	reason, facts, err := n.findDeclineReason(c.Tx)
+	reason, facts, err := d.findDeclineReason(c.Tx)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -196,34 +196,40 @@ func authorize(c *server.Call) (wire.Response, error) {
 		DeclineReason *declineReason `json:"decline_reason"`
 	}
 	if reason == "" {
-		body.Transaction, err = n.approve(c)
+		body.Transaction, err = d.approve(c)
 	} else {
-		body.Transaction, err = n.refuse(c, reason, facts)
+		body.Transaction, err = d.decline(c, reason, facts)
 		body.DeclineReason = &reason
 	}
-	return wire.Created(body), err
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.Created(body), nil
 }
 
 // readAuthorization reads the body of an authorization, and the card that it refers to.
-func readAuthorization(c *server.Call) (New, error) {
-	var n New
+func readAuthorization(c *server.Call) (draft, error) {
+	var d draft
 	fields := c.Fields()
 	cardID := fields.Text("card_id")
-	n.Amount = fields.PositiveAmount("amount")
-	n.Fee = fields.OptionalNotNegativeAmount("fee")
+	d.Amount = fields.PositiveAmount("amount")
+	d.Fee = fields.OptionalNotNegativeAmount("fee")
 	fields.Object("merchant", func(f *wire.Fields) {
-		n.Merchant.Name = f.ShortText("name", card.MaxMerchantName)
-		n.Merchant.MCC = f.Text("mcc")
-		if !mccForm.MatchString(n.Merchant.MCC) {
+		d.Merchant.Name = f.ShortText("name", card.MaxMerchantName)
+		d.Merchant.MCC = f.Text("mcc")
+		if !mccForm.MatchString(d.Merchant.MCC) {
 			f.Refuse(wire.Invalid("mcc must be four digits"))
 		}
 	})
 	err := fields.Done()
 	if err != nil {
-		return New{}, err
+		return draft{}, err
 	}
-	n.Card, err = card.ByPublicID(c.Tx, c.Account.ID, cardID)
-	return n, err
+	d.Card, err = card.ByPublicID(c.Tx, c.Account.ID, cardID)
+	if err != nil {
+		return draft{}, err
+	}
+	return d, nil
 }
 
 // mccForm matches merchant category codes.
@@ -231,57 +237,57 @@ var mccForm = regexp.MustCompile(`^[0-9]{4}$`)
 
 // findDeclineReason returns the first reason to decline the purchase, and the values that decide it. The reason
 // is empty if the purchase is approved.
-func (n New) findDeclineReason(tx *store.Tx) (declineReason, *Facts, error) {
-	spent, err := UsedLimit(tx, n.Card.ID)
+func (d draft) findDeclineReason(tx *store.Tx) (declineReason, *Facts, error) {
+	usedLimit, err := UsedLimit(tx, d.Card.ID)
 	if err != nil {
 		return "", nil, err
 	}
 	facts := &Facts{
-		Asked:   n.Amount + n.Fee,
-		Balance: n.Card.Balance,
-		Spent:   spent,
-		Limit:   n.Card.SpendingLimit,
+		Asked:   d.Amount + d.Fee,
+		Balance: d.Card.Balance,
+		Spent:   usedLimit,
+		Limit:   d.Card.SpendingLimit,
 		Month:   monthOf(tx.Now()),
-		Allowed: n.Card.AllowedCategories,
+		Allowed: d.Card.AllowedCategories,
 	}
-	allowed := n.Card.AllowedCategories
-	category := card.CategoryOf(n.Merchant.MCC)
+	allowed := d.Card.AllowedCategories
+	category := card.CategoryOf(d.Merchant.MCC)
 	categoryAllowed := len(allowed) == 0 || slices.Contains(allowed, category)
 	var reason declineReason
 	switch {
-	case n.Card.Status == card.Terminated:
+	case d.Card.Status == card.Terminated:
 		reason = cardTerminated
-	case n.Card.Status == card.Frozen:
+	case d.Card.Status == card.Frozen:
 		reason = cardFrozen
-	case n.Card.Balance < facts.Asked:
+	case d.Card.Balance < facts.Asked:
 		reason = insufficientFunds
 	case !categoryAllowed:
 		reason = categoryNotAllowed
-	case facts.Spent+n.Amount > facts.Limit:
+	case facts.Spent+d.Amount > facts.Limit:
 		reason = spendingLimitExceeded
 	}
 	return reason, facts, nil
 }
 
 // approve records an authorization and holds its amount.
-func (n New) approve(c *server.Call) (Transaction, error) {
-	n.Type = Authorization
-	recorded, err := book(c, n, "authorized", webhook.TransactionAuthorized, func() ([]ledger.Leg, error) {
-		return []ledger.Leg{debit(n.Card, n.Amount), ledger.On(ledger.Holds, n.Amount)}, nil
+func (d draft) approve(c *server.Call) (Transaction, error) {
+	d.Type = Authorization
+	recorded, err := book(c, d, "authorized", webhook.TransactionAuthorized, func() ([]ledger.Leg, error) {
+		return []ledger.Leg{debit(d.Card, d.Amount), ledger.NewLeg(ledger.Holds, d.Amount)}, nil
 	})
 	if err != nil {
 		return Transaction{}, err
 	}
-	return recorded, addUsedLimit(c.Tx, n.Card.ID, monthOf(recorded.CreatedAt.Time), n.Amount)
+	return recorded, addUsedLimit(c.Tx, d.Card.ID, monthOf(recorded.CreatedAt.Time), d.Amount)
 }
 
-// refuse records a decline, which has no fee.
-func (n New) refuse(c *server.Call, reason declineReason, facts *Facts) (Transaction, error) {
-	n.Type = Decline
-	n.Fee = 0
-	n.Reason = reason
-	n.Facts = facts
-	recorded, err := record(c.Tx, c.Account.ID, n)
+// decline records a decline, which has no fee.
+func (d draft) decline(c *server.Call, reason declineReason, facts *Facts) (Transaction, error) {
+	d.Type = Decline
+	d.Fee = 0
+	d.Reason = reason
+	d.Facts = facts
+	recorded, err := record(c.Tx, c.Account.ID, d)
 	if err != nil {
 		return Transaction{}, err
 	}

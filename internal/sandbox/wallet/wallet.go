@@ -94,12 +94,14 @@ func currencies() []string {
 	return names
 }
 
-// Addresses returns an account's deposit address for a currency. If the currency is empty, it returns the addresses for
-// all currencies.
+// AllCurrencies is the argument of Addresses for the addresses for all currencies.
+const AllCurrencies = ""
+
+// Addresses returns an account's deposit address for a currency, or its addresses for AllCurrencies.
 func Addresses(keys *vault.Keyring, owner account.Account, currency string) []Address {
 	var addresses []Address
 	for _, coin := range coins() {
-		if currency == "" || currency == coin.currency {
+		if currency == AllCurrencies || currency == coin.currency {
 			addresses = append(addresses, Address{
 				Currency: coin.currency,
 				Network:  coin.network,
@@ -117,7 +119,7 @@ func addressFor(keys *vault.Keyring, owner account.Account, currency string) Add
 
 func depositAddresses(c *server.Call) (wire.Response, error) {
 	query := c.Query()
-	currency := query.Choice("currency", currencies()...)
+	currency := query.Choice("currency", currencies()...) // without a choice, this is AllCurrencies
 	err := query.Done()
 	if err != nil {
 		return wire.Response{}, err
@@ -184,7 +186,7 @@ func confirmDeposit(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	err = ledger.Post(c.Tx, c.Account.ID, "deposit confirmed",
-		ledger.On(ledger.Deposits, -d.Amount), ledger.On(ledger.Wallet, d.Amount))
+		ledger.NewLeg(ledger.Deposits, -d.Amount), ledger.NewLeg(ledger.Wallet, d.Amount))
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -198,15 +200,18 @@ func confirmDeposit(c *server.Call) (wire.Response, error) {
 // columns selects the fields of a Deposit except its address, which is derived.
 const columns = `SELECT public_id, currency, amount, status, created_at FROM deposits `
 
-// Newest returns a page of an account's deposits, newest first, and reports whether there are more. An empty status
-// selects all deposits.
-func Newest(
+// NewestDeposits returns a page of an account's deposits, newest first, and reports whether there are more. An empty
+// status selects all deposits.
+func NewestDeposits(
 	tx *store.Tx, keys *vault.Keyring, owner account.Account, status string, page wire.Page,
 ) ([]*Deposit, bool, error) {
 	where := store.NewWhere(`account_id = ?`, owner.ID).And(status != "", `status = ?`, status)
 	deposits, more, err := store.Page[Deposit](tx, page, columns+where.SQL+` ORDER BY id DESC`, where.Args...)
+	if err != nil {
+		return nil, false, err
+	}
 	for _, d := range deposits {
 		d.Address = addressFor(keys, owner, d.Currency)
 	}
-	return deposits, more, err
+	return deposits, more, nil
 }
