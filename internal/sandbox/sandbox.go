@@ -88,7 +88,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 		return nil, err
 	}
 	s := &Sandbox{db: db, recorder: requestlog.New(db, o.Logger)}
-	err = db.Begin(ctx, func(tx *store.Tx) error { return s.initialize(tx, o) })
+	err = db.WriteFirst(ctx, func(tx *store.Tx) error { return s.initialize(tx, o) })
 	if err != nil {
 		err = fmt.Errorf("cannot open the sandbox file %s: %w", o.Path, err)
 		return nil, errors.Join(err, db.Close())

@@ -213,11 +213,11 @@ func describeUnusual(tx *store.Tx, ahead time.Duration) ([]string, error) {
 	texts = appendCount(texts, countChanged(b.Quirks), "quirk", "quirks")
 	texts = appendCount(texts, countChanged(b.Limits), "limit", "limits")
 	const day = 24 * time.Hour
-	ahead = ahead.Round(time.Minute)
-	if ahead >= 2*day {
-		texts = append(texts, fmt.Sprintf("clock +%d days", ahead/day))
-	} else if ahead > 0 {
-		hoursAndMinutes := strings.TrimSuffix(ahead.String(), "0s")
+	rounded := ahead.Round(time.Minute)
+	if rounded >= 2*day {
+		texts = append(texts, fmt.Sprintf("clock +%d days", rounded/day))
+	} else if rounded > 0 {
+		hoursAndMinutes := strings.TrimSuffix(rounded.String(), "0s")
 		texts = append(texts, "clock +"+hoursAndMinutes)
 	}
 	return texts, nil

@@ -81,19 +81,20 @@ func restrict(path string) error {
 
 // explainOpen rewords an error of opening a file: it names the file and says what to do.
 func explainOpen(path string, err error) error {
+	reason := err
 	switch {
 	case errors.Is(err, ErrBusy):
 		return fmt.Errorf("cannot open the sandbox file %s: another process has locked it; try again: %w", path, err)
 	case isSQLite(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
 		return notWritable(path)
 	case isFull(err), isSQLite(err, sqlite3.SQLITE_IOERR_SHMSIZE):
-		err = ErrFull
+		reason = ErrFull
 	case isSQLite(err, sqlite3.SQLITE_NOTADB):
-		err = errNotSQLite
+		reason = errNotSQLite
 	case isSQLite(err, sqlite3.SQLITE_CORRUPT):
-		err = errDamaged
+		reason = errDamaged
 	}
-	return fmt.Errorf("cannot open the sandbox file %s: %w", path, err)
+	return fmt.Errorf("cannot open the sandbox file %s: %w", path, reason)
 }
 
 // isFull reports whether a write failed because the disk is full or the file would be too large.
@@ -213,7 +214,7 @@ func (db *DB) prepare(ctx context.Context) error {
 	if version == db.version() {
 		return nil
 	}
-	leads, err := db.Lead()
+	leads, err := db.TryToLead()
 	if err != nil {
 		return err
 	}

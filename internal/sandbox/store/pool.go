@@ -106,6 +106,12 @@ func (p *pool) close() error {
 	return errors.Join(append(errs, p.db.Close())...)
 }
 
+// The values of the parameter write of dataSource.
+const (
+	writable = true
+	readOnly = false
+)
+
 // dataSource returns the name under which the driver opens a file. If write is false, connections refuse to change it.
 func dataSource(path string, write bool) string {
 	pragmas := url.Values{"_pragma": {

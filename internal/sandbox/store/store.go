@@ -56,10 +56,10 @@ type DB struct {
 	wall       func() time.Time
 	writer     *pool
 	reader     *pool         // for short reads
-	long       *pool         // for long reads
+	longReader *pool         // for long reads
 	versions   *pool         // never writes, so that data_version changes with every commit
 	signal     chan struct{} // has a capacity of one
-	lock       *flock.Flock  // held by the leader, see Lead; nil in memory
+	lock       *flock.Flock  // held by the leader, see TryToLead; nil in memory
 
 	stop    chan struct{} // closed by Close
 	stopped chan struct{} // closed when watch has returned
@@ -128,34 +128,34 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 func (db *DB) openPools(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, longTimeout, ErrBusy)
 	defer cancel()
-	writer, err := openPool(ctx, dataSource(db.path, true), 1)
+	writer, err := openPool(ctx, dataSource(db.path, writable), 1)
 	if err != nil {
 		return err
 	}
 	// A database in memory exists only in this one connection. For a file, the other pools are opened below.
 	db.writer = writer
 	db.reader = writer
-	db.long = writer
+	db.longReader = writer
 	db.versions = writer
 	err = db.prepare(ctx)
 	if err != nil {
-		db.unlock()
+		db.stopLeading() // prepare leads while it migrates the file
 		return errors.Join(err, db.closePools())
 	}
 	if db.path == memoryPath {
 		return nil
 	}
-	source := dataSource(db.path, false)
+	source := dataSource(db.path, readOnly)
 	reader, err := openPool(ctx, source, readers)
 	if err != nil {
 		return errors.Join(err, db.closePools())
 	}
 	db.reader = reader
-	long, err := openPool(ctx, source, longReaders)
+	longReader, err := openPool(ctx, source, longReaders)
 	if err != nil {
 		return errors.Join(err, db.closePools())
 	}
-	db.long = long
+	db.longReader = longReader
 	versions, err := openPool(ctx, source, 1)
 	if err != nil {
 		return errors.Join(err, db.closePools())
@@ -189,20 +189,23 @@ func retryBusy(ctx context.Context, try func() error) error {
 	}
 }
 
-// Lead reports whether this DB is the leader among all that have the file open. The leader does
-// the work that only one process should do. When it closes the file or is killed, the next caller
-// of Lead becomes the leader.
-func (db *DB) Lead() (bool, error) {
+// TryToLead makes this DB the leader among all that have the file open, and reports whether it is the leader now. It
+// is not if another DB leads, or if the file was replaced. The leader does the work that only one process
+// should do. When it closes the file or is killed, the next caller of TryToLead becomes the leader.
+func (db *DB) TryToLead() (bool, error) {
 	if db.path == memoryPath {
 		return true, nil
 	}
 	if !db.exists() {
-		db.unlock() // a new file may be at the path, with the same lock
+		db.stopLeading() // a new file may be at the path, with the same lock
 		return false, nil
 	}
 	locked, err := db.lock.TryLock()
-	if err != nil || !locked {
+	if err != nil {
 		return false, err
+	}
+	if !locked { // another DB leads
+		return false, nil
 	}
 	opened, err := db.lock.Stat()
 	if err != nil {
@@ -222,8 +225,8 @@ func (db *DB) exists() bool {
 	return err == nil && os.SameFile(current, db.file)
 }
 
-// unlock lets another process lead.
-func (db *DB) unlock() {
+// stopLeading lets another DB lead, if this one is the leader.
+func (db *DB) stopLeading() {
 	if db.lock != nil && db.lock.Locked() {
 		_ = os.Remove(db.lock.Path()) // the next leader creates its own
 		_ = db.lock.Unlock()          // otherwise the end of the process unlocks it
@@ -232,20 +235,20 @@ func (db *DB) unlock() {
 
 // Snapshot writes the current data to a new file.
 func (db *DB) Snapshot(ctx context.Context, path string) error {
-	path, err := filepath.Abs(path)
+	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, private) //nolint:gosec // the user's own choice of file
+	file, err := os.OpenFile(absolute, os.O_WRONLY|os.O_CREATE|os.O_EXCL, private) //nolint:gosec // the user's own choice of file
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s already exists; move that file, or choose another path for the snapshot", path)
+		return fmt.Errorf("%s already exists; move that file, or choose another path for the snapshot", absolute)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the snapshot: %w", err)
 	}
-	err = errors.Join(db.copyTo(ctx, path), file.Close())
+	err = errors.Join(db.copyTo(ctx, absolute), file.Close())
 	if err != nil {
-		return errors.Join(fmt.Errorf("cannot write the snapshot %s: %w", path, err), os.Remove(path))
+		return errors.Join(fmt.Errorf("cannot write the snapshot %s: %w", absolute, err), os.Remove(absolute))
 	}
 	return nil
 }
@@ -265,13 +268,13 @@ func (db *DB) copyTo(ctx context.Context, path string) error {
 func (db *DB) Close() error {
 	close(db.stop)
 	<-db.stopped
-	defer db.unlock()
+	defer db.stopLeading()
 	return db.closePools()
 }
 
 func (db *DB) closePools() error {
 	var errs []error
-	for _, p := range []*pool{db.versions, db.long, db.reader} {
+	for _, p := range []*pool{db.versions, db.longReader, db.reader} {
 		if p != db.writer {
 			errs = append(errs, p.close())
 		}
@@ -297,7 +300,7 @@ func (db *DB) Read(ctx context.Context, f func(*Tx) error) error {
 // ReadLong is like Read, for long reads. No Read waits for them, and the context can end them.
 func (db *DB) ReadLong(ctx context.Context, f func(*Tx) error) error {
 	t := transaction{
-		pool:  db.long,
+		pool:  db.longReader,
 		begin: "BEGIN",
 		ctx:   ctx,
 		wait:  longTimeout,
@@ -330,8 +333,8 @@ func (db *DB) Write(ctx context.Context, f func(*Tx) error) error {
 	return db.write(ctx, busyTimeout, f)
 }
 
-// Begin is like Write, for the first transaction, which waits as long as Open does.
-func (db *DB) Begin(ctx context.Context, f func(*Tx) error) error {
+// WriteFirst is like Write, for the first transaction, which waits as long as Open does.
+func (db *DB) WriteFirst(ctx context.Context, f func(*Tx) error) error {
 	return db.write(ctx, longTimeout, f)
 }
 
@@ -450,8 +453,8 @@ func (db *DB) idleCheckpoint() {
 	select {
 	case c := <-db.writer.idle:
 		defer db.writer.release(c)
-		c.checkpoint()
-	default:
+		_ = c.checkpoint() // if this fails, watch tries again
+	default: // a transaction is writing: watch tries again
 	}
 }
 
@@ -462,7 +465,7 @@ func (db *DB) quietCheckpoint() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), quietTimeout)
 	defer cancel()
 	// Wait for long reads first. Short transactions can still run meanwhile.
-	for _, p := range []*pool{db.long, db.versions, db.reader} {
+	for _, p := range []*pool{db.longReader, db.versions, db.reader} {
 		for range cap(p.idle) {
 			c, err := p.acquire(ctx)
 			if err != nil {

@@ -208,7 +208,7 @@ func TestMigration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	old := sandboxtest.Must(open(path, nil))
 	sandboxtest.Must(0, old.Write(t.Context(), func(tx *store.Tx) error { return tx.WriteSetting("a", 42) }))
-	if leads, err := old.Lead(); err != nil || !leads {
+	if leads, err := old.TryToLead(); err != nil || !leads {
 		t.Fatal(leads, err)
 	}
 	if _, err := open(path, later); err == nil || !strings.Contains(err.Error(), "stop that process first") {
@@ -266,7 +266,7 @@ func TestADeletedFileIsNotLocked(t *testing.T) {
 	deleted, path := openFile(t)
 	for range 2 { // a file that is not led, and then one that is
 		sandboxtest.Must(0, os.Remove(path))
-		if leads, err := deleted.Lead(); leads || err != nil {
+		if leads, err := deleted.TryToLead(); leads || err != nil {
 			t.Errorf("it leads: %t, %v", leads, err)
 		}
 		if _, err := os.Stat(path + ".lock"); err == nil {
@@ -277,10 +277,10 @@ func TestADeletedFileIsNotLocked(t *testing.T) {
 		}
 		next := sandboxtest.Must(store.Open(t.Context(), store.Options{Path: path}))
 		t.Cleanup(func() { _ = next.Close() })
-		if leads, err := deleted.Lead(); leads || err != nil {
+		if leads, err := deleted.TryToLead(); leads || err != nil {
 			t.Errorf("a deleted file leads another one: %t, %v", leads, err)
 		}
-		if leads, err := next.Lead(); !leads || err != nil {
+		if leads, err := next.TryToLead(); !leads || err != nil {
 			t.Errorf("the file in its place leads: %t, %v", leads, err)
 		}
 		deleted = next
@@ -295,7 +295,7 @@ func TestARemovedLockFileIsNoLock(t *testing.T) {
 	defer func() { _ = second.Close() }()
 	leads := func(db *store.DB, want bool) {
 		t.Helper()
-		if leads, err := db.Lead(); leads != want || err != nil {
+		if leads, err := db.TryToLead(); leads != want || err != nil {
 			t.Errorf("it leads: %t, %v", leads, err)
 		}
 	}

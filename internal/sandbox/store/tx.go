@@ -32,6 +32,7 @@ type Tx struct {
 
 // run runs f between the statement begin and COMMIT. If f fails, run rolls its changes back.
 func (tx *Tx) run(begin string, f func(*Tx) error) error {
+	// An earlier attempt at the same transaction may have set these.
 	tx.random = nil
 	tx.signal = false
 	err := tx.Exec(begin)

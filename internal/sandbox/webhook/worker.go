@@ -124,7 +124,7 @@ func (w *Worker) poll(ctx context.Context) {
 // recordAndSelect records the results so far and returns the deliveries to send. If another worker leads, it does
 // nothing.
 func (w *Worker) recordAndSelect(ctx context.Context) ([]*dueDelivery, error) {
-	leads, err := w.db.Lead()
+	leads, err := w.db.TryToLead()
 	if err != nil {
 		return nil, err
 	}
