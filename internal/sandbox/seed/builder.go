@@ -140,8 +140,8 @@ func (b *builder) build() error {
 		b.now = tx.Now()
 	}
 	b.earliest = b.now
-	each("accounts", b.Accounts, b.account)
-	b.setBehavior()
+	each("accounts", b.Accounts, b.addAccount)
+	b.addBehavior()
 	if len(b.steps) > maxSteps {
 		b.refuse("", "the world has %d cards, purchases and other events; at most %d are allowed", len(b.steps), maxSteps)
 	}
@@ -180,22 +180,24 @@ func compareSteps(a, b step) int {
 	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.rank, b.rank))
 }
 
-// setBehavior adds steps that set the faults, limits and quirks. They come last, so that they do not affect other steps.
-func (b *builder) setBehavior() {
+// addBehavior adds steps that set the faults, limits and quirks. They come last, so that they do not affect other steps.
+func (b *builder) addBehavior() {
 	each("faults", b.Faults, func(place string, fault *value) {
-		b.setLast(place, "POST "+server.Control+"/faults", *fault)
+		b.addLast(place, "POST "+server.Control+"/faults", *fault)
 	})
-	b.setLast("limits", "PUT "+server.Control+"/limits", b.Limits)
-	b.setLast("quirks", "PUT "+server.Control+"/quirks", b.Quirks)
+	b.addLast("limits", "PUT "+server.Control+"/limits", b.Limits)
+	b.addLast("quirks", "PUT "+server.Control+"/quirks", b.Quirks)
 }
 
-// setLast adds a step that makes a call of the first account, unless the body is empty.
-func (b *builder) setLast(place, route string, body value) {
+// addLast adds a step that makes a call of the first account, unless the body is empty.
+func (b *builder) addLast(place, route string, body value) {
 	if len(body) == 0 {
 		return
 	}
 	first := &accountBuilder{builder: b, Account: b.call.Account}
-	b.addStep(b.now, afterAll, func() error { return first.do(place, route, "", body, nil) })
+	b.addStep(b.now, afterAll, func() error {
+		return first.do(request{place: place, route: route, body: body})
+	})
 }
 
 // each calls build with each element of a list and its place in the document. The parameter list is the place of the list.
@@ -221,32 +223,40 @@ func (b *builder) refuse(place, format string, args ...any) {
 	}
 }
 
-// oneOf refuses a value that is neither empty nor one of the valid values.
-func (b *builder) oneOf(place, name, value string, valid ...string) {
+// checkOneOf refuses a value that is neither empty nor one of the valid values.
+func (b *builder) checkOneOf(place, name, value string, valid ...string) {
 	if value != "" && !slices.Contains(valid, value) {
 		b.refuse(place, "%s must be one of %s", name, strings.Join(valid, ", "))
 	}
 }
 
-// schedule adds a step for an event of the document, and returns the time of the step. That is the given time, or else
-// the time of the event that it follows, or else the world's time. follows is zero if there is no earlier event.
-func (b *builder) schedule(place string, given instant, rank rank, follows time.Time, do func() error) time.Time {
-	at := given.Time
+// event is an event of the document.
+type event struct {
+	place   string
+	at      instant // zero if the document lacks it
+	rank    rank
+	follows time.Time // the time of the event that it follows; zero if there is none
+}
+
+// schedule adds a step for an event, and returns the time of the step. That is the event's own time, or else the time
+// of the event that it follows, or else the world's time.
+func (b *builder) schedule(e event, do func() error) time.Time {
+	at := e.at.Time
 	if at.IsZero() {
-		at = follows
+		at = e.follows
 	}
 	if at.IsZero() {
 		at = b.now
 	}
 	if at.After(b.now) {
-		b.refuse(place, "at must not be later than the world's clock, %s", wire.Timestamp(b.now))
-	} else if at.Before(follows) {
-		b.refuse(place, "at must not be earlier than the event it follows, %s", wire.Timestamp(follows))
+		b.refuse(e.place, "at must not be later than the world's clock, %s", wire.Timestamp(b.now))
+	} else if at.Before(e.follows) {
+		b.refuse(e.place, "at must not be earlier than the event it follows, %s", wire.Timestamp(e.follows))
 	}
 	if at.Before(b.earliest) {
 		b.earliest = at
 	}
-	b.addStep(at, rank, do)
+	b.addStep(at, e.rank, do)
 	return at
 }
 
@@ -262,8 +272,8 @@ type accountBuilder struct {
 	response *CreatedAccount // the account's part of the response
 }
 
-// account adds the steps of an account. The document's first account stands for the sandbox's first account.
-func (b *builder) account(place string, spec *accountSpec) {
+// addAccount adds the steps of an account. The document's first account stands for the sandbox's first account.
+func (b *builder) addAccount(place string, spec *accountSpec) {
 	first := len(b.created.Accounts) == 0
 	a := &accountBuilder{
 		builder:  b,
@@ -271,11 +281,12 @@ func (b *builder) account(place string, spec *accountSpec) {
 		response: &CreatedAccount{Cards: []*createdObject{}, Webhooks: []json.RawMessage{}},
 	}
 	b.created.Accounts = append(b.created.Accounts, a.response)
-	b.oneOf(place, "state", spec.State, account.States()...)
-	each(place+".deposits", spec.Deposits, a.deposit)
+	b.checkOneOf(place, "state", spec.State, account.States()...)
+	each(place+".deposits", spec.Deposits, a.addDeposit)
 	each(place+".cards", spec.Cards, a.addCard)
-	each(place+".webhooks", spec.Webhooks, a.endpoint)
-	b.addStep(time.Time{}, opening, func() error { return a.open(place, spec.Wallet, first) })
+	each(place+".webhooks", spec.Webhooks, a.addEndpoint)
+	beforeAll := time.Time{}
+	b.addStep(beforeAll, opening, func() error { return a.open(place, spec.Wallet, first) })
 	if spec.State != "" {
 		b.addStep(b.now, afterAll, func() error {
 			return b.call.Tx.Exec(`UPDATE accounts SET state = ? WHERE id = ?`, spec.State, a.ID)
@@ -283,20 +294,29 @@ func (b *builder) account(place string, spec *accountSpec) {
 	}
 }
 
-// do makes a call for the account and decodes its response. The id fills the parameter in the route's path, if it has one.
-// If the call is refused, the error names the place in the document.
-func (a *accountBuilder) do(place, route, id string, body, into any) error {
-	o := server.Operation{Route: route}
-	if body != nil {
-		o.Body = wire.Encode(body)
+// request is a call that do makes.
+type request struct {
+	place    string // in the document, for errors
+	route    string
+	id       string // the value of the parameter in the route's path; empty if it has none
+	body     any    // nil if the call has none
+	response any    // what the response is decoded into; nil if it is not needed
+}
+
+// do makes a call for the account and decodes its response. If the call is refused, the error names the place in the
+// document.
+func (a *accountBuilder) do(r request) error {
+	o := server.Operation{Route: r.route}
+	if r.body != nil {
+		o.Body = wire.Encode(r.body)
 	}
-	_, afterBrace, found := strings.Cut(route, "{")
+	_, afterBrace, found := strings.Cut(r.route, "{")
 	if found {
 		parameter, _, _ := strings.Cut(afterBrace, "}")
-		o.Path = map[string]string{parameter: id}
+		o.Path = map[string]string{parameter: r.id}
 	}
-	err := a.call.Do(a.Account, o, into)
-	return a.withPlace(place, err)
+	err := a.call.Do(a.Account, o, r.response)
+	return a.withPlace(r.place, err)
 }
 
 // open creates the account before all other steps. The sandbox already has the first account, which only gets its
@@ -308,7 +328,12 @@ func (a *accountBuilder) open(place string, wallet value, first bool) error {
 		return a.openFirst(place, wallet)
 	}
 	fields := map[string]any{"state": account.Ready, "initial_balance": wallet}
-	err := a.do(place, "POST "+server.Control+"/accounts", "", fields, a.response)
+	err := a.do(request{
+		place:    place,
+		route:    "POST " + server.Control + "/accounts",
+		body:     fields,
+		response: a.response,
+	})
 	if err != nil {
 		return err
 	}
@@ -342,29 +367,34 @@ func (a *accountBuilder) openFirst(place string, wallet value) error {
 	return account.ResetFirst(tx)
 }
 
-// deposit adds a step that creates a deposit and, if the document says so, confirms it.
-func (a *accountBuilder) deposit(place string, d *depositSpec) {
-	a.oneOf(place, "status", d.Status, "pending", "confirmed")
-	a.schedule(place, d.At, deposit, time.Time{}, func() error {
+// addDeposit adds a step that creates a deposit and, if the document says so, confirms it.
+func (a *accountBuilder) addDeposit(place string, d *depositSpec) {
+	const route = "POST " + server.Control + "/deposits"
+	a.checkOneOf(place, "status", d.Status, "pending", "confirmed")
+	a.schedule(event{place: place, at: d.At, rank: deposit}, func() error {
 		var created createdObject
-		err := a.do(place, "POST "+server.Control+"/deposits", "", d, &created)
+		err := a.do(request{place: place, route: route, body: d, response: &created})
 		if err != nil {
 			return err
 		}
 		if d.Status != "confirmed" {
 			return nil
 		}
-		return a.do(place, "POST "+server.Control+"/deposits/{id}/confirm", created.ID, nil, nil)
+		return a.do(request{place: place, route: route + "/{id}/confirm", id: created.ID})
 	})
 }
 
-// endpoint registers a webhook after all other steps, so that it receives none of the world's events.
-func (a *accountBuilder) endpoint(place string, e *endpointSpec) {
-	a.schedule(place, e.At, afterAll, time.Time{}, func() error {
+// addEndpoint adds a step that registers a webhook after all other steps, so that it receives none of the world's
+// events.
+func (a *accountBuilder) addEndpoint(place string, e *endpointSpec) {
+	a.schedule(event{place: place, at: e.At, rank: afterAll}, func() error {
 		var created json.RawMessage
-		err := a.do(place, "POST "+server.API+"/webhooks", "", e, &created)
+		err := a.do(request{place: place, route: "POST " + server.API + "/webhooks", body: e, response: &created})
+		if err != nil {
+			return err
+		}
 		a.response.Webhooks = append(a.response.Webhooks, created)
-		return err
+		return nil
 	})
 }
 
@@ -372,32 +402,33 @@ func (a *accountBuilder) endpoint(place string, e *endpointSpec) {
 type cardBuilder struct {
 	*accountBuilder
 
-	card   createdObject
-	issued time.Time
-	status string // the final status; if empty, the status that results from the events
-	final  bool   // whether the card has its final status
+	card           createdObject
+	issued         time.Time
+	status         string // the final status; if empty, the status that results from the events
+	hasFinalStatus bool
 }
 
 // addCard adds the steps of a card.
 func (a *accountBuilder) addCard(place string, spec *cardSpec) {
 	c := &cardBuilder{accountBuilder: a, status: spec.Status}
-	a.oneOf(place, "status", spec.Status, "active", "frozen", "terminated")
-	c.issued = a.schedule(place, spec.At, issue, time.Time{}, func() error {
+	a.checkOneOf(place, "status", spec.Status, "active", "frozen", "terminated")
+	c.issued = a.schedule(event{place: place, at: spec.At, rank: issue}, func() error {
 		a.response.Cards = append(a.response.Cards, &c.card)
-		return a.do(place, "POST "+server.API+"/cards", "", spec, &c.card)
+		return a.do(request{place: place, route: "POST " + server.API + "/cards", body: spec, response: &c.card})
 	})
-	each(place+".movements", spec.Movements, c.movement)
-	each(place+".purchases", spec.Purchases, c.purchase)
-	each(place+".challenges", spec.Challenges, c.challenge)
+	each(place+".movements", spec.Movements, c.addMovement)
+	each(place+".purchases", spec.Purchases, c.addPurchase)
+	each(place+".challenges", spec.Challenges, c.addChallenge)
 	follows := c.issued
 	if spec.StatusAt.IsZero() { // by default, the status changes after everything else
 		follows = a.now
 	}
-	a.schedule(place+".status_at", spec.StatusAt, finalStatus, follows, func() error { return c.setStatus(place) })
+	final := event{place: place + ".status_at", at: spec.StatusAt, rank: finalStatus, follows: follows}
+	a.schedule(final, func() error { return c.setFinalStatus(place) })
 }
 
-// movement adds a step that funds the card or, if the amount is negative, withdraws from it.
-func (c *cardBuilder) movement(place string, m *movementSpec) {
+// addMovement adds a step that funds the card or, if the amount is negative, withdraws from it.
+func (c *cardBuilder) addMovement(place string, m *movementSpec) {
 	route := "POST " + server.API + "/cards/{card_id}/fund"
 	rank := issue
 	positive, negative := strings.CutPrefix(string(m.Amount), "-")
@@ -406,8 +437,8 @@ func (c *cardBuilder) movement(place string, m *movementSpec) {
 		rank = withdrawal
 		m.Amount = value(positive)
 	}
-	c.schedule(place, m.At, rank, c.issued, func() error {
-		return c.do(place, route, c.card.ID, m, nil)
+	c.schedule(event{place: place, at: m.At, rank: rank, follows: c.issued}, func() error {
+		return c.do(request{place: place, route: route, id: c.card.ID, body: m})
 	})
 }
 
@@ -417,9 +448,9 @@ type merchantResponse struct {
 	DeclineReason string        `json:"decline_reason"`
 }
 
-// purchase adds the steps of an authorization, its settlement and its refunds, or the step of a decline.
-func (c *cardBuilder) purchase(place string, p *purchaseSpec) {
-	c.oneOf(place, "declined", p.Declined,
+// addPurchase adds the steps of an authorization, its settlement and its refunds, or the step of a decline.
+func (c *cardBuilder) addPurchase(place string, p *purchaseSpec) {
+	c.checkOneOf(place, "declined", p.Declined,
 		"card_frozen", "card_terminated", "insufficient_funds", "category_not_allowed", "spending_limit_exceeded")
 	if p.Declined != "" && p.Settled != nil {
 		c.refuse(place, "a declined purchase cannot be settled; remove declined or settled")
@@ -427,7 +458,8 @@ func (c *cardBuilder) purchase(place string, p *purchaseSpec) {
 		c.refuse(place, "refunds require settled")
 	}
 	authorized := new(merchantResponse)
-	authorizedAt := c.schedule(place, p.At, purchase, c.issued, func() error {
+	bought := event{place: place, at: p.At, rank: purchase, follows: c.issued}
+	authorizedAt := c.schedule(bought, func() error {
 		p.CardID = c.card.ID
 		err := c.authorize(place, p, authorized)
 		if err != nil {
@@ -443,14 +475,17 @@ func (c *cardBuilder) purchase(place string, p *purchaseSpec) {
 		return
 	}
 	settled := new(merchantResponse)
-	settledAt := c.schedule(place+".settled", p.Settled.At, settlement, authorizedAt, func() error {
+	settledPlace := place + ".settled"
+	paid := event{place: settledPlace, at: p.Settled.At, rank: settlement, follows: authorizedAt}
+	settledAt := c.schedule(paid, func() error {
 		p.Settled.TransactionID = authorized.Transaction.ID
-		return c.do(place+".settled", "POST "+server.Control+"/settlements", "", p.Settled, settled)
+		route := "POST " + server.Control + "/settlements"
+		return c.do(request{place: settledPlace, route: route, body: p.Settled, response: settled})
 	})
 	each(place+".refunds", p.Refunds, func(place string, f *followUpSpec) {
-		c.schedule(place, f.At, refund, settledAt, func() error {
+		c.schedule(event{place: place, at: f.At, rank: refund, follows: settledAt}, func() error {
 			f.TransactionID = settled.Transaction.ID
-			return c.do(place, "POST "+server.Control+"/refunds", "", f, nil)
+			return c.do(request{place: place, route: "POST " + server.Control + "/refunds", body: f})
 		})
 	})
 }
@@ -463,21 +498,22 @@ func describeOutcome(declineReason string) string {
 	return "declined with " + declineReason
 }
 
-// challenge adds a step that creates a 3D Secure challenge and, if the document sets its status, completes it.
-func (c *cardBuilder) challenge(place string, s *challengeSpec) {
+// addChallenge adds a step that creates a 3D Secure challenge and, if the document sets its status, completes it.
+func (c *cardBuilder) addChallenge(place string, s *challengeSpec) {
 	const route = "POST " + server.Control + "/3ds-challenges"
-	c.oneOf(place, "status", s.Status, "approved", "failed")
-	c.schedule(place, s.At, challenge, c.issued, func() error {
+	c.checkOneOf(place, "status", s.Status, "approved", "failed")
+	c.schedule(event{place: place, at: s.At, rank: challenge, follows: c.issued}, func() error {
 		s.CardID = c.card.ID
 		var created createdObject
-		err := c.do(place, route, "", s, &created)
+		err := c.do(request{place: place, route: route, body: s, response: &created})
 		if err != nil {
 			return err
 		}
 		if s.Status == "" {
 			return nil
 		}
-		return c.do(place, route+"/{id}/complete", created.ID, map[string]string{"outcome": s.Status}, nil)
+		outcome := map[string]string{"outcome": s.Status}
+		return c.do(request{place: place, route: route + "/{id}/complete", id: created.ID, body: outcome})
 	})
 }
 
@@ -485,16 +521,16 @@ func (c *cardBuilder) challenge(place string, s *challengeSpec) {
 // that the purchase needs: frozen for a purchase that is declined for that reason, and otherwise active. If the document
 // sets no final status, a card that an event has frozen stays frozen.
 func (c *cardBuilder) authorize(place string, p *purchaseSpec, response *merchantResponse) error {
-	const route = "POST " + server.Control + "/authorizations"
-	if c.final {
-		return c.do(place, route, "", p, response)
+	authorization := request{place: place, route: "POST " + server.Control + "/authorizations", body: p, response: response}
+	if c.hasFinalStatus {
+		return c.do(authorization)
 	}
 	if p.Declined == "card_frozen" {
 		err := c.replaceStatus("active", "frozen")
 		if err != nil {
 			return err
 		}
-		err = c.do(place, route, "", p, response)
+		err = c.do(authorization)
 		if err != nil {
 			return err
 		}
@@ -506,21 +542,22 @@ func (c *cardBuilder) authorize(place string, p *purchaseSpec, response *merchan
 			return err
 		}
 	}
-	return c.do(place, route, "", p, response)
+	return c.do(authorization)
 }
 
-// replaceStatus changes the card's status if it is the old status. It makes no call and records no event.
-func (c *cardBuilder) replaceStatus(old, status string) error {
-	return c.call.Tx.Exec(`UPDATE cards SET status = ? WHERE public_id = ? AND status = ?`, status, c.card.ID, old)
+// replaceStatus changes the card's status from one to another. If the card has a third status, it changes nothing. It
+// makes no call and records no event.
+func (c *cardBuilder) replaceStatus(from, to string) error {
+	return c.call.Tx.Exec(`UPDATE cards SET status = ? WHERE public_id = ? AND status = ?`, to, c.card.ID, from)
 }
 
-// setStatus gives the card its final status.
-func (c *cardBuilder) setStatus(place string) error {
+// setFinalStatus gives the card its final status, if the document sets one.
+func (c *cardBuilder) setFinalStatus(place string) error {
 	const path = server.API + "/cards/{card_id}"
 	if c.status == "" {
 		return nil
 	}
-	c.final = true
+	c.hasFinalStatus = true
 	var route string
 	switch c.status {
 	case "active":
@@ -530,5 +567,5 @@ func (c *cardBuilder) setStatus(place string) error {
 	case "terminated":
 		route = "DELETE " + path
 	}
-	return c.do(place, route, c.card.ID, nil, nil)
+	return c.do(request{place: place, route: route, id: c.card.ID})
 }
