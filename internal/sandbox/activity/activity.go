@@ -129,7 +129,7 @@ type ChallengeFilter struct {
 // are more.
 func ListChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) ([]*Record, bool, error) {
 	cardFilter := card.Filter{Text: f.CardText}
-	where := cardFilter.Where(accountID).And(f.Status != "", threeds.Status+` = ?`, f.Status)
+	where := cardFilter.Where(accountID).AndIf(f.Status != "", threeds.Status+` = ?`, f.Status)
 	args := append(challengeArgs(tx), where.Args...)
 	return store.Page[Record](tx, page, challenges+where.SQL+` ORDER BY h.id DESC`, args...)
 }

@@ -274,12 +274,12 @@ type Filter struct {
 func (f Filter) Where(accountID int64) store.Where {
 	labelPattern := "%" + store.EscapeLike(f.Text) + "%"
 	return store.NewWhere(`c.account_id = ?`, accountID).
-		And(f.Status != "", `c.status = ?`, f.Status).
-		And(f.Live, `c.status <> ?`, Terminated).
-		And(f.BINID != "", `c.bin_id = ?`, f.BINID).
-		And(!f.IssuedUntil.IsZero(), `c.created_at <= ?`, f.IssuedUntil.UnixMilli()).
-		And(!f.LowAt.IsZero(), hasLowBalance, accountID, firstLowDay(f.LowAt), accountID, Active).
-		And(f.Text != "", `(c.label LIKE ? ESCAPE '\' OR c.last4 = ? OR c.public_id = ?)`, labelPattern, f.Text, f.Text)
+		AndIf(f.Status != "", `c.status = ?`, f.Status).
+		AndIf(f.Live, `c.status <> ?`, Terminated).
+		AndIf(f.BINID != "", `c.bin_id = ?`, f.BINID).
+		AndIf(!f.IssuedUntil.IsZero(), `c.created_at <= ?`, f.IssuedUntil.UnixMilli()).
+		AndIf(!f.LowAt.IsZero(), hasLowBalance, accountID, firstLowDay(f.LowAt), accountID, Active).
+		AndIf(f.Text != "", `(c.label LIKE ? ESCAPE '\' OR c.last4 = ? OR c.public_id = ?)`, labelPattern, f.Text, f.Text)
 }
 
 // lowDays is the number of days of spending that a balance should cover.

@@ -61,9 +61,9 @@ type Filter struct {
 // Journal returns a page of the entries that match a filter, newest first, and reports whether there are more.
 func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry, bool, error) {
 	where := store.NewWhere(`account_id = ?`, accountID).
-		And(f.Kind != "", `kind = ?`, f.Kind).
-		And(f.ID != "", `id = ?`, f.ID).
-		And(len(f.Transactions) > 0, `transaction_id IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Transactions)))
+		AndIf(f.Kind != "", `kind = ?`, f.Kind).
+		AndIf(f.ID != "", `id = ?`, f.ID).
+		AndIf(len(f.Transactions) > 0, `transaction_id IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Transactions)))
 	entries, more, err := store.Page[Entry](tx, page, `
 		SELECT id, kind, created_at, COALESCE(transaction_id, '') AS transaction_id,
 			COALESCE((

@@ -53,9 +53,9 @@ func ListNewest(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Ent
 	outcome, hasOutcome := outcomes[f.Outcome]
 	const ofRun = `r.run_id IN (SELECT id FROM runs WHERE account_id = ? AND (name = ? OR name = '' AND id = ?))`
 	where := store.NewWhere(`r.account_id = ?`, accountID).
-		And(f.Run != "", ofRun, accountID, f.Run, f.Run).
-		And(f.Method != "", `r.method = ?`, f.Method).
-		And(hasOutcome, outcome)
+		AndIf(f.Run != "", ofRun, accountID, f.Run, f.Run).
+		AndIf(f.Method != "", `r.method = ?`, f.Method).
+		AndIf(hasOutcome, outcome)
 	return store.Page[Entry](tx, page, selectEntries+where.SQL+` ORDER BY r.id DESC`, where.Args...)
 }
 

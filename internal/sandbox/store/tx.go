@@ -262,8 +262,8 @@ type Where struct {
 // NewWhere returns a condition.
 func NewWhere(condition string, args ...any) Where { return Where{`WHERE ` + condition, args} }
 
-// And adds a condition if apply is true.
-func (w Where) And(apply bool, condition string, args ...any) Where {
+// AndIf adds a condition if apply is true.
+func (w Where) AndIf(apply bool, condition string, args ...any) Where {
 	if !apply {
 		return w
 	}

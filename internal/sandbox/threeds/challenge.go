@@ -80,7 +80,7 @@ func list(c *server.Call) (wire.Response, error) {
 	// The condition on h.status is redundant. It lets SQLite use an index.
 	const withStatus = `h.status = IIF(?3 = 'expired', 'pending', ?3) AND ` + Status + ` = ?3`
 	where := store.NewWhere(`h.account_id = ?2`, c.Tx.Now().UnixMilli(), c.Account.ID).
-		And(!statusIgnored, withStatus, status)
+		AndIf(!statusIgnored, withStatus, status)
 	data, err := store.List[Challenge](c.Tx, selectChallenges+where.SQL+` ORDER BY h.expires_at DESC, h.id DESC`, where.Args...)
 	if err != nil {
 		return wire.Response{}, err

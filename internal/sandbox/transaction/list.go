@@ -117,7 +117,7 @@ type Filter struct {
 
 // Where returns the condition of the filter on the rows of transactions.
 func (f Filter) Where(accountID int64) store.Where {
-	where := store.NewWhere(`account_id = ?`, accountID).And(f.ID != "", `public_id = ?`, f.ID)
+	where := store.NewWhere(`account_id = ?`, accountID).AndIf(f.ID != "", `public_id = ?`, f.ID)
 	if f.ID == "" && f.CardID != "" {
 		// The subquery is empty for another account's card, so nothing matches.
 		where = store.NewWhere(`card_id = (SELECT c.id FROM cards c WHERE c.public_id = ? AND c.account_id = ?)`, f.CardID, accountID)
@@ -129,15 +129,15 @@ func (f Filter) Where(accountID int64) store.Where {
 	reasonPattern := `%` + store.EscapeLike(reasonText) + `%`
 	// The plus sign keeps SQLite from using the index of card_id. SQLite then reads the account's transactions in
 	// their order instead of sorting those of many cards.
-	where = where.And(f.Text != "", `(
+	where = where.AndIf(f.Text != "", `(
 		+card_id IN (SELECT c.id FROM cards c `+cards.SQL+`)
 		OR merchant_name LIKE ? ESCAPE '\'
 		OR decline_reason LIKE ? ESCAPE '\')`, append(cards.Args, merchantPattern, reasonPattern)...)
-	return where.And(f.Type != "", `type = ?`, f.Type).
-		And(f.Purchases, `state IS NOT NULL`).
-		And(f.State != "", `state = ?`, f.State).
-		And(!f.From.IsZero(), `id >= (`+firstSince+`)`, accountID, ceilMilli(f.From).UnixMilli()).
-		And(!f.To.IsZero(), `id <= (`+lastUntil+`)`, accountID, f.To.UnixMilli())
+	return where.AndIf(f.Type != "", `type = ?`, f.Type).
+		AndIf(f.Purchases, `state IS NOT NULL`).
+		AndIf(f.State != "", `state = ?`, f.State).
+		AndIf(!f.From.IsZero(), `id >= (`+firstSince+`)`, accountID, ceilMilli(f.From).UnixMilli()).
+		AndIf(!f.To.IsZero(), `id <= (`+lastUntil+`)`, accountID, f.To.UnixMilli())
 }
 
 // These select the first and the last transaction of a period. The times of an account's transactions
@@ -199,8 +199,8 @@ func Sum(tx *store.Tx, accountID int64, f Filter) (Sums, error) {
 				COALESCE(SUM(settled), 0), COALESCE(SUM(refunded), 0), COALESCE(SUM(fees), 0)
 			FROM daily_sums `
 		where = store.NewWhere(`account_id = ? AND card_id = ?`, accountID, AllCards).
-			And(!f.From.IsZero(), `day >= ?`, store.Day(f.From)).
-			And(!f.To.IsZero(), `day <= ?`, store.Day(f.To))
+			AndIf(!f.From.IsZero(), `day >= ?`, store.Day(f.From)).
+			AndIf(!f.To.IsZero(), `day <= ?`, store.Day(f.To))
 	}
 	var s Sums
 	dest := []any{&s.Count, &s.Declines, &s.Held, &s.Settled, &s.Refunded, &s.Fees}

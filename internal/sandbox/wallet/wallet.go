@@ -205,7 +205,7 @@ const columns = `SELECT public_id, currency, amount, status, created_at FROM dep
 func NewestDeposits(
 	tx *store.Tx, keys *vault.Keyring, owner account.Account, status string, page wire.Page,
 ) ([]*Deposit, bool, error) {
-	where := store.NewWhere(`account_id = ?`, owner.ID).And(status != "", `status = ?`, status)
+	where := store.NewWhere(`account_id = ?`, owner.ID).AndIf(status != "", `status = ?`, status)
 	deposits, more, err := store.Page[Deposit](tx, page, columns+where.SQL+` ORDER BY id DESC`, where.Args...)
 	if err != nil {
 		return nil, false, err

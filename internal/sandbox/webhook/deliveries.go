@@ -146,9 +146,9 @@ func NewestDeliveries(tx *store.Tx, accountID int64, f Filter, page wire.Page) (
 		from = `events e CROSS JOIN deliveries d ON d.event_id = e.id `
 	}
 	where := store.NewWhere(`e.account_id = ?`, accountID).
-		And(bySubject, `e.subject IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Subjects))).
-		And(f.Endpoint != "", `d.webhook_id = (SELECT id FROM webhooks WHERE public_id = ?)`, f.Endpoint).
-		And(f.State != "", shownState+` = ?`, f.State)
+		AndIf(bySubject, `e.subject IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Subjects))).
+		AndIf(f.Endpoint != "", `d.webhook_id = (SELECT id FROM webhooks WHERE public_id = ?)`, f.Endpoint).
+		AndIf(f.State != "", shownState+` = ?`, f.State)
 	type row struct {
 		ID int64 `db:"id"`
 	}
