@@ -167,14 +167,17 @@ type instant struct{ time.Time }
 // UnmarshalYAML implements yaml.Unmarshaler.
 func (i *instant) UnmarshalYAML(node *yaml.Node) error {
 	at, err := time.Parse(time.RFC3339, node.Value)
-	inRange := 1971 <= at.Year() && at.Year() <= control.LatestYear
-	if err != nil || !inRange {
+	valid := err == nil && isInRange(at)
+	if !valid {
 		return wire.Invalid("line %d: the value must be a time from 1971 to %d, such as 2026-11-22T09:30:00Z",
 			node.Line, control.LatestYear)
 	}
 	i.Time = at
 	return nil
 }
+
+// isInRange reports whether the clock of a sandbox can show a time.
+func isInRange(t time.Time) bool { return 1971 <= t.Year() && t.Year() <= control.LatestYear }
 
 // read decodes a document, which must be one mapping in YAML or JSON.
 func read(text []byte) (*world, error) {

@@ -12,15 +12,14 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// debit returns the leg that takes an amount from a card, and lowers the card's balance. The balance must cover the
-// amount.
+// debit lowers a card's balance by an amount, which the balance must cover, and returns the leg for the ledger.
 func debit(from *card.Card, amount usd.Amount) ledger.Leg {
 	from.Balance -= amount
 	return ledger.NewCardLeg(from.LedgerAccountID, -amount)
 }
 
-// credit returns the leg that gives an amount back to a card, and raises the card's balance. If the card is terminated,
-// the wallet gets the amount.
+// credit raises a card's balance by an amount that is given back, and returns the leg for the ledger. If the card is
+// terminated, the wallet gets the amount instead.
 func credit(to *card.Card, amount usd.Amount) ledger.Leg {
 	if to.Status == card.Terminated {
 		return ledger.NewLeg(ledger.Wallet, amount)

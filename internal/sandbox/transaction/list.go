@@ -27,7 +27,7 @@ func Routes() []server.Route {
 func list(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	cardID := query.Text("card_id")
-	kind := query.Choice("type", string(Authorization), string(Settlement), string(Refund), string(Decline))
+	transactionType := query.Choice("type", string(Authorization), string(Settlement), string(Refund), string(Decline))
 	addToDate := 24*time.Hour - time.Millisecond // a date in to includes its whole day
 	switch c.Quirks.TransactionPeriod {
 	case behavior.Midnights:
@@ -48,7 +48,7 @@ func list(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	filter := Filter{CardID: cardID, Type: Type(kind), From: from, To: to}
+	filter := Filter{CardID: cardID, Type: Type(transactionType), From: from, To: to}
 	bound, err := filter.upperBound(c.Tx, c.Account.ID)
 	if err != nil {
 		return wire.Response{}, err
