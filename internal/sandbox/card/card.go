@@ -73,14 +73,15 @@ func (c *Card) Network() string {
 	return b.Network
 }
 
-const columns = `
+// selectCards selects the fields of Cards.
+const selectCards = `
 	SELECT c.id, c.public_id, c.ledger_account_id, c.bin_id, c.last4, c.status, l.balance, c.loaded, c.spending_limit, c.label,
 	       c.allowed_categories, c.auto_freeze_at, c.metadata, c.created_at, c.expires_at
 	FROM cards c JOIN ledger_accounts l ON l.id = c.ledger_account_id `
 
 // ByPublicID returns a card of an account, or a 404.
 func ByPublicID(tx *store.Tx, accountID int64, publicID string) (*Card, error) {
-	found, err := store.List[Card](tx, columns+`WHERE c.public_id = ? AND c.account_id = ?`, publicID, accountID)
+	found, err := store.List[Card](tx, selectCards+`WHERE c.public_id = ? AND c.account_id = ?`, publicID, accountID)
 	return wire.OneOrNotFound(found, err, "card", publicID)
 }
 
@@ -325,7 +326,7 @@ func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Card, i
 	}
 	where := f.Where(accountID)
 	// The subquery reads the ids alone, so that skipped rows are never read.
-	cards, err := store.List[Card](tx, columns+`
+	cards, err := store.List[Card](tx, selectCards+`
 		WHERE c.id IN (SELECT c.id FROM cards c `+where.SQL+` ORDER BY c.id DESC LIMIT ? OFFSET ?) ORDER BY c.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
 	if err != nil {
@@ -356,7 +357,7 @@ func CountByStatus(tx *store.Tx, accountID int64) (Counts, error) {
 // It returns at most maxCards cards.
 func SearchNearLimit(tx *store.Tx, accountID, maxCards int64) ([]*Card, error) {
 	month := tx.Now().Format("2006-01")
-	return store.List[Card](tx, columns+`
+	return store.List[Card](tx, selectCards+`
 		JOIN card_spending s ON s.card_id = c.id AND s.month = ?
 		WHERE c.account_id = ? AND c.status = ? AND s.amount * 10 > c.spending_limit * 9
 		ORDER BY c.id DESC LIMIT ?`, month, accountID, Active, maxCards)

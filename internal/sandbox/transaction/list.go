@@ -58,7 +58,7 @@ func list(c *server.Call) (wire.Response, error) {
 	}
 	where := filter.Where(c.Account.ID)
 	// The subquery reads the ids from an index alone, so that skipped rows are never read.
-	data, err := store.List[Transaction](c.Tx, columns+`
+	data, err := store.List[Transaction](c.Tx, selectTransactions+`
 		WHERE t.id IN (SELECT id FROM transactions `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
 	if err != nil {
@@ -96,7 +96,7 @@ func Chain(tx *store.Tx, accountID int64, id string) ([]*Transaction, error) {
 		down (id) AS (
 			SELECT id FROM up WHERE parent_id IS NULL
 			UNION ALL SELECT t.id FROM down JOIN transactions t ON t.parent_id = down.id)
-		`+columns+`WHERE t.id IN (SELECT id FROM down) ORDER BY t.id`, id, accountID)
+		`+selectTransactions+`WHERE t.id IN (SELECT id FROM down) ORDER BY t.id`, id, accountID)
 	if err == nil && len(chain) == 0 {
 		return nil, wire.NotFound("transaction", id)
 	}

@@ -166,7 +166,8 @@ func addToPurchase(tx *store.Tx, accountID, rowID int64, d draft) error {
 	return nil
 }
 
-const columns = `
+// selectTransactions selects the fields of Transactions.
+const selectTransactions = `
 	SELECT t.public_id, c.public_id AS card_id, t.type, t.amount, 'USD' AS currency, t.fee,
 	       t.merchant_name, t.merchant_mcc, t.created_at
 	FROM transactions t JOIN cards c ON c.id = t.card_id `

@@ -171,7 +171,7 @@ func createDeposit(c *server.Call) (wire.Response, error) {
 // confirmDeposit simulates that the coin's network confirms a deposit. This adds the amount to the wallet.
 func confirmDeposit(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("id")
-	found, err := store.List[Deposit](c.Tx, columns+`WHERE public_id = ? AND account_id = ?`, id, c.Account.ID)
+	found, err := store.List[Deposit](c.Tx, selectDeposits+`WHERE public_id = ? AND account_id = ?`, id, c.Account.ID)
 	d, err := wire.OneOrNotFound(found, err, "deposit", id)
 	if err != nil {
 		return wire.Response{}, err
@@ -197,8 +197,8 @@ func confirmDeposit(c *server.Call) (wire.Response, error) {
 	return wire.OK(d), webhook.Emit(c, webhook.DepositConfirmed, d.ID, d)
 }
 
-// columns selects the fields of a Deposit except its address, which is derived.
-const columns = `SELECT public_id, currency, amount, status, created_at FROM deposits `
+// selectDeposits selects the fields of a Deposit except its address, which is derived.
+const selectDeposits = `SELECT public_id, currency, amount, status, created_at FROM deposits `
 
 // NewestDeposits returns a page of an account's deposits, newest first, and reports whether there are more. An empty
 // status selects all deposits.
@@ -206,7 +206,7 @@ func NewestDeposits(
 	tx *store.Tx, keys *vault.Keyring, owner account.Account, status string, page wire.Page,
 ) ([]*Deposit, bool, error) {
 	where := store.NewWhere(`account_id = ?`, owner.ID).AndIf(status != "", `status = ?`, status)
-	deposits, more, err := store.Page[Deposit](tx, page, columns+where.SQL+` ORDER BY id DESC`, where.Args...)
+	deposits, more, err := store.Page[Deposit](tx, page, selectDeposits+where.SQL+` ORDER BY id DESC`, where.Args...)
 	if err != nil {
 		return nil, false, err
 	}
