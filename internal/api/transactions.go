@@ -21,8 +21,10 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 		pages := c.transactionPages(filter)
 		deadline := c.Deadline(ctx)
 		var ids seenIDs
-		newest := "" // id of the first transaction of the list when it was last checked
-		oldest := "" // id of the oldest transaction that was read
+		newest := ""      // id of the first transaction of the list when it was last checked
+		oldest := ""      // id of the oldest transaction that was read
+		hasGrown := false // a check has found new transactions at the front
+		lastPages := 0    // consecutive pages that may be past the end
 		for number := 1; ; number++ {
 			page, err := pages.read(ctx, number)
 			if err == nil && !c.clock.Now().Before(deadline) {
@@ -50,22 +52,35 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 			last := page[len(page)-1].ID
 			if len(unseen) > 0 {
 				oldest = last
+				lastPages = 0
 				continue
 			}
 			// Past the end, some services repeat the first or the last page. But pages also repeat if the
 			// list has grown by at least a page. Then its first transaction is a new one.
-			front, err := pages.read(ctx, 1)
+			firstPage, err := pages.read(ctx, 1)
 			if err != nil {
 				yield(Transaction{}, err)
 				return
 			}
-			if newestID(front) == newest {
+			front := newestID(firstPage)
+			if front != newest { // the list may have grown while the page was read
+				newest = front
+				hasGrown = true
+				lastPages = 0
+				continue
+			}
+			if !hasGrown {
 				return
 			}
-			// A page that ends with the oldest transaction, or that repeats the first page, may be past the
-			// end. If the list has not grown when the next page repeats, too, the list has ended.
-			if last == oldest || page[0].ID == newestID(front) {
-				newest = newestID(front)
+			// A page that ends with the oldest transaction may still be one that has moved. But two such pages in a
+			// row, of a list that does not grow meanwhile, are past the end.
+			if last == oldest || page[0].ID == front {
+				lastPages++
+			} else {
+				lastPages = 0
+			}
+			if lastPages == 2 {
+				return
 			}
 		}
 	}

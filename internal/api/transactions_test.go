@@ -135,6 +135,9 @@ func TestTransactionsAreEachReadOnce(t *testing.T) {
 			j.size, j.grow = 100, func(n int) int { return map[int]int{5: 300}[n] }
 			j.shown = func(n int) int { return min(n, j.count/j.size) }
 		}},
+		"a page arrives before a page, and one before its check": {[]int{2600}, func(j *journal) {
+			j.size, j.grow = 100, func(n int) int { return map[int]int{5: 100, 6: 100}[n] }
+		}},
 		"hundreds arrive repeatedly": {long, func(j *journal) { j.size, j.grow = size, every(5, 700) }},
 	}
 	step := 1
