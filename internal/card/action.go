@@ -338,7 +338,7 @@ func actionFailed(card api.CardSummary, operation string, err error) diag.Diagno
 	undecided, ok := errors.AsType[*transport.UndecidedError](err)
 	if ok {
 		return unknownOutcome(operation, fmt.Sprintf("The card held %s USD before. %s",
-			card.Balance, session.Cause(undecided.Err)))
+			card.Balance, session.Cause(undecided)))
 	}
 	stop, ok := errors.AsType[*transfer.StoppedError](err)
 	if ok {

@@ -251,6 +251,10 @@ func TestCardActions_outcomes(t *testing.T) {
 			err: diagnostic{titleUnknownOutcome, []string{"fund card {id}", "25.00 USD", "50.00 USD", "vcard_transactions"}}, balance: 75_00,
 		},
 		{
+			name: "a confirmed transfer that is not read", faults: []object{passTwice, failingReads}, action: "fund", amount: 25,
+			err: diagnostic{titleUnknownOutcome, []string{"fund card {id}", "50.00 USD", "answered, but", "500", "vcard_transactions"}}, balance: 75_00,
+		},
+		{
 			name: "no such card", action: "unfreeze", card: "card_none",
 			err: diagnostic{"Could not unfreeze card card_none", []string{"404 (not_found)"}}, balance: 50_00,
 		},

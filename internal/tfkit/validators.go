@@ -101,7 +101,8 @@ func OneOf[Word ~string](words ...Word) validator.String {
 func WholeNumberBetween(least, most int64) validator.Number {
 	rangeText := fmt.Sprintf("a whole number between %d and %d", least, most)
 	wholeText := rangeText
-	if most == math.MaxInt64 { // the bounds are those of the type and not worth mentioning
+	if most == math.MaxInt64 { // its 19 digits would be redacted like a card number
+		rangeText = "a whole number between -2^63 and 2^63 - 1"
 		wholeText = "a whole number"
 	}
 	return numberRule{func(number *big.Float) (title, problem string) {
