@@ -168,6 +168,10 @@ func (f *fetchedOnce[T]) get(ctx context.Context, fetch func(context.Context) (T
 		const onlyKey = "" // a group could fetch several values, but this one fetches only one
 		results := f.fetching.DoChan(onlyKey, func() (_ any, err error) {
 			defer crash.Catch(&err)
+			known := f.value.Load() // again, because an earlier fetch may have ended since
+			if known != nil {
+				return *known, nil
+			}
 			value, err := fetch(ctx)
 			if err == nil {
 				f.value.Store(&value)
