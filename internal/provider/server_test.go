@@ -45,18 +45,33 @@ func methods(t *testing.T) []string {
 	return names
 }
 
-// keepsCall reports whether a server still holds what a call's context knew when
-// the call is over. Streams are read to their end, or given up at their first item.
-func keepsCall(server tfprotov6.ProviderServer, method string, giveUp bool) bool {
+// keptByCall makes a call and returns a pointer to what only the call's context knows. Streams are read to their end, or
+// given up at their first item.
+func keptByCall(server tfprotov6.ProviderServer, method string, giveUp bool) weak.Pointer[[1 << 10]byte] {
 	type key struct{}
 	known := &[1 << 10]byte{}
 	kept := weak.Make(known)
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), key{}, known))
 	callEmpty(ctx, server, method, giveUp)
 	cancel()
-	runtime.GC()
-	defer runtime.KeepAlive(server)
-	return kept.Value() != nil
+	return kept
+}
+
+// isReleased waits until nothing refers to a value any more. A goroutine of the call may end a moment after it. A minute
+// is a safety net.
+func isReleased(kept weak.Pointer[[1 << 10]byte]) bool {
+	giveUp := time.After(time.Minute)
+	for {
+		runtime.GC()
+		if kept.Value() == nil {
+			return true
+		}
+		select {
+		case <-giveUp:
+			return false
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // callEmpty makes a call that asks for nothing, from which the framework may panic.
@@ -83,13 +98,22 @@ func TestServerLetsGoOfEveryCall(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
 			for _, giveUp := range []bool{false, true} {
-				if keepsCall(provider.NewServer("test")(), method, giveUp) {
+				server := provider.NewServer("test")()
+				if !isReleased(keptByCall(server, method, giveUp)) {
 					t.Errorf("given up %t, the call's context outlives it", giveUp)
 				}
+				runtime.KeepAlive(server)
 			}
-			if method != "StopProvider" && !keepsCall(providerserver.NewProtocol6(provider.New("test")())(), method, false) {
+			if method == "StopProvider" {
+				return
+			}
+			framework := providerserver.NewProtocol6(provider.New("test")())()
+			kept := keptByCall(framework, method, false)
+			runtime.GC()
+			if kept.Value() == nil {
 				t.Error("the framework no longer keeps the call's context")
 			}
+			runtime.KeepAlive(framework)
 		})
 	}
 }
