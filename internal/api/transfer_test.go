@@ -569,6 +569,23 @@ func TestMovementAfterAnAwaitedOne(t *testing.T) {
 	same(t, "moved", []any{err, told(moved, failed), moved.CardBalance, service.clock.total()}, fmt.Sprintf("[<nil> moved %s 0s]", start))
 }
 
+// A card that is shown without the record's last movement is awaited for as long as a service may show it so. A card that
+// was terminated meanwhile will never show that movement.
+func TestAwaitWaitsForTheLastMovement(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[api.CardStatus]time.Duration{api.StatusActive: reconcile.StaleFor, api.StatusTerminated: 0} {
+		service := newService(t)
+		card := service.add(api.CardListItem{Balance: start, Status: status})
+		balance := service.balance(card)
+		anchor := reconcile.Anchor{Balance: balance + step, Last: step, At: service.clock.Now()}
+		read, err := mover(service.client(t)).Await(t.Context(), card, reconcile.Record{Anchor: &anchor})
+		waited := service.clock.total()
+		if err != nil || read.Balance != balance || waited != want {
+			t.Errorf("a card that is %s is read as %+v after %s: %v; want %s", status, read, waited, err, want)
+		}
+	}
+}
+
 // A page that is full may have another one behind it.
 func TestFullPageMayNotBeTheLast(t *testing.T) {
 	t.Parallel()
