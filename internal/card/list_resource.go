@@ -141,9 +141,11 @@ func (l *cardListResource) pushBatch(ctx context.Context, req list.ListRequest, 
 // find returns the cards that match a query, each once. Without a status, it leaves out terminated cards.
 func (q cardQuery) find(ctx context.Context, client *api.Client) iter.Seq2[api.CardListItem, error] {
 	bin := q.BinID.ValueString()
-	cards := client.LiveCards(ctx, bin)
 	status := api.CardStatus(q.Status.ValueString())
-	if status != "" {
+	var cards iter.Seq2[api.CardListItem, error]
+	if status == "" {
+		cards = client.LiveCards(ctx, bin)
+	} else {
 		cards = client.Cards(ctx, api.CardFilter{Status: status, BinID: bin})
 	}
 	return func(yield func(api.CardListItem, error) bool) {
@@ -167,9 +169,10 @@ func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, ca
 	results := make([]*list.ListResult, len(cards))
 	var wg sync.WaitGroup
 	for i, card := range cards {
-		results[i] = &list.ListResult{} // CatchPanic adds a panic to it
+		failed := &list.ListResult{}
+		results[i] = failed // until readCard returns
 		wg.Go(func() {
-			defer session.CatchPanic(&results[i].Diagnostics)
+			defer session.CatchPanic(&failed.Diagnostics)
 			results[i] = l.readCard(ctx, req, card)
 		})
 	}

@@ -43,15 +43,20 @@ func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 // serve runs the handler and closes the response.
 func (d Direct) serve(w *pipedResponse, r *http.Request) {
 	defer close(w.status)
+	returned := false
 	defer func() {
 		reason := recover()
+		if returned {
+			return
+		}
 		err := w.abortError()
 		if reason != nil && reason != http.ErrAbortHandler { //nolint:errorlint // net/http compares it in the same way
 			err = crash.New(reason)
 		}
-		_ = w.CloseWithError(err) // it never fails; it does nothing if the handler returned, because the pipe is closed then
+		_ = w.CloseWithError(err) // it never fails
 	}()
 	d.ServeHTTP(w, r)
+	returned = true
 	w.WriteHeader(http.StatusOK)
 	_ = w.Close() // it never fails
 }

@@ -90,13 +90,13 @@ func (a Amount) Abs() Amount { return max(a, -a) }
 // String returns dollars with exactly two decimals, as in "-0.05".
 func (a Amount) String() string {
 	sign := ""
-	// An unsigned number can also represent the smallest amount without its sign.
-	cents := uint64(a) //nolint:gosec // two's complement: negated below
 	if a < 0 {
 		sign = "-"
-		cents = -cents
 	}
-	return fmt.Sprintf("%s%d.%02d", sign, cents/100, cents%100)
+	// Abs comes after the division, because the smallest amount has no positive counterpart.
+	dollars := (a / Dollar).Abs()
+	cents := (a % Dollar).Abs()
+	return fmt.Sprintf("%s%d.%02d", sign, int64(dollars), int64(cents))
 }
 
 // Signed returns the amount with its sign, as in "+12.50".
@@ -128,18 +128,19 @@ func (a *Amount) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// number is the syntax of JSON numbers, with a leading plus and leading zeros allowed.
-var number = regexp.MustCompile(`^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?$`)
+// numberPattern is the syntax of JSON numbers, with a leading plus and leading zeros allowed.
+var numberPattern = regexp.MustCompile(`^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?$`)
 
 // parseDecimal parses a number. It refuses large exponents, which shopspring/decimal would expand at great cost.
 func parseDecimal(text string) (decimal.Decimal, error) {
 	const maxDigits = 30
-	if len(text) > maxLength || !number.MatchString(text) {
+	if len(text) > maxLength || !numberPattern.MatchString(text) {
 		return decimal.Decimal{}, fmt.Errorf("%.20q: %w", text, ErrSyntax)
 	}
 	d, err := decimal.NewFromString(text)
 	if err != nil { // the exponent is beyond 32 bits
-		if strings.Contains(text, "-") {
+		_, exponent, _ := strings.Cut(strings.ToLower(text), "e")
+		if strings.HasPrefix(exponent, "-") {
 			return decimal.Decimal{}, fmt.Errorf("%q: %w", text, ErrFraction)
 		}
 		return decimal.Decimal{}, fmt.Errorf("%.40q: %w", text, ErrRange)

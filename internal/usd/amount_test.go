@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 		"": usd.ErrSyntax, "abc": usd.ErrSyntax, "NaN": usd.ErrSyntax, "Inf": usd.ErrSyntax, "1 ": usd.ErrSyntax,
 		"1_000": usd.ErrSyntax, "0x10": usd.ErrSyntax, "\u22125": usd.ErrSyntax, ".5": usd.ErrSyntax, "--1": usd.ErrSyntax, strings.Repeat("0", 401): usd.ErrSyntax,
 		"0.001": usd.ErrFraction, "50.001": usd.ErrFraction, "1e-3": usd.ErrFraction, "1e-999999": usd.ErrFraction, "0e-401": usd.ErrFraction,
-		"1e400": usd.ErrRange, "0e401": usd.ErrRange, "1e2000000000": usd.ErrRange, "1000000000000": usd.ErrRange, "-1000000000000": usd.ErrRange,
+		"1e400": usd.ErrRange, "0e401": usd.ErrRange, "1e2000000000": usd.ErrRange, "-1e99999999999": usd.ErrRange, "-1e-99999999999": usd.ErrFraction, "1000000000000": usd.ErrRange, "-1000000000000": usd.ErrRange,
 	} {
 		if got, err := usd.Parse(text); got != 0 || !errors.Is(err, want) {
 			t.Errorf("Parse(%.30q) = %d, %v; want %v", text, got, err, want)
