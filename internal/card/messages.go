@@ -128,6 +128,10 @@ func issueWarnings(card model, request api.IssueCardRequest, issuance api.Issuan
 	return diags
 }
 
+// listsUnmanaged says how to find live cards that a state has lost, and what the command needs.
+const listsUnmanaged = "`vcard statement --no-unmanaged` lists such cards if they are not in this state, with import blocks. " +
+	"It reads a saved plan, and needs data \"vcard_cards\" \"all\" {} in the configuration."
+
 // labelExists warns of live cards that have the label of a new card.
 func labelExists(cards []api.CardListItem) diag.Diagnostic {
 	first := capitalized(nameOf(cards[0]))
@@ -136,7 +140,7 @@ func labelExists(cards []api.CardListItem) diag.Diagnostic {
 		text = fmt.Sprintf("%s and %d more already have this label.", first, len(cards)-1)
 	}
 	text += " Applying this plan issues another card." +
-		"\n\nTerraform shows one of these warnings and counts the rest; `vcard statement --no-unmanaged` lists all of them with import blocks." +
+		"\n\nTerraform shows one of these warnings and counts the rest. " + listsUnmanaged +
 		"\n\nWrong workspace or lost state: do not apply. Renamed resource: add a moved block. Two cards wanted: use different labels. " +
 		"If this plan replaces that card, no action is needed."
 	return diag.NewAttributeWarningDiagnostic(path.Root("label"), "Card with this label already exists", text)
@@ -157,7 +161,8 @@ func generatedLabelsExist(count int, prefix string) diag.Diagnostic {
 	}
 	return diag.NewWarningDiagnostic("Cards with generated labels already exist", fmt.Sprintf(
 		"%s generated with the prefix %q within the last week. Such cards may be in this state, in another workspace, or left by an interrupted run."+
-			"\n\nIf a run was interrupted or the state was lost, do not apply. `vcard statement --no-unmanaged` lists the cards that no state contains, and writes import blocks for them. "+
+			"\n\nIf a run was interrupted or the state was lost, do not apply. "+listsUnmanaged+" "+
+			"Before you import a card, check that no other workspace manages it. If neither happened, no action is needed. "+
 			"If you set label, the plan checks that label instead.", subject, prefix))
 }
 

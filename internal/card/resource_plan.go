@@ -223,8 +223,9 @@ func (p *planner) checkLabel(ctx context.Context) {
 	}
 	if newest.Truncated && s.FirstTime(session.TopicLabelsPartial, "") {
 		p.diags.AddWarning("Labels were checked against the newest 1,000 cards only",
-			"This account has more live cards. An older card may already have the label of a new one."+
-				"\n\nTo compare with all of them, run `vcard statement --no-unmanaged` on a saved plan.")
+			"This account has more live cards, and an older one may already have the label of a card in this plan."+
+				"\n\nTo check all live cards, add data \"vcard_cards\" \"all\" {} to the configuration. Then run: "+
+				"terraform plan -out=plan && terraform show -json plan | vcard statement --no-unmanaged -")
 	}
 	if label.IsNull() {
 		if newest.GeneratedCount > 0 && s.FirstTime(session.TopicGenerated, "") {

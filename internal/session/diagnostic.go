@@ -281,7 +281,7 @@ func adviceForUndecided(e *transport.UndecidedError) string {
 	case transport.MutationIssue:
 		todo = "The service may have issued a card and charged the wallet. Before you apply again, check the dashboard for a new card on that BIN. To keep such a card, import it: terraform import ADDRESS ID."
 		if e.Answered {
-			todo = "The service accepted the request, so the card may still appear. Before you apply again, look for it in the dashboard or with vcard statement --no-unmanaged. To keep the card, import it: terraform import ADDRESS ID."
+			todo = "The service accepted the request, so the card may still appear. Before you apply again, look for it in the dashboard, or with vcard statement --no-unmanaged, which needs data \"vcard_cards\" \"all\" {} in the configuration. To keep the card, import it: terraform import ADDRESS ID."
 		}
 		if len(e.Candidates) > 0 {
 			todo = "" // the caller lists them
