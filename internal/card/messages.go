@@ -380,7 +380,8 @@ func describeDelta(delta usd.Amount) string {
 
 const (
 	outcomeNotShown = "The balance does not show whether this transfer was made."
-	sameAsBefore    = ", the same as before Terraform's last transfer. "
+	sameAsBefore    = ", the same as before Terraform's last transfer. " +
+		"The service may not show that transfer yet, or someone may have reversed it. "
 )
 
 // explainBalance says why a card's balance may include a transfer of delta. unexplained is the change of the balance
@@ -501,7 +502,7 @@ func previewText(card model, d reconcile.Decision) string {
 		explanation := explainBalance(m.Delta, d.UnexplainedMoney(), m.MayHaveTopUp(evidence))
 		return fmt.Sprintf("%s. %s Apply checks again. If the outcome is still unclear, apply stops once and says how to continue.", balance, explanation)
 	case reconcile.BehindLast:
-		return balance + sameAsBefore + "The service may show that transfer late, or someone reversed it. " +
+		return balance + sameAsBefore +
 			"Apply checks again. If the balance is still the same, apply stops once and says how to continue."
 	case reconcile.Unreadable:
 		if evidence.Hidden == reconcile.DamagedRecord {
@@ -567,7 +568,7 @@ func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError
 	switch stop.Reason {
 	case reconcile.BehindLast:
 		reason = "the card does not show the last transfer"
-		text = "Nothing was sent. " + balance + sameAsBefore + "The service may show that transfer late, or someone reversed it. " +
+		text = "Nothing was sent. " + balance + sameAsBefore +
 			"Check the card in the dashboard. If the dashboard also shows " + stop.Balance.String() + " USD, apply again: Terraform accepts the balance and moves the money."
 	case reconcile.NotDue:
 		reason = "it is no longer due"
@@ -593,8 +594,11 @@ func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError
 			"Nothing is sent again until the card shows it, or until you abandon it. Each plan checks again. " + abandonAdvice(card, m)
 		if stop.Refusal != nil {
 			reason = "the idempotency key was already used"
-			text = fmt.Sprintf("The service has already seen the idempotency key of this request. %s %s, which does not show this transfer. "+
-				"First check the card's transactions in the dashboard. %s", session.Cause(stop.Refusal), balance, advice)
+			if m.Purpose == reconcile.ForTopUp { // the balance may still change
+				advice = "First check the card's transactions in the dashboard. " + advice
+			}
+			text = fmt.Sprintf("The service has already seen the idempotency key of this request. %s %s, which does not show this transfer. %s",
+				session.Cause(stop.Refusal), balance, advice)
 		}
 	default:
 		reason = "it may already be done"
@@ -609,8 +613,8 @@ func adviceToRepeat(m reconcile.Movement) string {
 	if m.Purpose == reconcile.ForTopUp {
 		return "Plan again: Terraform accepts the card's balance, and tops the card up if that is still due."
 	}
-	return "If the transfer was already made, " + adviceToAccept(m) +
-		" If the transfer was not made, apply again: Terraform accepts the card's balance and moves the money."
+	return "Check the card's transactions in the dashboard before you apply again. If the transfer was made, " + adviceToAccept(m) +
+		" If it was not made, apply again: Terraform accepts the card's balance and moves the money."
 }
 
 // adviceToCheck says what to do about money that someone else has moved before a transfer.
