@@ -33,7 +33,7 @@ func replaceAdvice(amount usd.Amount) string {
 // higher. Both amounts are in USD.
 func withdrawsIntoTopUp(card model, after, below usd.Amount) string {
 	return fmt.Sprintf("Lowering amount leaves %s with %s USD, less than top_up.below (%s USD). "+
-		"The same plan would fund again what it withdraws. Withdraw less, lower top_up.below as well, or remove %s.",
+		"The same plan would then top the card up again. Lower amount by less, lower top_up.below as well, or remove %s.",
 		card.name(), after, below, topUpAttributes(card))
 }
 

@@ -162,7 +162,7 @@ func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
 	freezes := threshold.IsKnown() && after < threshold.Amount()
 	if freezes && p.config.Frozen.IsNull() {
 		p.warn("amount", "Withdrawal will freeze the card",
-			"%s is left with %s USD, less than auto_freeze_at (%s USD), so the service freezes the card. Withdraw less. To use a frozen card again, fund and unfreeze it.",
+			"%s is left with %s USD, less than auto_freeze_at (%s USD), so the service freezes the card. Lower amount by less. To use a frozen card again, fund and unfreeze it.",
 			capitalized(p.state.name()), after, threshold.Amount())
 	}
 }
