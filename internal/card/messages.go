@@ -511,7 +511,7 @@ func previewText(card model, d reconcile.Decision) string {
 		}
 		return fmt.Sprintf("%s. The provider cannot tell whether this balance includes the transfer, because %s. Apply stops once and says what to do.", balance, evidence.Hidden)
 	case reconcile.OverCap:
-		return balance + ". Increases of the balance that no transaction explains count toward max_top_up_per_month. With these, this top-up may exceed the limit. " +
+		return balance + ". Balance increases without a matching transaction count toward max_top_up_per_month. With these, this top-up may exceed the limit. " +
 			"Apply stops once. The plan after that shows how much the limit still allows."
 	}
 	return ""
@@ -533,9 +533,9 @@ func limitedTopUp(card model, due, planned usd.Amount, topUps reconcile.TopUps, 
 // capUsage says how much of max_top_up_per_month is used in a month. If the record is from a later month, it
 // describes that month.
 func capUsage(topUps reconcile.TopUps, month reconcile.Month, limit usd.Amount) string {
-	used := fmt.Sprintf("%s USD of max_top_up_per_month (%s USD) has been used. Increases that no transaction explains count too", topUps.Sum, limit)
+	used := fmt.Sprintf("%s USD of max_top_up_per_month (%s USD) has been used. Balance increases without a matching transaction also count", topUps.Sum, limit)
 	if month > topUps.Month {
-		used = fmt.Sprintf("nothing of max_top_up_per_month (%s USD) has been used", limit)
+		used = fmt.Sprintf("none of max_top_up_per_month (%s USD) has been used", limit)
 	} else if topUps.Sum >= reconcile.Unknown {
 		used = fmt.Sprintf("all of max_top_up_per_month (%s USD) counts as used, because the card's money_record was lost", limit)
 	}
