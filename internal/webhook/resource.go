@@ -76,7 +76,7 @@ func (r *webhookResource) Create(ctx context.Context, req resource.CreateRequest
 	lostResponse := registered.How.LostResponse()
 	if lostResponse && !r.session.Client.KeysHonoured() {
 		resp.Diagnostics.AddWarning("Possible duplicate webhook endpoint",
-			fmt.Sprintf("While %s was registered, a response was lost, so the provider sent the request again. If the service accepted both requests, a second endpoint%s receives the same events. "+
+			fmt.Sprintf("While %s was being registered, a response was lost, so the provider sent the request again. If the service accepted both requests, a second endpoint%s receives the same events. "+
 				"Check the dashboard, and remove the second endpoint, but keep %s.", state.name(), state.hostSuffix(), state.ID.ValueString()))
 	} else {
 		resp.Diagnostics.Append(session.LostResponseWarning("register "+state.name(), lostResponse)...)
