@@ -114,7 +114,7 @@ func issueWarnings(card model, request api.IssueCardRequest, issuance api.Issuan
 	}
 	for _, other := range issuance.PossibleDuplicates {
 		diags.AddWarning("Possible duplicate card: "+nameOf(other),
-			fmt.Sprintf("While %s was issued, %s with a balance of %s USD appeared on the same BIN with the same label. "+
+			fmt.Sprintf("While %s was being issued, %s, with a balance of %s USD, appeared on the same BIN with the same label. "+
 				"It may be a second card from the same request, or someone else's. If nobody needs it, terminate it in the dashboard. To keep it, write a resource block for it and import it: terraform import <address> %s",
 				card.name(), nameOf(other), other.Balance, other.ID))
 	}
@@ -173,7 +173,7 @@ func labelsNotRead(err error) diag.Diagnostic {
 	if todo != "" {
 		text += "\n\n" + todo
 	}
-	text += "\n\nIf an earlier run was interrupted, plan again before you apply. If that fails too, look for cards with these labels in the dashboard."
+	text += "\n\nIf an earlier run was interrupted, plan again before you apply. If the check fails again, look for cards with these labels in the dashboard."
 	return diag.NewWarningDiagnostic("Labels of new cards were not checked", text)
 }
 
@@ -286,9 +286,9 @@ func describeMove(delta usd.Amount) string {
 func describePending(card model, pending reconcile.Pending) string {
 	text := "An earlier apply sent a request to " + operationOf(card.name(), pending.Delta)
 	if pending.Answered {
-		return text + ". The service confirmed it, but the card does not show it yet. Until it does, no other money moves on this card."
+		return text + ". The service confirmed it, but the card does not show it yet. Until it does, Terraform moves no other money on this card."
 	}
-	return text + ", and the response was lost. Until the outcome is known, no other money moves on this card."
+	return text + ", and the response was lost. Until the outcome is known, Terraform moves no other money on this card."
 }
 
 // abandonAdvice says how to abandon a pending transfer, which takes a plan that moves no money on the card. If the money
@@ -324,12 +324,12 @@ func stillPending(card model, pending reconcile.Pending, err error) diag.Diagnos
 		reason = undecided.Err
 	}
 	return diag.NewWarningDiagnostic("Earlier transfer is still pending",
-		describePending(card, pending)+" The outcome is not known yet. "+session.Cause(reason)+" Each plan checks again. "+abandonAdvice(card, pending.Movement()))
+		describePending(card, pending)+" "+session.Cause(reason)+" Each plan checks again. "+abandonAdvice(card, pending.Movement()))
 }
 
 // stopsForPending warns that apply will move nothing on this card.
 func stopsForPending(card model, pending reconcile.Pending) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("Apply will stop until an earlier transfer is resolved: "+card.name(),
+	return diag.NewWarningDiagnostic("Apply will stop because an earlier transfer is pending: "+card.name(),
 		describePending(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card, pending.Movement()))
 }
 
@@ -433,8 +433,8 @@ func alreadyApplied(card model, operation string, m reconcile.Movement, result t
 		advice = "If someone else moved this money, a later plan tops the card up again when that is due."
 	}
 	return diag.NewWarningDiagnostic("Already applied: "+operation,
-		fmt.Sprintf("%s already holds %s USD, the balance that this transfer leads to. An interrupted apply, an action, or someone in the dashboard may have made this transfer. "+
-			"The transfer counts as made, and nothing was sent. %s",
+		fmt.Sprintf("%s already holds %s USD, the balance expected after this transfer. An interrupted apply, an action, or someone in the dashboard may have made this transfer. "+
+			"Terraform treats the transfer as made, and sent nothing. %s",
 			capitalized(card.name()), result.CardBalance, advice))
 }
 

@@ -70,7 +70,7 @@ func TestTitles(t *testing.T) {
 		"Top-up is limited by max_top_up_per_month",
 		"Transaction could not be counted",
 		"Already applied: …",
-		"Apply will stop until an earlier transfer is resolved: …",
+		"Apply will stop because an earlier transfer is pending: …",
 		"Card is not topped up because of its status",
 		"Card with this label already exists",
 		"Cards are not refreshed",

@@ -152,7 +152,7 @@ func (p *pipeline) apply(killAt int) (changed, succeeded bool) {
 			results[i]()
 			c.unsure = c.open
 			said := strings.Join(c.said, "")
-			undecided := strings.Contains(said, "may or may not have taken effect") || strings.Contains(said, "outcome is not known yet")
+			undecided := strings.Contains(said, "may or may not have taken effect") || strings.Contains(said, "Earlier transfer is still pending")
 			if c.open && undecided {
 				c.unsaved[topUpOf(*changes[i])] = true
 			}
