@@ -422,7 +422,7 @@ func TestWalletCheckNamesTheLargest(t *testing.T) {
 	for _, amount := range []usd.Amount{60_00, 10_00, 70_00, 50_00, 40_00} {
 		text += textOf(s.CountSpend(t.Context(), takes(amount)))
 	}
-	if want := "Most goes to card 70.00 with 70.00 USD, card 60.00 with 60.00 USD, card 50.00 with 50.00 USD. "; !strings.Contains(text, want) {
+	if want := "The largest amounts are 70.00 USD for card 70.00, 60.00 USD for card 60.00 and 50.00 USD for card 50.00. "; !strings.Contains(text, want) {
 		t.Errorf("says %q, want %q", text, want)
 	}
 }
@@ -497,7 +497,7 @@ func TestMaxTakenPerPlanRefusesEachCard(t *testing.T) {
 	s.MaxTakenPerPlan = new(usd.Amount(300_00))
 	for i := range 3 {
 		text := textOf(s.CountSpend(t.Context(), takes(300_01)))
-		inFull := strings.Contains(text, "Most goes to card 300.01 with 300.01 USD.") && strings.Contains(text, "raise max_taken_per_plan")
+		inFull := strings.Contains(text, "The largest amount is 300.01 USD for card 300.01.") && strings.Contains(text, "raise max_taken_per_plan")
 		if !strings.HasPrefix(text, "Error: Plan exceeds max_taken_per_plan. ") || inFull != (i == 0) {
 			t.Errorf("card %d says %q", i, text)
 		}

@@ -68,11 +68,15 @@ func (t *planTotals) add(p PlannedSpend) error {
 
 // nameLargest names the cards that take most.
 func (t planTotals) nameLargest() string {
-	var names []string
+	var amounts []string
 	for _, p := range t.largest {
-		names = append(names, fmt.Sprintf("%s with %s USD", p.CardName, p.Taken))
+		amounts = append(amounts, fmt.Sprintf("%s USD for %s", p.Taken, p.CardName))
 	}
-	return "Most goes to " + strings.Join(names, ", ") + "."
+	last := len(amounts) - 1
+	if last < 1 {
+		return "The largest amount is " + strings.Join(amounts, "") + "."
+	}
+	return "The largest amounts are " + strings.Join(amounts[:last], ", ") + " and " + amounts[last] + "."
 }
 
 // addToTotals counts the plan of a card, unless the plans would then take more than MaxTakenPerPlan. It returns the
@@ -198,9 +202,9 @@ func (s *Session) warnUnchecked(p PlannedSpend) diag.Diagnostics {
 func (s *Session) exceedsMaxTaken(sums planTotals) diag.Diagnostic {
 	text := fmt.Sprintf("With this card, the plan takes %s USD so far, and max_taken_per_plan is %s USD.", sums.taken, *s.MaxTakenPerPlan)
 	if s.FirstTime(TopicMaxTaken, "") {
-		text += " The first amount is the sum of loads, issuance fees, funds and top-ups. Money that returns to the wallet is not deducted."
-		text += " " + sums.nameLargest() + " " + planStatement
-		text += "\n\nIf these cards already exist, do not apply: this is the wrong workspace, or its state is lost. " +
+		text += " The first amount is the sum of initial loads, issuance fees, fundings and top-ups. Money that returns to the wallet is not deducted."
+		text += " " + sums.nameLargest()
+		text += "\n\nIf the plan issues cards that already exist, this is the wrong workspace, or its state is lost. " +
 			"If the plan is meant to take this much, raise max_taken_per_plan in the provider configuration."
 	}
 	return diag.NewErrorDiagnostic("Plan exceeds max_taken_per_plan", text)
@@ -214,9 +218,9 @@ const (
 // refuseUnpayable refuses the plan with the first error, and after that each card that takes money. Only the first
 // error has the full text.
 func (s *Session) refuseUnpayable(p PlannedSpend, sums planTotals, wallet walletBalances) diag.Diagnostics {
-	const allow = "\n\nTo plan anyway, set wallet_check = \"warn\" in the provider configuration."
+	const allow = "\n\nTo plan anyway, set wallet_check = \"warn\" in the provider configuration; vcard statement then shows the exact total."
 	title := walletShort
-	text := shortText(sums, wallet)
+	text := shortText(sums, wallet) + depositAdvice
 	brief := walletSoFar(sums, wallet)
 	if wallet.err() != nil {
 		title = walletUnread
@@ -245,25 +249,27 @@ func (s *Session) warnShort(sums planTotals, wallet walletBalances) diag.Diagnos
 	if err != nil {
 		return diag.Diagnostics{diag.NewWarningDiagnostic(walletUnread, unreadText(wallet))}
 	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic(walletShort, shortText(sums, wallet))}
+	return diag.Diagnostics{diag.NewWarningDiagnostic(walletShort, shortText(sums, wallet)+planStatement+depositAdvice)}
 }
 
-const planStatement = "vcard statement shows the exact total of a saved plan."
+const (
+	planStatement = " vcard statement shows the exact total of a saved plan."
+	depositAdvice = "\n\nDeposit first (the data source vcard_deposit_addresses lists the addresses), or plan for less."
+)
 
 func walletSoFar(sums planTotals, wallet walletBalances) string {
 	return fmt.Sprintf("This plan takes %s USD so far; the wallet holds %s USD.", sums.net, wallet.Balance)
 }
 
 func shortText(sums planTotals, wallet walletBalances) string {
-	outlook := "The service refuses requests that the wallet cannot pay, so part of the plan would fail during apply."
+	outlook := "The service refuses requests that the wallet cannot cover, so part of the plan would fail during apply."
 	if !wallet.isUnpayable(sums) {
 		outlook = fmt.Sprintf("The account's other cards hold %s USD. Apply can pay if enough of that money returns first, "+
 			"for example from a card that is terminated before its replacement is issued.", wallet.returnable(sums))
 	}
 	text := walletSoFar(sums, wallet)
-	text += " The first amount is the sum of loads, issuance fees, funds and top-ups, less what the planned cards return."
-	text += " " + sums.nameLargest() + " " + outlook + " " + planStatement
-	text += "\n\nDeposit first (the data source vcard_deposit_addresses lists the addresses), or plan for less."
+	text += " The first amount is the sum of initial loads, issuance fees, fundings and top-ups, less what the planned cards return."
+	text += " " + sums.nameLargest() + " " + outlook
 	return text
 }
 
