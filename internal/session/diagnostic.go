@@ -75,7 +75,7 @@ func outageDiagnostic(operation string, outage *transport.OutageError) diag.Diag
 	}
 	detail := "Could not " + operation + ": " + causeFrom(server, outage.Cause)
 	detail += "\n\n" + adviceForOutage(outage)
-	detail += "\n\n" + others + " fail for the same reason. The provider keeps the state of cards that it only reads, and does not repeat this error for them."
+	detail += "\n\n" + others + " fail for the same reason. Cards that only needed a refresh keep their state, and this error is not repeated for them."
 	return diag.NewErrorDiagnostic(capitalized(reason), detail)
 }
 
@@ -130,7 +130,7 @@ func outageReason(kind transport.OutageKind) string {
 	case transport.OutageUnavailable:
 		return "the service is not available"
 	case transport.OutageEndpoint:
-		return "requests to this endpoint fail"
+		return "an endpoint of the service fails"
 	case transport.OutageOtherServer:
 		return "the server at base_url is not the service"
 	}
