@@ -335,8 +335,8 @@ func TestCardActions_amounts(t *testing.T) {
 	}{
 		{"fund", 0, titleAmountTooSmall, "0.01 USD"},
 		{"withdraw", 0, titleAmountTooSmall, "0.01 USD"},
-		{"fund", "0.005", "Amount finer than a cent", "got 0.005"},
-		{"withdraw", "0.005", "Amount finer than a cent", "got 0.005"},
+		{"fund", "0.005", "Amount has fractions of a cent", "got 0.005"},
+		{"withdraw", "0.005", "Amount has fractions of a cent", "got 0.005"},
 		{"fund", nil, "…", "amount"}, // Terraform refuses what is required and null with a title of its own
 		{"fund", 501, aboveMost, "500.00 USD"},
 		{"fund", 500, "", ""},

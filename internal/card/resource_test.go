@@ -428,7 +428,7 @@ func TestAccCard_mistakes(t *testing.T) {
 						bin_id = "bin_ads_visa_us"
 						amount = 333.333333
 					}`,
-				ExpectError: acctest.Error("Amount finer than a cent", "amount", "got 333.333333"),
+				ExpectError: acctest.Error("Amount has fractions of a cent", "amount", "got 333.333333"),
 			},
 			{
 				Config: s.ProviderConfig() + `
@@ -475,7 +475,7 @@ func TestAccCard_mistakes(t *testing.T) {
 							to    = 50
 						}
 					}`,
-				ExpectError: acctest.Error("Amount finer than a cent", "below = 20.001", "top_up.below"),
+				ExpectError: acctest.Error("Amount has fractions of a cent", "below = 20.001", "top_up.below"),
 			},
 			{
 				Config: s.ProviderConfig() + `
@@ -487,7 +487,7 @@ func TestAccCard_mistakes(t *testing.T) {
 							to    = 50.001
 						}
 					}`,
-				ExpectError: acctest.Error("Amount finer than a cent", "to = 50.001", "top_up.to"),
+				ExpectError: acctest.Error("Amount has fractions of a cent", "to = 50.001", "top_up.to"),
 			},
 			{
 				Config: s.ProviderConfig() + `
@@ -532,11 +532,11 @@ func TestCardMistakes_reportedOnce(t *testing.T) {
 		config object
 	}{
 		{titleAmountTooSmall, object{"bin_id": bin, "amount": -5}},
-		{"Amount finer than a cent", object{"bin_id": bin, "amount": "333.333333"}},
+		{"Amount has fractions of a cent", object{"bin_id": bin, "amount": "333.333333"}},
 		{"Amount out of range", object{"bin_id": bin, "amount": 100, "spending_limit": "1e20"}},
 		{titleAmountTooSmall, object{"bin_id": bin, "amount": 100, "auto_freeze_at": 0}},
 		{titleAmountTooSmall, object{"bin_id": bin, "amount": 100, "top_up": object{"below": 20, "to": -1}}},
-		{"Amount finer than a cent", object{"bin_id": bin, "amount": 100, "top_up": object{"below": "20.001", "to": 10}}},
+		{"Amount has fractions of a cent", object{"bin_id": bin, "amount": 100, "top_up": object{"below": "20.001", "to": 10}}},
 		{titleTopUpOrder, object{"bin_id": bin, "amount": 100, "top_up": object{"below": 20, "to": 10}}},
 		{titleCapWithoutTopUp, object{"bin_id": bin, "amount": 100, "max_top_up_per_month": 50}},
 		{titleNoLoad, object{"bin_id": bin}},

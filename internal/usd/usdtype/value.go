@@ -110,7 +110,7 @@ func (v Value) ValidateAttribute(_ context.Context, req xattr.ValidateAttributeR
 		return
 	}
 	if errors.Is(v.err, usd.ErrFraction) {
-		resp.Diagnostics.AddAttributeError(req.Path, "Amount finer than a cent",
+		resp.Diagnostics.AddAttributeError(req.Path, "Amount has fractions of a cent",
 			fmt.Sprintf("%s %s. Round the amount, for example with floor(x * 100 + 0.5) / 100.", req.Path, v.Err()))
 		return
 	}
