@@ -211,7 +211,7 @@ func TestFailuresOfSecretCallsAreNamed(t *testing.T) {
 			_ = to.(*net.TCPConn).SetLinger(0)
 			shut(to)
 		}), "connection reset by peer"},
-		"a redirect": {says("HTTP/1.1 302 Found\r\nLocation: http://["+planted+"\r\nContent-Length: 0\r\n\r\n", shut), "answered 302 Found"},
+		"a redirect": {says("HTTP/1.1 302 Found\r\nLocation: http://["+planted+"\r\nContent-Length: 0\r\n\r\n", shut), "returned 302 Found"},
 		"a switch": {
 			says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", func(net.Conn) {}),
 			"the 101 response switches to another protocol",

@@ -26,7 +26,7 @@ import (
 func TestErrorsSayWhatCameBack(t *testing.T) {
 	t.Parallel()
 	const entry = `{"id":"card_1","bin_id":"bin_1","status":"active","balance":1,"spending_limit":5}`
-	const read, shape = "read card card_1: GET /cards/card_1 answered ", "the response does not have the documented shape: "
+	const read, shape = "read card card_1: GET /cards/card_1 returned ", "the response does not have the documented shape: "
 	fields := make([]string, 1000)
 	for i := range fields {
 		fields[i] = fmt.Sprintf(`,"f%d":0`, i)
@@ -76,16 +76,16 @@ func TestErrorsSayWhatCameBack(t *testing.T) {
 		"not onboarded":            {"read", 403, `{"error":"onboarding_incomplete","message":""}`, read + "403 onboarding_incomplete", "onboarding_incomplete"},
 		"forbidden":                {"read", 403, `{"error":"forbidden","message":""}`, read + "403 forbidden", ""},
 		"very long":                {"read", 400, strings.Repeat("é ", 10_000), read + "400 Bad Request: " + strings.Repeat("é ", 250) + "…", ""},
-		"a word":                   {"details", 400, code("invalid_request"), " answered 400 invalid_request", ""},
-		"a digit":                  {"details", 400, code("3ds_not_ready"), " answered 400 3ds_not_ready", ""},
-		"capitals":                 {"details", 400, code("Zk9qT2mVx"), " answered 400 [redacted]", ""},
-		"a long word":              {"details", 400, code(strings.Repeat("x", 64)), " answered 400 " + strings.Repeat("x", 64), ""},
-		"a longer word":            {"details", 400, code(strings.Repeat("x", 65)), " answered 400 [redacted]", ""},
-		"digits":                   {"details", 400, code("zk9qt2mvx"), " answered 400 [redacted]", ""},
-		"two words":                {"details", 400, code("otp MzQ1Njc4"), " answered 400 [redacted]", ""},
-		"a short number":           {"details", 400, code("cvv_739"), " answered 400 [redacted]", ""},
+		"a word":                   {"details", 400, code("invalid_request"), " returned 400 invalid_request", ""},
+		"a digit":                  {"details", 400, code("3ds_not_ready"), " returned 400 3ds_not_ready", ""},
+		"capitals":                 {"details", 400, code("Zk9qT2mVx"), " returned 400 [redacted]", ""},
+		"a long word":              {"details", 400, code(strings.Repeat("x", 64)), " returned 400 " + strings.Repeat("x", 64), ""},
+		"a longer word":            {"details", 400, code(strings.Repeat("x", 65)), " returned 400 [redacted]", ""},
+		"digits":                   {"details", 400, code("zk9qt2mvx"), " returned 400 [redacted]", ""},
+		"two words":                {"details", 400, code("otp MzQ1Njc4"), " returned 400 [redacted]", ""},
+		"a short number":           {"details", 400, code("cvv_739"), " returned 400 [redacted]", ""},
 		"a short number elsewhere": {"read", 400, code("E2001"), read + "400 E2001: no", ""},
-		"no word":                  {"details", 400, code(""), " answered 400 Bad Request", ""},
+		"no word":                  {"details", 400, code(""), " returned 400 Bad Request", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -361,7 +361,7 @@ func TestSpelledSecretsAreHidden(t *testing.T) {
 				quoted := sandboxtest.Must(json.Marshal(text))
 				for _, body := range []string{`{"error":"invalid_request","message":` + string(quoted) + `}`, text, `{"error":"x","message":[` + string(quoted) + `]}`, `{"error":` + string(quoted) + `}`} {
 					said := said(t, 400, body)
-					rest := strings.TrimPrefix(said, "read card card_1: GET /cards/card_1 answered 400")
+					rest := strings.TrimPrefix(said, "read card card_1: GET /cards/card_1 returned 400")
 					for _, part := range strings.FieldsFunc(secret, func(r rune) bool { return strings.ContainsRune(" :-", r) }) {
 						if strings.Contains(rest, part) && part != "" {
 							t.Errorf("%s is shown as %s", body, said)

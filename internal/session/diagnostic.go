@@ -28,7 +28,7 @@ func CatchPanic(diags *diag.Diagnostics) {
 	}
 }
 
-// ErrorDiagnostic describes a failed operation: what was tried, what the service answered, and what to do. The
+// ErrorDiagnostic describes a failed operation: what was tried, what the service returned, and what to do. The
 // operation completes "Could not …", as in "fund card X". An outage that affects all calls is reported in full once,
 // under its own title, and after that without a detail. A change that may have taken effect is always reported in
 // full.
@@ -89,7 +89,7 @@ func adviceForOutage(outage *transport.OutageError) string {
 }
 
 // ReadFailure describes a failed read for a warning about its consequences. The reason is a sentence that follows a
-// colon, as in "GET /bins answered 500." The advice is "" if all there is to do is to try again later.
+// colon, as in "GET /bins returned 500." The advice is "" if all there is to do is to try again later.
 func ReadFailure(err error) (reason, todo string) {
 	cause := err
 	outage, isOutage := errors.AsType[*transport.OutageError](err)
@@ -164,7 +164,7 @@ func causeFrom(server string, err error) string {
 
 // describeResponse describes an error response of a server or to a request.
 func describeResponse(subject string, refused *transport.Error) string {
-	text := fmt.Sprintf("%s answered %d", subject, refused.Status)
+	text := fmt.Sprintf("%s returned %d", subject, refused.Status)
 	if refused.Code != "" {
 		text += fmt.Sprintf(" (%s)", refused.Code)
 	}

@@ -406,7 +406,7 @@ func TestWalletCheckWithAFailingEndpoint(t *testing.T) {
 	t.Parallel()
 	s := against(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	text := textOf(s.CountSpend(t.Context(), takes(100_00)))
-	want := "Warning: Plan is not checked against the wallet. The provider could not read the wallet, so it does not know whether the wallet can pay for this plan: GET /wallet/balance answered 500."
+	want := "Warning: Plan is not checked against the wallet. The provider could not read the wallet, so it does not know whether the wallet can pay for this plan: GET /wallet/balance returned 500."
 	if !strings.HasPrefix(text, want) {
 		t.Errorf("says %q, want %q", text, want)
 	}

@@ -32,7 +32,7 @@ type Error struct {
 
 func (e *Error) Error() string {
 	reason := cmp.Or(e.Code, http.StatusText(e.Status))
-	text := fmt.Sprintf("%s: %s %s answered %d %s", e.Operation, e.Method, e.Path, e.Status, reason)
+	text := fmt.Sprintf("%s: %s %s returned %d %s", e.Operation, e.Method, e.Path, e.Status, reason)
 	if e.Message != "" {
 		text += ": " + e.Message
 	}
