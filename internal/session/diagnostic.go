@@ -358,7 +358,7 @@ func adviceForResponse(refused *transport.Error) string {
 		if !refused.RetryAt.IsZero() {
 			wait = "Wait until " + refused.RetryAt.UTC().Format("2006-01-02 15:04:05 UTC")
 		}
-		return "Other users of this API key have used up its rate limit. " + wait + " and try again, or give each pipeline a share with rate_limits in the provider configuration."
+		return "Other users of this API key have probably used up its rate limit. " + wait + " and try again, or give each pipeline a share with rate_limits in the provider configuration."
 	case status >= 300 && status < 400:
 		return "The provider does not follow redirects, because they would send the API key to another address. Set base_url to the address of the service itself."
 	case status == http.StatusServiceUnavailable:
