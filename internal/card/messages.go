@@ -412,12 +412,12 @@ func moveWarnings(card model, operation string, m reconcile.Movement, result tra
 			fmt.Sprintf("Since Terraform's last transfer, the balance of %s %s, and no transaction explains why. "+
 				"Someone else, an action or an interrupted run may have moved this money, or a transaction is not listed yet. "+
 				"The planned transfer was still made, and the card now holds %s USD. "+
-				"If that is too much or too little, correct the balance with the actions vcard_card_withdraw and vcard_card_fund.", card.name(), describeDelta(result.LeftOver), result.CardBalance))
+				"If that is too much or too little, correct the balance in the dashboard, or with the actions vcard_card_withdraw and vcard_card_fund.", card.name(), describeDelta(result.LeftOver), result.CardBalance))
 	} else if result.Ignored != "" {
 		diags.AddWarning("Transaction could not be counted",
 			fmt.Sprintf("The provider could not read everything about %s: %s. It ignored this when it checked whether an earlier run had made the transfer. "+
 				"The transfer was made, and the card now holds %s USD. Check in the dashboard whether that balance is right. "+
-				"If it is not, correct it with the actions vcard_card_withdraw and vcard_card_fund.",
+				"If it is not, correct it there, or with the actions vcard_card_withdraw and vcard_card_fund.",
 				card.name(), strings.TrimSuffix(result.Ignored, "."), result.CardBalance))
 	}
 	if result.Excess != 0 {
@@ -553,7 +553,7 @@ func excessWarning(name, operation string, result transfer.Transfer) diag.Diagno
 	return diag.NewWarningDiagnostic("Unexpected amount moved: "+operation,
 		fmt.Sprintf("After this request, %s holds %s USD. That is %s USD %s than the earlier balance, this transfer and the card's transactions explain. "+
 			"The service may have ignored the amount. If Terraform manages the card, the state has the planned amount. "+
-			"Check the card in the dashboard, and correct its balance with the actions vcard_card_fund and vcard_card_withdraw.",
+			"Check the card in the dashboard, and correct its balance there, or with the actions vcard_card_fund and vcard_card_withdraw.",
 			name, result.CardBalance, result.Excess.Abs(), difference))
 }
 

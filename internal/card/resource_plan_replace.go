@@ -97,7 +97,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 		capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee)
 	upfront, wallet, exceedsWallet := p.resource.session.UpfrontCost(ctx)
 	if exceedsWallet {
-		effect += fmt.Sprintf(" With create_before_destroy, the new card is paid before the old balance returns. So far, this plan takes %s USD before any balance returns; the wallet holds %s USD. Deposit first, or part of the plan fails.", upfront, wallet)
+		effect += fmt.Sprintf(" With create_before_destroy, the new card is paid for before the old balance returns. So far, this plan takes %s USD before any balance returns; the wallet holds %s USD. Deposit first, or part of the plan fails.", upfront, wallet)
 	}
 
 	paragraphs := []string{effect, keepAsItIs + p.replacement.UnknownAdvice("card")}

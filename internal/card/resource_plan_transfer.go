@@ -207,7 +207,7 @@ func (p *planner) planAmount() plannedTransfer {
 		p.plan.Amount = before
 	case before.IsNull():
 		p.warn("amount", "amount becomes the baseline; no money moves",
-			"Terraform has not managed the load of %s so far. amount = %s becomes the baseline, whatever the card's balance is (%s USD at the last refresh). Later changes of amount fund or withdraw the difference.",
+			"Terraform has not managed the load of %s so far. amount = %s becomes the baseline, whatever the card's balance is (%s USD at the last refresh). Later changes of amount move only the difference.",
 			p.state.name(), after.Amount(), p.state.Balance.Amount())
 	case after.IsNull():
 		p.warn("amount", "amount is no longer managed; no money moves",
