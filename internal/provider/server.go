@@ -116,7 +116,7 @@ func redactStream[Result any](
 }
 
 // forward yields each result with secrets removed. It reports whether the caller has stopped reading. The error is a
-// panic of the code that produces the results.
+// panic of the code that produces the results. Both are set if that code panics after the caller has stopped reading.
 func forward[Result any](results iter.Seq[Result], redactResult func(Result) Result, yield func(Result) bool) (stopped bool, err error) {
 	defer crash.Catch(&err)
 	for result := range results {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode"
@@ -24,31 +25,40 @@ func newScrubber(key, base string, secrets ...string) scrubber {
 		keyCharacters = `[\w.~+/=-]*`
 		minToken      = 8 // a shorter token may be an ordinary word
 	)
-	var known []string
-	for _, secret := range append(secrets, key) {
+	var patterns []string
+	for _, secret := range slices.Concat(secrets, []string{key}) {
 		if secret != "" {
-			known = append(known, regexp.QuoteMeta(secret))
+			patterns = append(patterns, regexp.QuoteMeta(secret))
 		}
 	}
 	token := strings.TrimPrefix(key, SandboxKeyPrefix)
 	token = strings.TrimPrefix(token, keyPrefix)
 	if len(token) >= minToken {
-		known = append(known, regexp.QuoteMeta(token))
+		patterns = append(patterns, regexp.QuoteMeta(token))
 	}
 	// A key may be broken by spaces. The parts after the first one are recognized by a digit.
-	known = append(known, `(?:sk_live_|whsec_)`+keyCharacters+`\w(?:\s`+keyCharacters+`\d`+keyCharacters+`)*`)
-	keys := regexp.MustCompile(`(?i)` + strings.Join(known, "|"))
+	firstPart := `(?:sk_live_|whsec_)` + keyCharacters + `\w`
+	laterPart := `\s` + keyCharacters + `\d` + keyCharacters
+	anyKey := firstPart + `(?:` + laterPart + `)*`
+	patterns = append(patterns, anyKey)
+	keys := regexp.MustCompile(`(?i)` + strings.Join(patterns, "|"))
 	return scrubber{keys: keys, base: base}
 }
 
-// escape matches an escape sequence that %q writes for a non-printing character.
-const escape = `\\(?:[abfnrtv]|x[[:xdigit:]]{2}|u[[:xdigit:]]{4}|U[[:xdigit:]]{8})`
+const (
+	// escape matches an escape sequence that %q writes for a non-printing character.
+	escape = `\\(?:[abfnrtv]|x[[:xdigit:]]{2}|u[[:xdigit:]]{4}|U[[:xdigit:]]{8})`
+	// uuidText may follow a prefix or a date.
+	uuidText = `(?:[a-z]+_|\d{8}-)?[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}`
+	wordText = `\pL[\pL\p{Nd}_]*`
+	// separator matches what may stand between two digits of a card number, up to three times.
+	separator  = `(?:` + escape + `|[^\pL\p{Nd}:,;])`
+	cardNumber = `\p{Nd}(?:` + separator + `{0,3}\p{Nd}){12,}` // 13 digits or more
+)
 
-// ownNumber matches a possible card number in its group, in a text of this program. Without the group, it
-// matches UUIDs, which may follow a prefix or a date, and words that start with a letter, so that their
-// digits do not count.
-var ownNumber = regexp.MustCompile(`(?:[a-z]+_|\d{8}-)?[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}|` +
-	escape + `|\pL[\pL\p{Nd}_]*|(\p{Nd}(?:(?:` + escape + `|[^\pL\p{Nd}:,;]){0,3}\p{Nd}){12,})`)
+// ownNumber matches a possible card number in its group, in a text of this program. The other alternatives have no
+// group: they skip texts whose digits do not count.
+var ownNumber = regexp.MustCompile(uuidText + `|` + escape + `|` + wordText + `|(` + cardNumber + `)`)
 
 // redactOwn redacts a text that this program wrote, and replaces its control characters except line breaks.
 func (s scrubber) redactOwn(text string) string {

@@ -419,11 +419,11 @@ func (a *accountBuilder) addCard(place string, spec *cardSpec) {
 	each(place+".movements", spec.Movements, c.addMovement)
 	each(place+".purchases", spec.Purchases, c.addPurchase)
 	each(place+".challenges", spec.Challenges, c.addChallenge)
-	follows := c.issued
-	if spec.StatusAt.IsZero() { // by default, the status changes after everything else
-		follows = a.now
+	statusAt := spec.StatusAt
+	if statusAt.IsZero() {
+		statusAt.Time = a.now // by default, the status changes after everything else
 	}
-	final := event{place: place + ".status_at", at: spec.StatusAt, rank: finalStatus, follows: follows}
+	final := event{place: place + ".status_at", at: statusAt, rank: finalStatus, follows: c.issued}
 	a.schedule(final, func() error { return c.setFinalStatus(place) })
 }
 
@@ -431,11 +431,11 @@ func (a *accountBuilder) addCard(place string, spec *cardSpec) {
 func (c *cardBuilder) addMovement(place string, m *movementSpec) {
 	route := "POST " + server.API + "/cards/{card_id}/fund"
 	rank := issue
-	positive, negative := strings.CutPrefix(string(m.Amount), "-")
-	if negative {
+	amount, isNegative := strings.CutPrefix(string(m.Amount), "-")
+	if isNegative {
 		route = "POST " + server.API + "/cards/{card_id}/withdraw"
 		rank = withdrawal
-		m.Amount = value(positive)
+		m.Amount = value(amount)
 	}
 	c.schedule(event{place: place, at: m.At, rank: rank, follows: c.issued}, func() error {
 		return c.do(request{place: place, route: route, id: c.card.ID, body: m})

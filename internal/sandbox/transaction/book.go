@@ -247,9 +247,10 @@ func readFollowUp(c *server.Call) (followUp, error) {
 	if err != nil {
 		return followUp{}, err
 	}
-	p := &f.parent
+	var parentRow int64
+	parent := &f.parent
 	dest := []any{
-		&f.ParentID, &p.CardID, &p.Type, &p.Amount, &f.Merchant.Name, &f.Merchant.MCC, &p.CreatedAt,
+		&parentRow, &parent.CardID, &parent.Type, &parent.Amount, &parent.Merchant.Name, &parent.Merchant.MCC, &parent.CreatedAt,
 		&f.children, &f.childTotal,
 	}
 	found, err := c.Tx.Get(dest, `
@@ -258,14 +259,16 @@ func readFollowUp(c *server.Call) (followUp, error) {
 		       (SELECT COALESCE(SUM(child.amount), 0) FROM transactions child WHERE child.parent_id = t.id)
 		FROM transactions t JOIN cards c ON c.id = t.card_id
 		WHERE t.public_id = ? AND t.account_id = ?`,
-		p.ID, c.Account.ID)
+		parent.ID, c.Account.ID)
 	if err != nil {
 		return followUp{}, err
 	}
 	if !found {
-		return followUp{}, wire.NotFound("transaction", p.ID)
+		return followUp{}, wire.NotFound("transaction", parent.ID)
 	}
-	f.Card, err = card.ByPublicID(c.Tx, c.Account.ID, p.CardID)
+	f.ParentID = &parentRow
+	f.Merchant = parent.Merchant // a follow-up has the merchant of its parent
+	f.Card, err = card.ByPublicID(c.Tx, c.Account.ID, parent.CardID)
 	if err != nil {
 		return followUp{}, err
 	}
