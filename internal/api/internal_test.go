@@ -273,3 +273,15 @@ func TestFilesUseThoseAfterThem(t *testing.T) {
 		})
 	}
 }
+
+// A card that was created some seconds before a request, by the service's clock, may be the requested one.
+func TestIsTooOld(t *testing.T) {
+	t.Parallel()
+	requestedAt := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for age, want := range map[time.Duration]bool{-time.Hour: false, 0: false, 10 * time.Second: false, 10*time.Second + 1: true} {
+		got := isTooOld(requestedAt.Add(-age), requestedAt)
+		if got != want {
+			t.Errorf("created %s before the request: %t, want %t", age, got, want)
+		}
+	}
+}

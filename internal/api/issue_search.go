@@ -154,7 +154,7 @@ func (s *issueSearch) isRewritten(card CardSummary) bool {
 		return false
 	}
 	createdAt, _ := card.CreatedAt.Time() // zero if it cannot be read
-	if !createdAt.IsZero() && s.beganAt.Sub(createdAt) > sameMoment {
+	if !createdAt.IsZero() && isTooOld(createdAt, s.beganAt) {
 		return false
 	}
 	label := html.UnescapeString(card.Label.Raw())
@@ -327,7 +327,7 @@ func (s *issueSearch) isNew(ctx context.Context, card CardListItem) (bool, error
 		return false, err
 	}
 	createdAt, _ := summary.CreatedAt.Time() // zero if it cannot be read, which is not new
-	return s.beganAt.Sub(createdAt) <= sameMoment, nil
+	return !isTooOld(createdAt, s.beganAt), nil
 }
 
 // duplicates waits for CommitWait, and then lists other new cards that look like the issued one. A request
@@ -409,6 +409,9 @@ func (q IssueCardRequest) hasLimit(card CardListItem) bool {
 // sameMoment is how long before its request a card may seem to have been created, because times are not exact.
 const sameMoment = 10 * time.Second
 
+// isTooOld reports whether a card was created too long before a request to be the requested one.
+func isTooOld(createdAt, requestedAt time.Time) bool { return requestedAt.Sub(createdAt) > sameMoment }
+
 // identify returns an error unless exactly one new card matches the request. requestedAt is zero if the
 // service's time is not known.
 func (q IssueCardRequest) identify(similar []CardSummary, requestedAt time.Time) error {
@@ -420,8 +423,8 @@ func (q IssueCardRequest) identify(similar []CardSummary, requestedAt time.Time)
 		return nil
 	}
 	createdAt, _ := card.CreatedAt.Time() // zero if it cannot be read
-	ageAtRequest := requestedAt.Sub(createdAt)
-	if !createdAt.IsZero() && ageAtRequest > sameMoment {
+	if !createdAt.IsZero() && isTooOld(createdAt, requestedAt) {
+		ageAtRequest := requestedAt.Sub(createdAt)
 		return fmt.Errorf("card %s is similar, but was issued %s before the request, according to the service's clock", card.ID, ageAtRequest.Round(time.Second))
 	}
 	if !q.hasLoad(card.CardListItem) {
