@@ -11,10 +11,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Move is a movement of money between the wallet and a card, with its attempts. The response that confirms
-// the movement reports the balances, in USD.
-type Move struct {
-	*transport.Mutation
+// MoveResponse has the balances that the response to a movement reports, in USD.
+type MoveResponse struct {
 	CardBalance   usd.Amount
 	WalletBalance *usd.Decimal // nil if the response has none that can be read
 }
@@ -29,14 +27,15 @@ func MoveOperation(card string, delta usd.Amount) string {
 }
 
 // BeginMove prepares to fund a card with delta USD, or to withdraw from it if delta is negative. All attempts
-// have the given idempotency key, as described for Begin of transport.Client. The caller must confirm the
-// response by reading the card.
-func (c *Client) BeginMove(ctx context.Context, card string, delta usd.Amount, key string) (move *Move, end func(), err error) {
+// have the given idempotency key, as described for Begin of transport.Client. A response that confirms the movement
+// is written to response. The caller must confirm it by reading the card.
+func (c *Client) BeginMove(
+	ctx context.Context, card string, delta usd.Amount, key string, response *MoveResponse,
+) (m *transport.Mutation, end func(), err error) {
 	action := "/withdraw"
 	if delta > 0 {
 		action = "/fund"
 	}
-	move = &Move{}
 	body, invalid := json.Marshal(map[string]usd.Amount{"amount": delta.Abs()})
 	call := c.cardCall(MoveOperation(card, delta), http.MethodPost, card, action)
 	call.Kind = transport.MutationMove
@@ -52,12 +51,11 @@ func (c *Client) BeginMove(ctx context.Context, card string, delta usd.Amount, k
 		if err != nil {
 			return err
 		}
-		move.CardBalance = fields.CardBalance
-		move.WalletBalance = transport.DecodeOrZero[*usd.Decimal](fields.WalletBalance)
+		response.CardBalance = fields.CardBalance
+		response.WalletBalance = transport.DecodeOrZero[*usd.Decimal](fields.WalletBalance)
 		return checkSameCard(card, fields.CardID)
 	}
-	move.Mutation, end, err = c.Begin(ctx, call, key)
-	return move, end, err
+	return c.Begin(ctx, call, key)
 }
 
 // TransactionPages returns a function that reads a page of the transactions that the filter selects, newest

@@ -15,7 +15,9 @@ import (
 func (t *Transfer) send(ctx context.Context, decision reconcile.Decision) error {
 	t.Ignored = decision.Evidence.Ignored
 	t.LeftOver = decision.LeftOver()
-	move, end, err := t.mover.client.BeginMove(ctx, t.cardID, t.movement.Delta, decision.Record.Key(t.cardID, decision.Movement))
+	key := decision.Record.Key(t.cardID, t.movement)
+	var response api.MoveResponse
+	move, end, err := t.mover.client.BeginMove(ctx, t.cardID, t.movement.Delta, key, &response)
 	if err != nil {
 		return err
 	}
@@ -23,8 +25,9 @@ func (t *Transfer) send(ctx context.Context, decision reconcile.Decision) error 
 	move.SentBefore = decision.Verdict == reconcile.SendKey || decision.RecordBefore.Pending != nil
 	for {
 		fate, failure := move.Try()
+		t.WalletBalance = response.WalletBalance
 		if fate == transport.Done {
-			return t.confirm(move, decision, &move.CardBalance, nil)
+			return t.confirm(move, decision, &response.CardBalance, nil)
 		}
 		if fate == transport.NotDone {
 			return t.refused(decision, failure)
@@ -58,7 +61,7 @@ func (t *Transfer) send(ctx context.Context, decision reconcile.Decision) error 
 
 // lookAfterLoss waits until a request whose response was lost can no longer take effect, and then reads
 // whether it did. The verdict is Made, or Send if it was not made. The error says why that is unknown.
-func (t *Transfer) lookAfterLoss(move *api.Move, decision reconcile.Decision) (reconcile.Decision, error) {
+func (t *Transfer) lookAfterLoss(move *transport.Mutation, decision reconcile.Decision) (reconcile.Decision, error) {
 	err := move.WaitForCommit()
 	if err != nil {
 		return reconcile.Decision{}, err
@@ -74,7 +77,7 @@ func (t *Transfer) lookAfterLoss(move *api.Move, decision reconcile.Decision) (r
 }
 
 // found ends a movement whose response was lost and which the card shows.
-func (t *Transfer) found(move *api.Move, decision, afterLoss reconcile.Decision) error {
+func (t *Transfer) found(move *transport.Mutation, decision, afterLoss reconcile.Decision) error {
 	t.How = api.Found
 	t.readWallet(move.GraceContext())
 	if decision.Verdict == reconcile.SendKey { // the unexplained money is this movement
@@ -96,9 +99,8 @@ func (t *Transfer) readWallet(ctx context.Context) {
 
 // confirm reads the card until it shows the movement. The service has either answered that the movement
 // was made, perhaps with the card's balance, or refused its key because it has seen it before.
-func (t *Transfer) confirm(move *api.Move, decision reconcile.Decision, answered *usd.Amount, refusal *transport.Error) error {
-	t.How = api.HowAnswered(move.Mutation)
-	t.WalletBalance = move.WalletBalance
+func (t *Transfer) confirm(move *transport.Mutation, decision reconcile.Decision, answered *usd.Amount, refusal *transport.Error) error {
+	t.How = api.HowAnswered(move)
 	decide := func(card reconcile.Snapshot) reconcile.Decision {
 		card.AnsweredBalance = answered
 		return decision.AfterAnswer(card, refusal != nil)
