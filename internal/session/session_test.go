@@ -329,6 +329,7 @@ func TestWalletCheck(t *testing.T) {
 	}
 	const (
 		warning    = "Warning: Wallet cannot cover this plan. "
+		mayBeShort = "Warning: Wallet may not cover this plan. "
 		refusal    = "Error: Wallet cannot cover this plan. "
 		unread     = "Warning: Plan is not checked against the wallet. The provider could not read the wallet, so it does not know whether the wallet can pay for this plan: "
 		unreadable = "Error: Plan is not checked against the wallet. "
@@ -345,10 +346,10 @@ func TestWalletCheck(t *testing.T) {
 		"a cent over none":  {"0.00", "0.00", "", []step{{takes(1), warning + "This plan takes 0.01 USD so far; the wallet holds 0.00 USD."}}, 1},
 		"refused":           {"100.00", "0.00", session.WalletCheckError, []step{{takes(100_01), refusal + "This plan takes 100.01 USD so far"}, {takes(1), refusal + "This plan takes 100.02 USD so far"}}, 1},
 		"off":               {"100.00", "0.00", session.WalletCheckOff, []step{{takes(100_01), ""}}, 0},
-		"others may pay":    {"100.00", "50.00", "", []step{{takes(120_00), warning}, {takes(40_00), ""}}, 1},
-		"they cannot":       {"100.00", "50.00", session.WalletCheckError, []step{{takes(120_00), warning}, {takes(40_00), refusal + "This plan takes 160.00 USD so far"}}, 1},
+		"others may pay":    {"100.00", "50.00", "", []step{{takes(120_00), mayBeShort}, {takes(40_00), ""}}, 1},
+		"they cannot":       {"100.00", "50.00", session.WalletCheckError, []step{{takes(120_00), mayBeShort}, {takes(40_00), refusal + "This plan takes 160.00 USD so far"}}, 1},
 		"kept before":       {"100.00", "50.00", session.WalletCheckError, []step{{keeps, ""}, {takes(120_00), refusal + "This plan takes 120.00 USD so far"}}, 1},
-		"kept afterwards":   {"100.00", "50.00", session.WalletCheckError, []step{{takes(120_00), warning}, {keeps, refusal + "This plan takes 120.00 USD so far"}, {keeps, ""}, {takes(1), refusal}}, 1},
+		"kept afterwards":   {"100.00", "50.00", session.WalletCheckError, []step{{takes(120_00), mayBeShort}, {keeps, refusal + "This plan takes 120.00 USD so far"}, {keeps, ""}, {takes(1), refusal}}, 1},
 		"planned again":     {"100.00", "50.00", session.WalletCheckError, []step{{session.PlannedSpend{Taken: 120_00, IsReplan: true}, ""}, {session.PlannedSpend{Taken: 40_00, IsReplan: true}, refusal}}, 1},
 		"it cannot be read": {"", "", "", []step{{takes(100_00), unread}, {takes(100_00), ""}}, 1},
 		"it has to be":      {"", "", session.WalletCheckError, []step{{takes(100_00), unreadable}, {takes(1), unreadable}, {takes(0), ""}}, 1},

@@ -211,8 +211,9 @@ func (s *Session) exceedsMaxTaken(sums planTotals) diag.Diagnostic {
 }
 
 const (
-	walletShort  = "Wallet cannot cover this plan"
-	walletUnread = "Plan is not checked against the wallet"
+	walletShort      = "Wallet cannot cover this plan"
+	walletMayBeShort = "Wallet may not cover this plan" // other cards may still return enough
+	walletUnread     = "Plan is not checked against the wallet"
 )
 
 // refuseUnpayable refuses the plan with the first error, and after that each card that takes money. Only the first
@@ -249,12 +250,16 @@ func (s *Session) warnShort(sums planTotals, wallet walletBalances) diag.Diagnos
 	if err != nil {
 		return diag.Diagnostics{diag.NewWarningDiagnostic(walletUnread, unreadText(wallet))}
 	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic(walletShort, shortText(sums, wallet)+planStatement+depositAdvice)}
+	title := walletMayBeShort
+	if wallet.isUnpayable(sums) {
+		title = walletShort
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic(title, shortText(sums, wallet)+planStatement+depositAdvice)}
 }
 
 const (
 	planStatement = " vcard statement shows the exact total of a saved plan."
-	depositAdvice = "\n\nDeposit first (the data source vcard_deposit_addresses lists the addresses), or plan for less."
+	depositAdvice = "\n\nDeposit first (the data source vcard_deposit_addresses lists the addresses), or reduce the amounts in this plan."
 )
 
 func walletSoFar(sums planTotals, wallet walletBalances) string {
