@@ -371,11 +371,14 @@ func mayAbandonPending(card model, pending reconcile.Pending, topUpIsUnknown boo
 }
 
 // describeDelta describes a change of a balance. Its text completes "the balance …", as in "has increased by 5.00 USD".
-func describeDelta(delta usd.Amount) string {
+func describeDelta(delta usd.Amount) string { return "has " + changedBy(delta) }
+
+// changedBy describes a change of a balance, as in "increased by 5.00 USD".
+func changedBy(delta usd.Amount) string {
 	if delta < 0 {
-		return "has decreased by " + (-delta).String() + " USD"
+		return "decreased by " + (-delta).String() + " USD"
 	}
-	return "has increased by " + delta.String() + " USD"
+	return "increased by " + delta.String() + " USD"
 }
 
 const (
@@ -408,11 +411,11 @@ func moveWarnings(card model, operation string, m reconcile.Movement, result tra
 	if result.How == api.AlreadyDone {
 		diags.Append(alreadyApplied(card, operation, m, result))
 	} else if result.LeftOver != 0 {
-		diags.AddWarning("Money moved outside Terraform",
-			fmt.Sprintf("Since Terraform's last transfer, the balance of %s %s, and no transaction explains why. "+
+		diags.AddWarning("Unexplained balance change: "+card.name(),
+			fmt.Sprintf("Before this transfer, the balance of %s had %s, and no transaction explains why. "+
 				"Someone else, an action or an interrupted run may have moved this money, or a transaction is not listed yet. "+
-				"The planned transfer was still made, and the card now holds %s USD. "+
-				"If that is too much or too little, correct the balance in the dashboard, or with the actions vcard_card_withdraw and vcard_card_fund.", card.name(), describeDelta(result.LeftOver), result.CardBalance))
+				"The planned transfer was made, and the card now holds %s USD. "+
+				"If that is too much or too little, correct the balance in the dashboard, or with the actions vcard_card_withdraw and vcard_card_fund.", card.name(), changedBy(result.LeftOver), result.CardBalance))
 	} else if result.Ignored != "" {
 		diags.AddWarning("Transaction could not be counted",
 			fmt.Sprintf("The provider could not read everything about %s: %s. It ignored this when it checked whether an earlier run had made the transfer. "+
