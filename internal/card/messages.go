@@ -46,17 +46,17 @@ func notFound(card model, err error, s *session.Session) diag.Diagnostic {
 		return diag.NewErrorDiagnostic(title, "")
 	}
 	return diag.NewErrorDiagnostic(title, session.Cause(err)+
-		" This response does not prove that the card is gone, because the service keeps showing terminated cards. "+whyNotFound(s)+
-		"\n\nThe card stays in the state. If you are sure that it is gone, run terraform state rm for it and remove its block from the configuration. "+
-		"If the block stays, the next apply issues a new card. "+
-		"If the service finds none of the cards in this state, only this error has the details.")
+		" That does not mean that the card was terminated: the service still returns terminated cards. "+whyNotFound(s)+
+		"\n\nThe card stays in the state. If you are sure that it is gone, run terraform state rm for it and remove its block; otherwise the next apply issues a new card."+
+		"\n\nOther cards may be affected too: if the service finds none of them, the details appear only here.")
 }
 
 // whyNotFound names the possible reasons, and says what to check.
 func whyNotFound(s *session.Session) string {
 	if s.Sandbox == nil {
-		return "The API key may belong to another account, a sandbox may have opened another file, or the service may have a problem. " +
-			"Check that the key (VCARD_API_KEY) and base_url belong to the account that owns the card."
+		return "The API key may belong to another account, or the service may have a problem. " +
+			"Check that VCARD_API_KEY (api_key) and base_url belong to the account that owns the card. " +
+			"If base_url is a sandbox, check that it serves the right file."
 	}
 	reason := "may not be the one that contains the card."
 	if s.Sandbox.Created {
