@@ -297,8 +297,8 @@ func refusedAfterUpdate(operation string) diag.Diagnostic {
 		", because the card's update in this run has not succeeded. Terraform runs actions even after a failed "+
 		"update. Nothing was sent. "+
 		"If the action had moved money, the next apply could not tell whether the update or the action moved it."+
-		"\n\nApply again: once the update succeeds, the action runs after it. To move this money by itself, invoke "+
-		"the action with -invoke.")
+		"\n\nApply again: the action runs once the update succeeds. "+
+		"After that, you can also run the action on its own: terraform apply -invoke=ADDRESS.")
 }
 
 // describeTransfer returns the progress message after a transfer. name is the card's name.
