@@ -291,10 +291,12 @@ func describePending(card model, pending reconcile.Pending) string {
 	return text + ", and the response was lost. Until the outcome is known, Terraform moves no other money on this card."
 }
 
-// abandonAdvice says how to abandon a pending transfer, which takes a plan that moves no money on the card. If the money
-// of a change of amount has moved, amount becomes the baseline again, so that Terraform does not move it a second time.
-func abandonAdvice(card model, pending reconcile.Movement) string {
-	advice := "To abandon that transfer, first check in the dashboard whether the money moved. If it may still arrive, wait. "
+// pendingAdvice says what to do about a pending transfer, in paragraphs that follow the facts. To abandon it takes a plan
+// that moves no money on the card. If the money of a change of amount has moved, amount becomes the baseline again, so
+// that Terraform does not move it a second time.
+func pendingAdvice(card model, pending reconcile.Movement) string {
+	advice := "\n\nPlan again in a minute: each plan checks the outcome. Usually nothing else is needed." +
+		"\n\nIf it stays pending, you can abandon the transfer. First check in the dashboard whether the money moved; if it may still arrive, wait. "
 	topUp := topUpAttributes(card)
 	if pending.Purpose == reconcile.ForTopUp || !card.Amount.IsKnown() {
 		change := "remove amount"
@@ -303,8 +305,8 @@ func abandonAdvice(card model, pending reconcile.Movement) string {
 		}
 		return advice + "Otherwise " + change + ", remove " + topUp + ", and apply: that moves no money. You can restore " + topUp + " afterwards."
 	}
-	return advice + fmt.Sprintf("If top_up is set, first remove %[1]s, and restore %[1]s afterwards. If the money did not move, set amount to %[2]s and apply. "+
-		"If it moved, remove amount and apply, then set amount to %[3]s and apply. No money moves in either case.",
+	return advice + fmt.Sprintf("If top_up is set, remove %[1]s while you do this, and restore %[1]s afterwards. "+
+		"If the money did not move, set amount to %[2]s and apply. If it moved, remove amount and apply, then set amount to %[3]s and apply. Neither moves money.",
 		topUp, card.Amount.Amount(), pending.LoadedBefore+pending.Delta)
 }
 
@@ -324,19 +326,19 @@ func stillPending(card model, pending reconcile.Pending, err error) diag.Diagnos
 		reason = undecided.Err
 	}
 	return diag.NewWarningDiagnostic("Earlier transfer is still pending",
-		describePending(card, pending)+" "+session.Cause(reason)+" Each plan checks again. "+abandonAdvice(card, pending.Movement()))
+		describePending(card, pending)+" "+session.Cause(reason)+pendingAdvice(card, pending.Movement()))
 }
 
 // stopsForPending warns that apply will move nothing on this card.
 func stopsForPending(card model, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Apply will stop because an earlier transfer is pending: "+card.name(),
-		describePending(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card, pending.Movement()))
+		describePending(card, pending)+pendingAdvice(card, pending.Movement()))
 }
 
 // stoppedForPending returns the error of an apply that moved nothing, because an earlier transfer is pending.
 func stoppedForPending(card model, operation string, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Could not "+operation+": an earlier transfer is pending",
-		"Nothing was sent. "+describePending(card, pending)+" Plan again in a minute: each plan checks the outcome. "+abandonAdvice(card, pending.Movement()))
+		"Nothing was sent. "+describePending(card, pending)+pendingAdvice(card, pending.Movement()))
 }
 
 // abandonsPending warns of a plan that abandons a transfer. amountIsNull reports whether the plan has no amount.
@@ -481,8 +483,8 @@ func previewText(card model, d reconcile.Decision) string {
 
 	switch d.Verdict {
 	case reconcile.Undecided:
-		return describePending(card, *d.RecordBefore.Pending) + " Each plan and apply checks again. " +
-			abandonAdvice(card, d.RecordBefore.Pending.Movement())
+		return describePending(card, *d.RecordBefore.Pending) + " Apply checks again, too." +
+			pendingAdvice(card, d.RecordBefore.Pending.Movement())
 	case reconcile.SendKey:
 		return fmt.Sprintf("%s, which fits an interrupted apply of this plan. Apply repeats the request with the same idempotency key, so that the service does not make the transfer twice. "+
 			"If something else caused this balance, this plan still %s. Before you apply, check in the dashboard what changed the balance.", balance, describeMove(m.Delta))
@@ -594,7 +596,7 @@ func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError
 	case reconcile.NotShown:
 		reason = "the card does not show it"
 		text = "The service confirmed the transfer, but " + card.name() + " does not show it: it holds " + stop.Balance.String() + " USD. " +
-			"Nothing is sent again until the card shows it, or until you abandon it. Each plan checks again. " + abandonAdvice(card, m)
+			"Nothing is sent again until the card shows it, or until you abandon it." + pendingAdvice(card, m)
 		if stop.Refusal != nil {
 			reason = "the idempotency key was already used"
 			if m.Purpose == reconcile.ForTopUp { // the balance may still change
