@@ -109,7 +109,7 @@ func redactStream[Result any](
 			yield(errorResult(&tfprotov6.Diagnostic{
 				Severity: tfprotov6.DiagnosticSeverityError,
 				Summary:  "Internal provider error",
-				Detail:   "The call failed: " + err.Error(),
+				Detail:   session.DescribePanic(err),
 			}))
 		}
 	}

@@ -23,9 +23,19 @@ import (
 // CatchPanic turns a panic into a diagnostic. Defer it in methods that the framework calls in a goroutine of its own.
 func CatchPanic(diags *diag.Diagnostics) {
 	if reason := recover(); reason != nil {
-		failure := crash.New(reason)
-		diags.AddError("Internal provider error", capitalized(failure.Error()))
+		diags.AddError("Internal provider error", DescribePanic(crash.New(reason)))
 	}
+}
+
+// DescribePanic describes an error for the diagnostic of a call that panicked.
+func DescribePanic(err error) string {
+	failure, ok := errors.AsType[*crash.Error](err)
+	if !ok {
+		return sentence(err.Error())
+	}
+	return "A bug in the vcard provider stopped the operation (panic with a " + failure.Type + "). " +
+		"A request may already have taken effect: check the card before you run this again. " +
+		"Please report the bug with these lines:\n" + failure.Stack
 }
 
 // ErrorDiagnostic describes a failed operation: what was tried, what the service returned, and what to do. The
