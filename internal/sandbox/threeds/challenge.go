@@ -3,6 +3,7 @@ package threeds
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
@@ -53,13 +54,32 @@ func Routes() []server.Route {
 	}
 }
 
-// Status is the SQL expression for the status of a challenge h. The first parameter of the query is the current time.
+// Status is the SQL expression for the status of a challenge h. Its ?1 is the current time, which must be the first
+// argument of the query.
 const Status = `CASE WHEN h.status = 'pending' AND h.expires_at <= ?1 THEN 'expired' ELSE h.status END`
 
-// selectChallenges selects the fields of a Challenge except its code.
-const selectChallenges = `
-	SELECT h.public_id, k.public_id AS card_id, h.merchant, h.amount, ` + Status + ` AS status, h.expires_at
-	FROM challenges h JOIN cards k ON k.id = h.card_id `
+// readChallenges returns the challenges h that match a condition, newest first, without their codes.
+func readChallenges(tx *store.Tx, where store.Where) ([]*Challenge, error) {
+	query := `
+		SELECT h.public_id, k.public_id AS card_id, h.merchant, h.amount, ` + Status + ` AS status, h.expires_at
+		FROM challenges h JOIN cards k ON k.id = h.card_id ` + where.SQL + `
+		ORDER BY h.expires_at DESC, h.id DESC`
+	args := slices.Concat([]any{tx.Now().UnixMilli()}, where.Args) // the time is the ?1 of Status
+	return store.List[Challenge](tx, query, args...)
+}
+
+// hasStatus returns the condition that a challenge h has a status. Unlike a condition on Status, it lets SQLite use an
+// index.
+func hasStatus(status string, now time.Time) (condition string, args []any) {
+	switch status {
+	case Pending:
+		return `h.status = 'pending' AND h.expires_at > ?`, []any{now.UnixMilli()}
+	case Expired:
+		return `h.status = 'pending' AND h.expires_at <= ?`, []any{now.UnixMilli()}
+	default:
+		return `h.status = ?`, []any{status}
+	}
+}
 
 // list returns the challenges with a status, newest first; the default is pending. A quirk can make it ignore the
 // status. It then returns all challenges, and only pending ones have a code.
@@ -77,11 +97,9 @@ func list(c *server.Call) (wire.Response, error) {
 	if status == "" {
 		status = Pending
 	}
-	// The condition on h.status is redundant. It lets SQLite use an index.
-	const withStatus = `h.status = IIF(?3 = 'expired', 'pending', ?3) AND ` + Status + ` = ?3`
-	where := store.NewWhere(`h.account_id = ?2`, c.Tx.Now().UnixMilli(), c.Account.ID).
-		AndIf(!statusIgnored, withStatus, status)
-	data, err := store.List[Challenge](c.Tx, selectChallenges+where.SQL+` ORDER BY h.expires_at DESC, h.id DESC`, where.Args...)
+	condition, args := hasStatus(status, c.Tx.Now())
+	where := store.NewWhere(`h.account_id = ?`, c.Account.ID).AndIf(!statusIgnored, condition, args...)
+	data, err := readChallenges(c.Tx, where)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -145,8 +163,7 @@ func completeChallenge(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	id := c.PathValue("id")
-	found, err := store.List[Challenge](c.Tx, selectChallenges+`WHERE h.public_id = ? AND h.account_id = ?`,
-		c.Tx.Now().UnixMilli(), id, c.Account.ID)
+	found, err := readChallenges(c.Tx, store.NewWhere(`h.public_id = ? AND h.account_id = ?`, id, c.Account.ID))
 	ch, err := wire.OneOrNotFound(found, err, "3DS challenge", id)
 	if err != nil {
 		return wire.Response{}, err
