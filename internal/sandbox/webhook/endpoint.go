@@ -161,10 +161,21 @@ func (e *Endpoint) readHealth(tx *store.Tx) error {
 	const recent = 100
 	_, err := tx.Get([]any{&e.Recent, &e.Delivered, &e.NextAttempt, &e.LastError}, `
 		WITH recent AS (
-			SELECT d.id, d.state, d.failures FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id WHERE w.public_id = ? ORDER BY d.id DESC LIMIT ?)
-		SELECT COUNT(*), COUNT(*) FILTER (WHERE state = 'delivered'),
-		       COALESCE(MAX(CASE WHEN state = 'pending' AND failures > 0 THEN failures + 1 END), 0),
-		       COALESCE((SELECT t.error FROM delivery_tries t WHERE t.delivery_id IN (SELECT id FROM recent) ORDER BY t.id DESC LIMIT 1), '')
+			SELECT d.id, d.state, d.failures
+			FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id
+			WHERE w.public_id = ?
+			ORDER BY d.id DESC
+			LIMIT ?),
+		last_try AS (
+			SELECT error
+			FROM delivery_tries
+			WHERE delivery_id IN (SELECT id FROM recent)
+			ORDER BY id DESC
+			LIMIT 1)
+		SELECT COUNT(*),
+		       COUNT(*) FILTER (WHERE state = 'delivered'),
+		       COALESCE(MAX(failures + 1) FILTER (WHERE state = 'pending' AND failures > 0), 0),
+		       COALESCE((SELECT error FROM last_try), '')
 		FROM recent`, e.ID, recent)
 	return err
 }
@@ -210,6 +221,11 @@ func CountRetrying(tx *store.Tx, accountID int64) (int64, error) {
 // NewestFailures returns the newest failed or retrying delivery of each endpoint, for at most limit endpoints.
 func NewestFailures(tx *store.Tx, accountID, limit int64) ([]*Delivery, error) {
 	return readDeliveries(tx, `d.id IN (
-		SELECT (SELECT MAX(d.id) FROM deliveries d WHERE d.webhook_id = w.id AND (d.state = 'failed' OR d.state = 'pending' AND d.failures > 0)) AS newest
-		FROM webhooks w WHERE w.account_id = ? AND newest IS NOT NULL ORDER BY newest DESC LIMIT ?)`, accountID, limit)
+		SELECT MAX(f.id)
+		FROM deliveries f
+		WHERE f.webhook_id IN (SELECT id FROM webhooks WHERE account_id = ?)
+		  AND (f.state = 'failed' OR (f.state = 'pending' AND f.failures > 0))
+		GROUP BY f.webhook_id
+		ORDER BY MAX(f.id) DESC
+		LIMIT ?)`, accountID, limit)
 }
