@@ -49,8 +49,9 @@ func (c *conn) close() error {
 
 // pool lends connections to transactions, in the order in which they ask.
 type pool struct {
-	db   *sql.DB
-	idle chan *conn // closed when the pool is closed
+	db     *sql.DB
+	opened int        // the number of connections
+	idle   chan *conn // closed when the pool is closed
 }
 
 func openPool(ctx context.Context, source string, size int) (*pool, error) {
@@ -64,6 +65,7 @@ func openPool(ctx context.Context, source string, size int) (*pool, error) {
 		if err != nil {
 			return nil, errors.Join(err, p.close())
 		}
+		p.opened++
 		p.idle <- c
 	}
 	return p, nil
@@ -96,9 +98,7 @@ func (p *pool) release(c *conn) { p.idle <- c }
 // close waits until all connections are released.
 func (p *pool) close() error {
 	var errs []error
-	// To p.db, all connections are in use, because the pool never returns one to p.db.
-	connections := p.db.Stats().InUse
-	for range connections {
+	for range p.opened {
 		c := <-p.idle
 		errs = append(errs, c.close())
 	}

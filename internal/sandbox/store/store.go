@@ -321,6 +321,8 @@ func (db *DB) Version(ctx context.Context) (string, time.Time, error) {
 	}
 	err := db.run(ctx, t, func(tx *Tx) error {
 		now = tx.Now()
+		// data_version changes with the commits of other connections, and total_changes with those of this one,
+		// which is also the writer if the database is in memory.
 		_, err := tx.Get([]any{&version}, `SELECT data_version || '.' || total_changes() FROM pragma_data_version`)
 		return err
 	})
@@ -432,10 +434,11 @@ func (db *DB) watch() {
 		idle := previous != nil && isUnchanged(log, previous)
 		previous = log
 		if log.Size() > limit {
-			limit = maxLog
-			done := db.quietCheckpoint()
-			if !done { // another process is reading: try again when the log has grown further
-				limit += log.Size()
+			if db.quietCheckpoint() {
+				limit = maxLog
+			} else {
+				// Some transaction is still reading. Try again when the log has grown by another maxLog.
+				limit = log.Size() + maxLog
 			}
 		} else if idle && log.Size() > 0 {
 			db.idleCheckpoint()
