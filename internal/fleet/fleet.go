@@ -44,8 +44,8 @@ type Fleet struct {
 
 	found atomic.Bool // whether any card was found
 
-	// notFound is the service's error for the first card that complete lists do not contain, while no card was
-	// found. Read returns it for other such cards without requesting them.
+	// notFound is the service's error for the first card that was missing both from complete lists and by its id. As
+	// long as no card was found, Read returns it for other unlisted cards without requesting them.
 	notFound     error
 	notFoundLock *semaphore.Weighted // guards notFound, and is held while a card is requested
 }
@@ -124,7 +124,7 @@ func (f *Fleet) requestUnlisted(ctx context.Context, cardID string) (api.CardSum
 func (f *Fleet) HasFound() bool { return f.found.Load() }
 
 // find looks for a card in the listing of its last status. If all pages of that listing have arrived without the card,
-// find looks in the other one.
+// find looks in the other one. While a listing waits for pages, it unlocks f.mu.
 func (f *Fleet) find(ctx context.Context, cardID string, lastStatus api.CardStatus) (Card, presence) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
