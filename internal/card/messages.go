@@ -413,7 +413,7 @@ func moveWarnings(card model, operation string, m reconcile.Movement, result tra
 	if result.How == api.AlreadyDone {
 		diags.Append(alreadyApplied(card, operation, m, result))
 	} else if result.LeftOver != 0 {
-		diags.AddWarning("Unexplained balance change: "+card.name(),
+		diags.AddWarning("Unexplained balance change before a transfer",
 			fmt.Sprintf("Before this transfer, the balance of %s had %s, and no transaction explains why. "+
 				"Someone else, an action or an interrupted run may have moved this money, or a transaction is not listed yet. "+
 				"The planned transfer was made, and the card now holds %s USD. "+

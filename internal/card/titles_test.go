@@ -84,7 +84,7 @@ func TestTitles(t *testing.T) {
 		"Labels were checked against the newest 1,000 cards only",
 		"Plan funds a frozen card",
 		"Plan funds a card that may not be usable",
-		"Unexplained balance change: …",
+		"Unexplained balance change before a transfer",
 		"Private state cannot be written",
 		"Several new cards share a label",
 		"Label has leading or trailing spaces",
