@@ -71,14 +71,16 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		operation += fmt.Sprintf(" with label %q", request.Label)
 	}
 	var response Card
-	body, invalid := json.Marshal(request)
+	body, err := json.Marshal(request)
+	if err != nil {
+		return Issuance{}, err
+	}
 	m, end, err := c.Begin(ctx, &transport.Call{
 		Kind:      transport.MutationIssue,
 		Operation: operation,
 		Method:    http.MethodPost,
 		Path:      "/cards",
 		Body:      body,
-		Invalid:   invalid,
 		Budget:    ratelimit.Creates,
 		Accept: func(body []byte) error {
 			var err error

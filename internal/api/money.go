@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,11 +35,13 @@ func (c *Client) BeginMove(
 	if delta > 0 {
 		action = "/fund"
 	}
-	body, invalid := json.Marshal(map[string]usd.Amount{"amount": delta.Abs()})
+	body, err := json.Marshal(map[string]usd.Amount{"amount": delta.Abs()})
+	if err != nil {
+		return nil, nil, err
+	}
 	call := c.cardCall(MoveOperation(card, delta), http.MethodPost, card, action)
 	call.Kind = transport.MutationMove
 	call.Body = body
-	call.Invalid = cmp.Or(call.Invalid, invalid)
 	call.Accept = func(body []byte) error {
 		var fields struct {
 			CardID        string          `json:"card_id"`

@@ -44,11 +44,14 @@ type Registration struct {
 // same idempotency key, because no other request shows whether it took effect.
 func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (Registration, error) {
 	operation := "register webhook " + originOf(request.URL)
-	body, invalid := json.Marshal(webhookBody{
+	body, err := json.Marshal(webhookBody{
 		URL:    request.URL,
 		Events: request.Events,
 		Secret: request.Secret.Reveal(),
 	})
+	if err != nil {
+		return Registration{}, err
+	}
 	decoder := registrationDecoder{secret: request.Secret}
 	m, end, err := c.Begin(ctx, &transport.Call{
 		Kind:      transport.MutationRegister,
@@ -56,7 +59,6 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 		Method:    http.MethodPost,
 		Path:      "/webhooks",
 		Body:      body,
-		Invalid:   invalid,
 		Secret:    true,
 		Hidden:    secretsOf(request),
 		Accept:    decoder.accept,

@@ -122,8 +122,11 @@ func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconci
 		if d.Movement.Purpose != reconcile.ForAmount {
 			continue
 		}
-		sends := d.Verdict == reconcile.Send && d.Reason != reconcile.LooksEither
-		if sends || d.Reason == reconcile.IntoRange {
+		if d.Reason == reconcile.LooksEither {
+			continue // the balance may already be without this withdrawal, so it does not show what will be left
+		}
+		// For IntoRange, apply would stop: checkWithdrawal reports that as an error.
+		if d.Verdict == reconcile.Send || d.Reason == reconcile.IntoRange {
 			p.checkWithdrawal(ctx, t)
 		}
 	}
