@@ -161,9 +161,9 @@ func generatedLabelsExist(count int, prefix string) diag.Diagnostic {
 	}
 	return diag.NewWarningDiagnostic("Cards with generated labels already exist", fmt.Sprintf(
 		"%s generated with the prefix %q within the last week. Such cards may be in this state, in another workspace, or left by an interrupted run."+
-			"\n\nIf a run was interrupted or the state was lost, do not apply. "+listsUnmanaged+" "+
-			"Before you import a card, check that no other workspace manages it. If neither happened, no action is needed. "+
-			"If you set label, the plan checks that label instead.", subject, prefix))
+			"\n\nIf no run was interrupted and the state is complete, no action is needed. Otherwise do not apply. "+listsUnmanaged+" "+
+			"Before you import a card, check that no other workspace manages it."+
+			"\n\nIf you set label, the plan checks that label instead.", subject, prefix))
 }
 
 // labelsNotRead warns that the labels of live cards could not be read.
@@ -419,9 +419,9 @@ func moveWarnings(card model, operation string, m reconcile.Movement, result tra
 				"The planned transfer was made, and the card now holds %s USD. "+
 				"If that is too much or too little, correct the balance in the dashboard, or with the actions vcard_card_withdraw and vcard_card_fund.", card.name(), changedBy(result.LeftOver), result.CardBalance))
 	} else if result.Ignored != "" {
-		diags.AddWarning("Transaction could not be counted",
-			fmt.Sprintf("The provider could not read everything about %s: %s. It ignored this when it checked whether an earlier run had made the transfer. "+
-				"The transfer was made, and the card now holds %s USD. Check in the dashboard whether that balance is right. "+
+		diags.AddWarning("Transfer made with incomplete transaction data",
+			fmt.Sprintf("Before this transfer to or from %s, the provider checked whether an earlier run had already made it. That check was incomplete: %s. "+
+				"The transfer was made, and the card now holds %s USD.\n\nCheck in the dashboard whether that balance is right. "+
 				"If it is not, correct it there, or with the actions vcard_card_withdraw and vcard_card_fund.",
 				card.name(), strings.TrimSuffix(result.Ignored, "."), result.CardBalance))
 	}

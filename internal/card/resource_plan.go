@@ -276,7 +276,8 @@ func (p *planner) warnConfig(ctx context.Context) {
 	if settingsAreNew && freezesBeforeTopUp(threshold, rule) {
 		p.warn("auto_freeze_at", "Card freezes before it is topped up",
 			"auto_freeze_at (%s USD) is not lower than top_up.below (%s USD). The service freezes the card before a plan tops it up, and the card then stays frozen."+
-				"\n\nLower auto_freeze_at, or set frozen = false to unfreeze the card with each apply.", threshold.Amount(), rule.Below.Amount())
+				"\n\nRaise top_up.below above auto_freeze_at, or set frozen = false to unfreeze the card with each apply. "+
+				"You can also lower auto_freeze_at, but on an existing card that replaces the card.", threshold.Amount(), rule.Below.Amount())
 	}
 	if isNew || len(p.replacement.Paths) > 0 {
 		p.warnIssue()

@@ -68,7 +68,7 @@ func TestTitles(t *testing.T) {
 		"Earlier transfer is still pending",
 		"Possible duplicate card: …",
 		"Top-up is limited by max_top_up_per_month",
-		"Transaction could not be counted",
+		"Transfer made with incomplete transaction data",
 		"Already applied: …",
 		"Apply will stop because an earlier transfer is pending: …",
 		"Card is not topped up because of its status",
