@@ -222,6 +222,34 @@ func TestAccCard_defaults(t *testing.T) {
 	})
 }
 
+// An imported label is shown without a hidden character. The configuration that has it does not replace the card.
+func TestAccCard_importOfHiddenCharacter(t *testing.T) {
+	t.Parallel()
+	acctest.Needs(t, "1.5.0", "1.6.0")
+	s := acctest.Start(t)
+	id := issue(s, object{"amount": 50, "label": "search \u202e ads"}).ID
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: acctest.Factories(t),
+		Steps: []resource.TestStep{
+			{
+				Config: s.ProviderConfig() + `
+					import {
+						to = vcard_card.test
+						id = "` + id + `"
+					}
+					resource "vcard_card" "test" {
+						bin_id = "bin_ads_visa_us"
+						amount = 50
+						label  = "search \u202e ads"
+					}`,
+				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+					plancheck.ExpectResourceAction("vcard_card.test", plancheck.ResourceActionUpdate),
+				}},
+			},
+		},
+	})
+}
+
 func TestAccCard_identity(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
