@@ -45,9 +45,10 @@ func (c NewestCards) CardsWithLabel(label string) []api.CardListItem {
 	return c.byLabel[labels.Canonical(label)]
 }
 
-// NewestCards lists the newest live cards, once per session. It fails only if ctx ends.
+// NewestCards lists the newest live cards, once per session. A failure is in Err. The error says that the call was
+// cancelled.
 func (s *Session) NewestCards(ctx context.Context) (NewestCards, error) {
-	return s.newest.get(ctx, func(ctx context.Context) (NewestCards, error) {
+	newest, err := s.newest.get(ctx, func(ctx context.Context) (NewestCards, error) {
 		newest := NewestCards{ids: map[string]bool{}, byLabel: map[string][]api.CardListItem{}}
 		for _, status := range []api.CardStatus{api.StatusActive, api.StatusFrozen} {
 			newest.Err = s.addNewest(ctx, &newest, status)
@@ -57,6 +58,10 @@ func (s *Session) NewestCards(ctx context.Context) (NewestCards, error) {
 		}
 		return newest, ctx.Err()
 	})
+	if err != nil && ctx.Err() == nil { // a panic
+		return NewestCards{Err: err}, nil
+	}
+	return newest, err
 }
 
 func (s *Session) addNewest(ctx context.Context, newest *NewestCards, status api.CardStatus) error {

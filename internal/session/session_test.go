@@ -388,6 +388,17 @@ func TestWalletCheckThatPanics(t *testing.T) {
 	}
 }
 
+// Labels that cannot be compared because of a bug are reported like those that cannot be read.
+func TestNewestCardsThatPanic(t *testing.T) {
+	t.Parallel()
+	s, _ := purse(t, "100.00", "0.00")
+	s.Client = &api.Client{Client: new(transport.Client)} // which panics when it reads
+	newest, err := s.NewestCards(t.Context())
+	if err != nil || newest.Err == nil {
+		t.Errorf("read %+v, %v", newest, err)
+	}
+}
+
 // A card that Terraform plans a second time, to replace it, is paid once.
 func TestUpfrontCostOfReplacements(t *testing.T) {
 	t.Parallel()
