@@ -115,7 +115,7 @@ func issueWarnings(card model, request api.IssueCardRequest, issuance api.Issuan
 	for _, other := range issuance.PossibleDuplicates {
 		diags.AddWarning("Possible duplicate card: "+nameOf(other),
 			fmt.Sprintf("While %s was being issued, %s, with a balance of %s USD, appeared on the same BIN with the same label. "+
-				"It may be a second card from the same request, or someone else's. If nobody needs it, terminate it in the dashboard. To keep it, write a resource block for it and import it: terraform import <address> %s",
+				"It may be a second card from the same request, or someone else's. If it is not needed, terminate it in the dashboard. To keep it, write a resource block for it and import it: terraform import <address> %s",
 				card.name(), nameOf(other), other.Balance, other.ID))
 	}
 	diags.Append(session.LostResponseWarning("issue "+card.name(), issuance.How.LostResponse())...)

@@ -53,7 +53,7 @@ func (m *Mover) forgetUnrecorded(cardID string) {
 	delete(m.unrecorded, cardID)
 }
 
-// Transfer is one movement between the wallet and a card, and what came of it. Amounts are in USD.
+// Transfer is one movement between the wallet and a card, and its result. Amounts are in USD.
 type Transfer struct {
 	Record        reconcile.Record // to keep, whatever the error; zero for a movement without a record
 	CardBalance   usd.Amount

@@ -60,7 +60,7 @@ func (k *Keyring) APIKey(id string) string {
 }
 
 // DepositAddress returns an account's address for a currency, such as "sandbox-btc-" and 32
-// hexadecimal digits. This is not a valid address of any network, so nobody can send coins to it.
+// hexadecimal digits. This is not a valid address of any network, so no coins can be sent to it.
 func (k *Keyring) DepositAddress(accountID, currency string) string {
 	unique := k.derive("deposit address", accountID+"/"+currency)
 	return "sandbox-" + currency + "-" + hex.EncodeToString(unique[:16])
