@@ -131,7 +131,7 @@ func configAttributes() map[string]schema.Attribute {
 		"wallet_check": text("What the provider does if a plan takes more than the wallet holds, or if it cannot read the wallet: "+
 			"`warn` (the default), `error` to refuse the plan, or `off`. "+
 			"With `error`, it still only warns if money from other cards could cover the plan. Actions are not counted. "+
-			"While the wallet cannot pay for a replacement, apply does not terminate the old card, unless `wallet_check` is `off`.",
+			"With `warn` or `error`, apply keeps the old card of a replacement while the wallet cannot pay for the new card.",
 			tfkit.OneOf(session.WalletCheckWarn, session.WalletCheckError, session.WalletCheckOff)),
 		"max_card_load": amount(api.MinimumLoad, "Highest `amount` or `top_up.to` of a card, and highest `amount` of "+
 			"the action `vcard_card_fund`, in USD with at most two decimals; "+
@@ -157,6 +157,7 @@ func configAttributes() map[string]schema.Attribute {
 	}
 }
 
+// prefixForm matches 1 to 32 of the allowed characters, of which the last is a hyphen.
 var prefixForm = regexp.MustCompile(`^[A-Za-z0-9._-]{0,31}-$`)
 
 // checkLabelPrefix returns what is wrong with a label prefix, as in "must be 1 to 32 letters …", or "".
@@ -171,16 +172,16 @@ func checkLabelPrefix(text string) string {
 // account. It ignores VCARD_SANDBOX if the configuration sets api_key or base_url, and VCARD_API_KEY and
 // VCARD_BASE_URL if the configuration sets sandbox.
 func (c *config) fillFromEnvironment(getenv func(string) string) string {
-	path, found := c.Sandbox.Attributes()["path"].(types.String)
-	if found {
+	if !c.Sandbox.IsNull() {
+		path, _ := c.Sandbox.Attributes()["path"].(types.String)
 		return path.ValueString()
 	}
 	sandboxPath := ""
 	usesAccount := !c.APIKey.IsNull() || !c.BaseURL.IsNull()
-	if c.Sandbox.IsNull() && !usesAccount {
+	if !usesAccount {
 		sandboxPath = getenv(envSandbox)
 		trimmed := strings.TrimSpace(sandboxPath)
-		if trimmed != "" { // a path of spaces alone is refused later
+		if trimmed != "" { // checkSandboxPath refuses a path of spaces alone
 			sandboxPath = trimmed
 		}
 	}

@@ -36,8 +36,8 @@ const configureAdvice = `Neither a sandbox nor an account is configured. Configu
 
 The environment variable VCARD_SANDBOX can also name a sandbox file.`
 
-// connect creates the client for a known configuration. It also returns the embedded sandbox if the
-// configuration uses one. The caller sets the fields of settings that do not come from the configuration.
+// connect creates the client for a known configuration. If sandboxPath is not empty, connect also opens the embedded
+// sandbox in that file and returns it. The caller sets the fields of settings that do not come from the configuration.
 func (c config) connect(ctx context.Context, sandboxPath string, settings api.Config) (*api.Client, *sandbox.Sandbox, diag.Diagnostics) {
 	diags := diag.Diagnostics{}
 	diags.Append(c.check(sandboxPath))
@@ -74,7 +74,7 @@ func (c config) check(sandboxPath string) diag.Diagnostic {
 	key := c.APIKey.ValueString()
 	baseURL := c.BaseURL.ValueString()
 	if key == "" || baseURL == "" {
-		return nil // validate may run without the environment variables that plan has
+		return nil // applyAccount refuses this; validate may run without the environment variables that plan has
 	}
 	return checkAccount(strings.TrimSpace(key), baseURL)
 }
@@ -82,9 +82,10 @@ func (c config) check(sandboxPath string) diag.Diagnostic {
 // applyShared copies the settings that apply to an account and to the sandbox.
 func (c config) applyShared(ctx context.Context, settings *api.Config, diags *diag.Diagnostics) {
 	if !c.RequestTimeout.IsNull() {
-		timeout, err := time.ParseDuration(c.RequestTimeout.ValueString())
-		if err != nil {
-			diags.AddAttributeError(path.Root("request_timeout"), "Invalid duration", "request_timeout "+checkTimeout(c.RequestTimeout.ValueString()))
+		text := c.RequestTimeout.ValueString()
+		timeout, err := time.ParseDuration(text)
+		if err != nil { // the value was unknown when it was validated
+			diags.AddAttributeError(path.Root("request_timeout"), "Invalid duration", "request_timeout "+checkTimeout(text))
 		} else {
 			settings.RequestTimeout = timeout
 		}
@@ -114,7 +115,8 @@ func intOrZero(number types.Number) int {
 	return int(n)
 }
 
-// applyAccount copies the address and the key of an account.
+// applyAccount copies the address and the key of an account. It adds an error if one of them is missing, and a warning
+// if the key has whitespace around it.
 func (c config) applyAccount(settings *api.Config, diags *diag.Diagnostics) {
 	key := c.APIKey.ValueString()
 	baseURL := c.BaseURL.ValueString()
@@ -176,8 +178,8 @@ func foreignHost(baseURL string) string {
 	return u.Host
 }
 
-// configDiagnostic names the setting that the client refuses. It has no attribute path if the value may contain a
-// secret, because the CLI prints the line of the attribute.
+// configDiagnostic returns an error that names the setting that the client refuses. The error has no attribute path if
+// the value may contain a secret, because the CLI prints the line of the attribute.
 func configDiagnostic(err error) diag.Diagnostic {
 	invalid, ok := errors.AsType[*transport.ConfigError](err)
 	if !ok {
@@ -193,7 +195,7 @@ func configDiagnostic(err error) diag.Diagnostic {
 			return diag.NewErrorDiagnostic("Invalid service address", detail)
 		}
 		return diag.NewAttributeErrorDiagnostic(path.Root("base_url"), "Invalid service address", detail)
-	default:
+	default: // the field is the name of an environment variable, such as HTTPS_PROXY
 		return diag.NewErrorDiagnostic("Invalid proxy address",
 			"The environment variable "+invalid.Field+" or "+strings.ToLower(invalid.Field)+" must "+invalid.Rule+". "+
 				"Otherwise requests with the API key might bypass the proxy. Correct or unset the variable.")
@@ -208,7 +210,7 @@ func (c config) checkSandbox(file string) diag.Diagnostic {
 			"sandbox.path or "+envSandbox+" contains an API key. Set the key with api_key or "+envAPIKey+" instead.")
 	}
 	if !c.APIKey.IsNull() || !c.BaseURL.IsNull() {
-		if c.Sandbox.IsNull() {
+		if c.Sandbox.IsNull() { // all of these settings come from the environment
 			return diag.NewErrorDiagnostic("Both sandbox and account are configured",
 				envSandbox+" is set together with "+envAPIKey+" or "+envBaseURL+". "+
 					"To use the account, unset "+envSandbox+". To use the sandbox, unset the other two. "+
@@ -248,13 +250,14 @@ func checkSandboxPath(file string) diag.Diagnostic {
 	return nil
 }
 
-// refusePath returns an error about the path of the sandbox. The problem completes "sandbox.path …".
+// refusePath returns an error about the path of the sandbox. The problem completes "sandbox.path or
+// VCARD_SANDBOX …".
 func refusePath(title, problem string) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("sandbox").AtName("path"), title, "sandbox.path or "+envSandbox+" "+problem)
 }
 
-// openSandbox opens the embedded sandbox and sets its address, key and transport in settings. Unless the configuration
-// says otherwise, it also sets that the sandbox honours idempotency keys. It adds an error and returns nil if it cannot
+// openSandbox opens the embedded sandbox and sets its address, key and transport in settings. It also sets KeysHonoured
+// if idempotency_keys is not configured, because the sandbox honours keys. It adds an error and returns nil if it cannot
 // open the sandbox. The balance is the initial balance of a new sandbox.
 func (c config) openSandbox(ctx context.Context, file string, balance types.String, settings *api.Config, diags *diag.Diagnostics) *sandbox.Sandbox {
 	options := sandbox.Options{Path: file, InitialBalance: sandbox.DefaultInitialBalance}

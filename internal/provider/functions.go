@@ -54,8 +54,8 @@ func (issuanceCost) Run(ctx context.Context, req function.RunRequest, resp *func
 		var err error
 		total, err = addLoad(total, usdtype.FromNumber(load))
 		if err != nil {
-			const argument = 0 // amounts, the only one
-			resp.Error = function.NewArgumentFuncError(argument, fmt.Sprintf("amounts[%d] %s", i, err))
+			const amountsPosition = 0 // counted from 0, among the arguments
+			resp.Error = function.NewArgumentFuncError(amountsPosition, fmt.Sprintf("amounts[%d] %s", i, err))
 			return
 		}
 	}
@@ -73,7 +73,7 @@ func addLoad(total usd.Amount, load usdtype.Value) (usd.Amount, error) {
 	}
 	amount := load.Amount()
 	if amount < 0 {
-		return 0, fmt.Errorf("must not be negative, got %s", load.ValueBigFloat().Text('g', 17))
+		return 0, fmt.Errorf("must not be negative, got %s", amount)
 	}
 	if amount < api.MinimumLoad {
 		return 0, fmt.Errorf("must be at least %s USD, the minimum load of a card, got %s", api.MinimumLoad, amount)

@@ -154,7 +154,8 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 	s.MaxCardLoad = c.MaxCardLoad.Pointer()
 	s.MaxTakenPerPlan = c.MaxTakenPerPlan.Pointer()
 	s.WalletCheck = session.WalletCheck(c.WalletCheck.ValueString())
-	if prefix := c.LabelPrefix.ValueString(); prefix != "" {
+	prefix := c.LabelPrefix.ValueString()
+	if prefix != "" {
 		s.LabelPrefix = prefix
 	}
 	p.session.Store(s)
@@ -249,13 +250,13 @@ func exitWithParent(parent int) {
 }
 
 // ServeDebugger serves a provider of this version under a debugger such as delve. It prints how a CLI attaches
-// to it, and stops at an interrupt.
+// to the provider, and stops at an interrupt.
 func ServeDebugger(version string) error {
 	return serve(version, tf6server.WithManagedDebug())
 }
 
-// serve closes the sandboxes before it returns, so that their files are complete. That must be quick: the CLI kills
-// a provider two seconds after it has asked it to stop.
+// serve serves a provider of this version until it is asked to stop. It closes the sandboxes before it returns, so that
+// their files are complete. That must be quick: the CLI kills a provider two seconds after asking it to stop.
 func serve(version string, options ...tf6server.ServeOpt) error {
 	keepSecretsFromSDK()
 	p := newProvider(version)

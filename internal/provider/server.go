@@ -75,11 +75,9 @@ func withKeySteps(attribute *tftypes.AttributePath) *tftypes.AttributePath {
 		return attribute
 	}
 	steps := slices.Clone(attribute.Steps())
-	for i, step := range steps {
-		if i == 0 {
-			continue // the first step is the object attribute itself
-		}
-		name, ok := step.(tftypes.AttributeName)
+	// The first step is the object attribute itself.
+	for i := 1; i < len(steps); i++ {
+		name, ok := steps[i].(tftypes.AttributeName)
 		if ok {
 			steps[i] = tftypes.ElementKeyString(name)
 		}
@@ -115,8 +113,8 @@ func redactStream[Result any](
 	}
 }
 
-// forward yields each result with secrets removed. It reports whether the caller has stopped reading. The error is a
-// panic of the code that produces the results. Both are set if that code panics after the caller has stopped reading.
+// forward yields each result with secrets removed. It reports whether the caller has stopped reading. The error
+// describes a panic of the code that produces the results. Both are set if that code panics after the caller has stopped reading.
 func forward[Result any](results iter.Seq[Result], redactResult func(Result) Result, yield func(Result) bool) (stopped bool, err error) {
 	defer crash.Catch(&err)
 	for result := range results {
@@ -309,7 +307,7 @@ type callContext struct {
 }
 
 // newCallContext returns a context with the values and the cancellation of a call's context, and the function
-// that ends it. The context of a protocol call has no deadline.
+// that ends it. It has no deadline, because the context of a protocol call has none.
 func newCallContext(call context.Context) (ctx context.Context, end func()) {
 	lifetime, cancel := context.WithCancelCause(context.Background())
 	c := &callContext{Context: lifetime}
@@ -323,14 +321,17 @@ func newCallContext(call context.Context) (ctx context.Context, end func()) {
 }
 
 func (c *callContext) Value(key any) any {
-	// The embedded context has no values except those that package context uses for cancellation.
-	if value := c.Context.Value(key); value != nil {
+	// The embedded context has values only for the keys that package context uses for cancellation. It comes first, so
+	// that contexts derived from c are cancelled together with the embedded context.
+	value := c.Context.Value(key)
+	if value != nil {
 		return value
 	}
-	if call := c.call.Load(); call != nil {
-		return (*call).Value(key)
+	call := c.call.Load()
+	if call == nil {
+		return nil
 	}
-	return nil
+	return (*call).Value(key)
 }
 
 // GenerateResourceConfig leaves out attributes that are false. With frozen = false in the generated configuration,
