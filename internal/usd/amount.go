@@ -32,9 +32,12 @@ var (
 	ErrSyntax = errors.New("not a decimal number")
 )
 
-// maxLength is the maximum length of a text and the maximum exponent. It limits the work that an untrusted text
-// can cause. The exact decimal text of a computed Terraform number has up to about 160 characters.
-const maxLength = 400
+// These limits bound the work that an untrusted text can cause. The exact decimal text of a computed Terraform number
+// has up to about 160 characters.
+const (
+	maxLength   = 400 // of a text
+	maxExponent = 400 // of a parsed number, above and below zero
+)
 
 // Parse reads an exact decimal text such as "12.5", "-3" or "5e1". It returns
 // ErrSyntax, ErrFraction or ErrRange, wrapped with the text.
@@ -53,8 +56,8 @@ func Parse(text string) (Amount, error) {
 	return a, nil
 }
 
-// noise is how much a computed number may differ from one with two decimals. Terraform computes in binary,
-// which cannot represent most decimal fractions exactly.
+// noise is 1e-9, the most by which a computed number may differ from one with two decimals. Terraform computes in
+// binary, which cannot represent most decimal fractions exactly.
 var noise = decimal.New(1, -9)
 
 // FromBigFloat reads a number that Terraform computed. It returns the nearest amount if the number differs
@@ -131,9 +134,10 @@ func (a *Amount) UnmarshalJSON(data []byte) error {
 // numberPattern is the syntax of JSON numbers, with a leading plus and leading zeros allowed.
 var numberPattern = regexp.MustCompile(`^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?$`)
 
-// parseDecimal parses a number. It refuses large exponents, which shopspring/decimal would expand at great cost.
+// parseDecimal parses a number. It refuses large exponents, which shopspring/decimal would expand at great cost. Its
+// errors quote only the start of a long text.
 func parseDecimal(text string) (decimal.Decimal, error) {
-	const maxDigits = 30
+	const maxDigits = 30 // before the decimal point, in any currency
 	if len(text) > maxLength || !numberPattern.MatchString(text) {
 		return decimal.Decimal{}, fmt.Errorf("%.20q: %w", text, ErrSyntax)
 	}
@@ -141,24 +145,24 @@ func parseDecimal(text string) (decimal.Decimal, error) {
 	if err != nil { // the exponent is beyond 32 bits
 		_, exponent, _ := strings.Cut(strings.ToLower(text), "e")
 		if strings.HasPrefix(exponent, "-") {
-			return decimal.Decimal{}, fmt.Errorf("%q: %w", text, ErrFraction)
+			return decimal.Decimal{}, fmt.Errorf("%.40q: %w", text, ErrFraction)
 		}
 		return decimal.Decimal{}, fmt.Errorf("%.40q: %w", text, ErrRange)
 	}
 	exponent := int(d.Exponent())
-	if exponent < -maxLength {
-		return decimal.Decimal{}, fmt.Errorf("%q: %w", text, ErrFraction)
+	if exponent < -maxExponent {
+		return decimal.Decimal{}, fmt.Errorf("%.40q: %w", text, ErrFraction)
 	}
 	digits := d.NumDigits() + exponent // before the decimal point
 	tooManyDigits := !d.IsZero() && digits > maxDigits
-	if exponent > maxLength || tooManyDigits {
+	if exponent > maxExponent || tooManyDigits {
 		return decimal.Decimal{}, fmt.Errorf("%.40q: %w", text, ErrRange)
 	}
 	return d, nil
 }
 
-// split returns the nearest amount, and what d exceeds it by in dollars, which is negative if the amount was
-// rounded up.
+// split returns the amount that is nearest to d, and the difference in dollars: d minus the amount. The difference is
+// negative if the amount was rounded up. Out of range, split returns ErrRange.
 func split(d decimal.Decimal) (Amount, decimal.Decimal, error) {
 	cents := d.Shift(2).Round(0)
 	if cents.Abs().GreaterThan(decimal.NewFromInt(int64(Max))) {
@@ -223,9 +227,9 @@ func (x Decimal) Abs() Decimal { return Decimal{x.d.Abs()} }
 
 // String returns the exact number in plain notation, with at least two decimals.
 func (x Decimal) String() string {
-	cents := x.d.Round(2)
-	if cents.Equal(x.d) {
-		return cents.StringFixed(2)
+	rounded := x.d.Round(2)
+	if rounded.Equal(x.d) {
+		return rounded.StringFixed(2)
 	}
 	return x.d.String()
 }
@@ -251,8 +255,8 @@ func (x Decimal) Floor() (Amount, error) {
 	if err != nil {
 		return 0, err
 	}
-	roundedUp := difference.LessThan(noise.Neg())
-	if roundedUp {
+	roundedUpByMoreThanNoise := difference.LessThan(noise.Neg())
+	if roundedUpByMoreThanNoise {
 		a--
 	}
 	return a, nil

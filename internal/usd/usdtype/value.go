@@ -19,8 +19,10 @@ import (
 // noise in a computed number is not a change. The zero value is null.
 type Value struct {
 	basetypes.NumberValue
-	amount usd.Amount // if err is not nil, the nearest amount or zero; zero if the number is null or unknown
-	err    error      // says why a known number is not an amount
+
+	// amount is zero for null and unknown. If err is not nil, amount is the nearest amount, or zero if out of range.
+	amount usd.Amount
+	err    error // says why a known number is not an amount
 }
 
 var (
@@ -36,7 +38,7 @@ func FromAmount(a usd.Amount) Value {
 	return Value{NumberValue: basetypes.NewNumberValue(a.BigFloat()), amount: a}
 }
 
-// WithAmount returns a known value for the amount a. If v already is that amount, it returns v with its noise.
+// WithAmount returns a known value for the amount a. If v has the same cents already, it returns v with its noise.
 func (v Value) WithAmount(a usd.Amount) Value {
 	isAmount := v.IsKnown() && v.err == nil
 	if isAmount && v.amount == a {
@@ -74,10 +76,11 @@ func (v Value) Err() error {
 		return nil
 	}
 	if errors.Is(v.err, usd.ErrFraction) {
-		return fmt.Errorf("must be an amount in USD with at most two decimals, got %s", v.ValueBigFloat().Text('g', 17))
+		const digits = 17 // the largest amount has 12 before the decimal point, which leaves 5 after it
+		return fmt.Errorf("must be an amount in USD with at most two decimals, got %s", v.ValueBigFloat().Text('g', digits))
 	}
-	// A number of 13 digits or more could be taken for a card number and redacted.
-	return fmt.Errorf("must be an amount in USD below 1e12, got %s", v.ValueBigFloat().Text('g', 4))
+	const digits = 4 // a number of 13 digits or more could be taken for a card number and redacted
+	return fmt.Errorf("must be an amount in USD below 1e12, got %s", v.ValueBigFloat().Text('g', digits))
 }
 
 // Type returns the type of the value.
@@ -148,7 +151,7 @@ func (t Type) ValueFromTerraform(ctx context.Context, in tftypes.Value) (attr.Va
 	}
 	number, ok := v.(basetypes.NumberValue)
 	if !ok {
-		return nil, fmt.Errorf("unexpected type %T of a number", v)
+		return nil, fmt.Errorf("expected a number, got %T", v)
 	}
 	return FromNumber(number), nil
 }
