@@ -63,8 +63,8 @@ type merchant struct {
 }
 
 const (
-	// maxSums limits the memory for sums: one for each currency of each card and of all cards together, and one more for
-	// each undocumented type.
+	// maxSums limits the memory for sums. Each currency of a card counts as one sum, and so does each currency of all
+	// cards together. An undocumented type counts as one more in each of them.
 	maxSums = 50_000
 	// maxNamed is the maximum number of transactions that a warning names.
 	maxNamed = 5
@@ -126,26 +126,25 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 // describeUnreadable returns the text of a warning about a number of unreadable transactions. It lists the problems of
 // the first ones.
 func describeUnreadable(count int, problems []string) string {
-	text := "The service returned 1 transaction that does not match the API documentation. " +
-		"The result lists it without amount and fee, and leaves it out of summary and by_card:"
-	todo := "Report this id to the service's support."
-	if count > 1 {
-		text = fmt.Sprintf("The service returned %d transactions that do not match the API documentation. "+
-			"The result lists them without amount and fee, and leaves them out of summary and by_card", count)
-		if count > len(problems) {
-			text += fmt.Sprintf(". The first %d", len(problems))
-		}
-		text += ":"
-		todo = "Report these ids to the service's support."
+	list := ":\n  - " + strings.Join(problems, "\n  - ") + "\n\n"
+	if count == 1 {
+		return "The service returned 1 transaction that does not match the API documentation. " +
+			"The result lists it without amount and fee, and leaves it out of summary and by_card" + list +
+			"Report this id to the service's support."
 	}
-	return text + "\n  - " + strings.Join(problems, "\n  - ") + "\n\n" + todo
+	text := fmt.Sprintf("The service returned %d transactions that do not match the API documentation. "+
+		"The result lists them without amount and fee, and leaves them out of summary and by_card", count)
+	if count > len(problems) {
+		text += fmt.Sprintf(". The first %d", len(problems))
+	}
+	return text + list + "Report these ids to the service's support."
 }
 
 // filter returns the filter of a validated configuration. An attribute that is null leaves its field zero.
 func (m *model) filter() api.TransactionFilter {
+	// A null attribute has an empty text, for which parsePeriod returns zero times and an error.
 	from, _, _ := parsePeriod(m.From.ValueString())
 	_, to, _ := parsePeriod(m.To.ValueString())
-	// The text of a null attribute is empty and no time, so that parsePeriod returns zero times.
 	return api.TransactionFilter{
 		CardID: m.CardID.ValueString(),
 		Type:   api.TransactionType(m.Type.ValueString()),
@@ -258,7 +257,8 @@ func summaryObject() schema.NestedAttributeObject {
 	}}
 }
 
-// timeForm matches a date or time of the accepted form, even one that does not exist, such as 2026-02-30.
+// timeForm matches a date, or a time with or without a zone. It also matches dates and times that do not exist, such as
+// 2026-02-30.
 var timeForm = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})?)?$`)
 
 // checkTime checks a date or time. If it is invalid, checkTime returns the title of the error and the problem.
