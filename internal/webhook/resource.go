@@ -74,13 +74,16 @@ func (r *webhookResource) Create(ctx context.Context, req resource.CreateRequest
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
 	lostResponse := registered.How.LostResponse()
-	if lostResponse && !r.session.Client.KeysHonoured() {
-		resp.Diagnostics.AddWarning("Possible duplicate webhook endpoint",
-			fmt.Sprintf("While %s was being registered, a response was lost, so the provider sent the request again. If the service accepted both requests, a second endpoint%s receives the same events. "+
-				"Check the dashboard, and remove the second endpoint, but keep %s.", state.name(), state.hostSuffix(), state.ID.ValueString()))
-	} else {
-		resp.Diagnostics.Append(session.LostResponseWarning("register "+state.name(), lostResponse)...)
+	if !lostResponse {
+		return
 	}
+	if r.session.Client.KeysHonoured() {
+		resp.Diagnostics.Append(session.LostResponseWarning("register "+state.name(), lostResponse)...)
+		return
+	}
+	resp.Diagnostics.AddWarning("Possible duplicate webhook endpoint",
+		fmt.Sprintf("While %s was being registered, a response was lost, so the provider sent the request again. If the service accepted both requests, a second endpoint%s receives the same events. "+
+			"Check the dashboard, and remove the second endpoint, but keep %s.", state.name(), state.hostSuffix(), state.ID.ValueString()))
 }
 
 // Read keeps the state, because the service cannot show an endpoint.
@@ -102,8 +105,8 @@ func (r *webhookResource) Update(ctx context.Context, req resource.UpdateRequest
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedKey, []byte("false"))...)
 }
 
-// Delete removes the endpoint from the state. It warns if the plan has not warned, because a tainted endpoint has no
-// plan of its own.
+// Delete removes the endpoint from the state. It warns if no plan has warned: Terraform replaces a tainted endpoint
+// without planning its removal.
 func (r *webhookResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -224,7 +227,8 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 }
 
-// findChanges returns the attributes whose configured values differ from the state.
+// findChanges returns the attributes whose configured values differ from the state. A secret that was removed from the
+// configuration is not a change.
 func findChanges(ctx context.Context, config, state model) *tfkit.Replacement {
 	changed := &tfkit.Replacement{}
 	attributes := []struct {
