@@ -35,7 +35,7 @@ const (
 
 func main() {
 	defer crash.ExitOnPanic()
-	// net/http logs what it cannot parse, which may be a card number.
+	// net/http logs parts of malformed responses, which may contain a card number.
 	log.SetOutput(io.Discard)
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -47,7 +47,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintf(stderr, "%s\nFlags:\n", about)
 		flags.PrintDefaults()
 	}
-	debugging := flags.Bool("debug", false, "run for a debugger such as delve, and print how a CLI attaches to it")
+	debugging := flags.Bool("debug", false, "run under a debugger such as delve, and print how a CLI attaches to the provider")
 	printVersion := flags.Bool("version", false, "print the version")
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {

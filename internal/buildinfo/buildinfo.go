@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Version returns the version that the linker has set. If the linker has set none, it returns the version that the go
-// command has recorded for the module, for example with "go install"; if there is none, "dev".
+// Version returns the version of the program, without a leading "v". That is the linked version, which the build of a
+// release sets. Otherwise it is the module version that the go command recorded, for example with "go install". Without
+// either, Version returns "dev".
 func Version(linked string) string {
 	if linked != "" {
 		return linked
