@@ -1,5 +1,5 @@
 // Package ratelimit keeps a client within the documented limits of the service. After a 429 response, it
-// pauses all callers together.
+// pauses all callers with the budget of the rejected request.
 package ratelimit
 
 import (
@@ -74,8 +74,8 @@ func New(clock Clock, limits Limits) *Limiter {
 }
 
 // Acquire waits until b is not paused and every window of b has room. It then takes a slot in all of these
-// windows at once, so that a caller who waits for one window does not use up another. Release gives the
-// slots back. If the pause ends after deadline, Acquire returns a *PausedError without waiting.
+// windows at once, so that a caller who waits for one window does not use up another. The caller must call Release
+// after the request. If the pause ends after deadline, Acquire returns a *PausedError without waiting.
 func (l *Limiter) Acquire(ctx context.Context, b Budget, deadline time.Time) error {
 	for {
 		err := ctx.Err()
@@ -140,8 +140,8 @@ func (l *Limiter) Release(b Budget) {
 	}
 }
 
-// window limits the requests of a period. It counts each request until length and clockSlack have passed after
-// the response. The service counted the request earlier, so its own window has ended by then, too.
+// window limits the requests of a period. It counts each request until length plus clockSlack has passed since the
+// response. The service counts a request before it responds, so it has also stopped counting the request by then.
 type window struct {
 	length    time.Duration
 	size      int

@@ -10,12 +10,14 @@ import (
 )
 
 const (
+	// firstPause and longestPause are the limits of Backoff for a 429 response without a usable Retry-After.
 	firstPause   = time.Second
 	longestPause = time.Minute
 	// probeTime is the time between single requests after a pause, until the service accepts one. Otherwise
 	// the next rejection would hit all waiting callers.
 	probeTime = time.Second
-	// longestRetryAfter is the longest plausible wait, because the limits are per minute and per hour.
+	// longestRetryAfter is the longest Retry-After that is respected. The limits are per minute and per hour, so a
+	// longer wait is not plausible.
 	longestRetryAfter = 24 * time.Hour
 )
 
@@ -57,7 +59,8 @@ func (l *Limiter) RecordRejection(b Budget, sentAt time.Time, retryAfter time.Du
 	}
 }
 
-// RecordAcceptance records any other response than 429 to a request of b that was sent at sentAt.
+// RecordAcceptance records a response other than 429 to a request of b that was sent at sentAt. It ends each pause
+// of b whose last rejection came before the request was sent.
 func (l *Limiter) RecordAcceptance(b Budget, sentAt time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +99,8 @@ func Backoff(first, longest time.Duration, n int) time.Duration {
 }
 
 // RetryAfter parses a Retry-After header, in seconds or as a date. It returns 0 if there is none, if it
-// cannot be parsed, or if it is longer than a day. The caller then uses its own backoff.
+// cannot be parsed, if the wait is longer than a day, or if the date has passed. The caller then uses its own
+// backoff.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	seconds, err := strconv.ParseInt(text, 10, 64)
@@ -110,11 +114,12 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if err != nil {
 		return 0
 	}
+	// The date in Retry-After is by the service's clock, whose time is in the Date header.
 	serviceTime, err := http.ParseTime(h.Get("Date"))
-	if err == nil {
-		now = serviceTime // because the date in Retry-After is by the service's clock
+	if err != nil {
+		serviceTime = now
 	}
-	wait := at.Sub(now)
+	wait := at.Sub(serviceTime)
 	if wait > longestRetryAfter {
 		return 0
 	}
