@@ -27,9 +27,9 @@ type CardPage struct {
 	bytes   int  // size of the response
 }
 
-// Size returns how many cards a full page has, calculated from the first page. The service's PerPage may be
-// wrong.
-func (p CardPage) Size() int {
+// FullPageSize returns how many cards a full page has. The method must be called on the first page. If its
+// PerPage is missing or wrong, the result is the number of cards on it.
+func (p CardPage) FullPageSize() int {
 	if p.PerPage <= 0 || p.PerPage > MaxPerPage {
 		return len(p.Data)
 	}
@@ -44,7 +44,8 @@ func (p CardPage) Size() int {
 }
 
 // ExceedsTotal reports whether this page and the pages before it have more cards than the service counts. An
-// empty page never exceeds the total. The argument is the number of cards on the pages before this one.
+// empty page, or one without a total, never exceeds it. The argument is the number of cards on the pages before
+// this one.
 func (p CardPage) ExceedsTotal(cardsBefore int) bool {
 	if p.Total == nil || len(p.Data) == 0 {
 		return false
@@ -59,8 +60,8 @@ const MaxPerPage = 100
 // read about twice as many.
 const MaxListedCards = 500_000
 
-// ListCards returns one page of the cards that the filter selects. Pages are counted from 1, and have at most
-// MaxPerPage cards.
+// ListCards returns one page of the cards that the filter selects. Pages are counted from 1. The requested size is
+// at most MaxPerPage.
 func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size int) (CardPage, error) {
 	query := url.Values{"page": {strconv.Itoa(page)}, "per_page": {strconv.Itoa(size)}}
 	setQuery(query, "status", string(filter.Status))
@@ -92,7 +93,7 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 	return result, err
 }
 
-// GetCard reads one card. While the service does not show yet what this process has just changed, GetCard reads
+// GetCard reads one card. While the service does not yet show the status that this process set last, GetCard reads
 // the card again.
 func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	var card CardSummary
@@ -112,10 +113,9 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 }
 
 // AwaitCard is GetCard for a card that another process may have issued just before this one started. While
-// the service does not find the card, AwaitCard retries. It stops when the duration within has passed since
-// the start of this process.
-func (c *Client) AwaitCard(ctx context.Context, id string, within time.Duration) (CardSummary, error) {
-	until := c.startedAt.Add(within)
+// the service does not find the card, AwaitCard retries, until grace has passed since the start of this process.
+func (c *Client) AwaitCard(ctx context.Context, id string, grace time.Duration) (CardSummary, error) {
+	until := c.startedAt.Add(grace)
 	c.recent.update(id, func(card *recentCard) {
 		if card.newUntil.Before(until) {
 			card.newUntil = until
@@ -140,7 +140,7 @@ func isBadRequest(err error) bool {
 	return refused.Status == http.StatusBadRequest || refused.Status == http.StatusUnprocessableEntity
 }
 
-// CardDetails are the data of a card that a payment needs.
+// CardDetails is the card data that a payment needs.
 type CardDetails struct {
 	PAN      transport.Secret `json:"pan"` // full card number
 	CVV      transport.Secret `json:"cvv"`

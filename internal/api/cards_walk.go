@@ -13,9 +13,9 @@ import (
 
 // Cards returns all cards that the filter selects, newest first, and each only once. It reads a page when the
 // loop needs it, and stops after the first error. If cards are issued or change their status meanwhile, no
-// other card is missed, with one exception: one card leaves the wanted status on a page that was read, while
-// another one gets it on a later page, so that the total stays the same. The result includes cards that this
-// process has just issued, even if the service does not list them yet.
+// other card is missed, with one exception. If a card on an earlier page loses the wanted status while another
+// card gets it on a later page, the total stays the same, and a card between them may be missed. The result
+// includes cards that this process has just issued, even if the service does not list them yet.
 func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
 	return func(yield func(CardListItem, error) bool) {
 		reader := newCardReader(c, yield)
@@ -25,14 +25,15 @@ func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardLis
 
 // LiveCards returns the active and then the frozen cards of a BIN, or of all BINs if binID is empty, as Cards
 // does. It reads the active cards first because the service freezes cards by itself: a card that is frozen
-// meanwhile is in the second list. If a card may have been unfrozen meanwhile, it reads both lists again.
+// meanwhile is in the second list. If a card may have been unfrozen meanwhile, it reads both lists again, up to
+// three times in all. Some services report wrong totals, so a difference that remains is not an error.
 func (c *Client) LiveCards(ctx context.Context, binID string) iter.Seq2[CardListItem, error] {
-	const maxListings = 3
+	const maxRounds = 3 // of reading both lists
 	active := CardFilter{Status: StatusActive, BinID: binID}
 	frozen := CardFilter{Status: StatusFrozen, BinID: binID}
 	return func(yield func(CardListItem, error) bool) {
 		reader := newCardReader(c, yield)
-		for range maxListings {
+		for range maxRounds {
 			if !reader.readCards(ctx, active) {
 				return
 			}
@@ -47,7 +48,7 @@ func (c *Client) LiveCards(ctx context.Context, binID string) iter.Seq2[CardList
 				yield(CardListItem{}, err)
 				return
 			}
-			if page.Total == nil || *page.Total == reader.lastShownIn(activeReading) {
+			if page.Total == nil || *page.Total == reader.countLastShownIn(activeReading) {
 				return
 			}
 		}
@@ -108,8 +109,8 @@ func (r *cardReader) yieldOnce(card CardListItem) bool {
 	return r.yield(card, nil)
 }
 
-// lastShownIn counts the cards that the given reading showed and no later reading did.
-func (r *cardReader) lastShownIn(reading int) int {
+// countLastShownIn returns the number of cards that the given reading showed and no later reading did.
+func (r *cardReader) countLastShownIn(reading int) int {
 	count := 0
 	for _, known := range r.known {
 		if known.reading == reading {
@@ -119,8 +120,8 @@ func (r *cardReader) lastShownIn(reading int) int {
 	return count
 }
 
-// shownSince counts the different cards that the given reading and all later ones showed.
-func (r *cardReader) shownSince(reading int) int {
+// countShownSince returns the number of different cards that the given reading or a later one showed.
+func (r *cardReader) countShownSince(reading int) int {
 	count := 0
 	for _, known := range r.known {
 		if known.reading >= reading {
@@ -133,7 +134,7 @@ func (r *cardReader) shownSince(reading int) int {
 // readCards yields the cards that the filter selects, including those that this process has just issued, or an
 // error. It reports whether it reached the end of the list.
 func (r *cardReader) readCards(ctx context.Context, filter CardFilter) bool {
-	var own []CardListItem // new cards that this process issued, newest first
+	var own []CardListItem // new live cards that this process issued, newest first
 	if filter.Status != StatusTerminated {
 		own = r.client.recent.newCards(r.client.clock.Now())
 		onOtherBIN := func(card CardListItem) bool { return !filter.hasBIN(card) }
@@ -146,7 +147,7 @@ func (r *cardReader) readCards(ctx context.Context, filter CardFilter) bool {
 		}
 		issuedHere := slices.ContainsFunc(own, func(issued CardListItem) bool { return issued.ID == card.ID })
 		if !issuedHere && !ownYielded {
-			ownYielded = true // all own cards are newer than this card
+			ownYielded = true // the new cards of this process come before the first card of others
 			if !r.yieldUnlisted(ctx, filter, own) {
 				return false
 			}
@@ -166,7 +167,7 @@ func (r *cardReader) yieldUnlisted(ctx context.Context, filter CardFilter, own [
 			continue
 		}
 		card, err := r.client.GetCard(ctx, issued.ID)
-		if transport.IsNotFound(err) {
+		if transport.IsNotFound(err) { // GetCard has already retried, so the card may be gone
 			continue
 		}
 		if err != nil { // the response to its issuance still describes the card
@@ -195,52 +196,63 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 	for range maxReadings {
 		r.reading++
 		list = cardReading{}
-		for !list.ended && !list.moved {
-			page, err := r.client.ListCards(ctx, filter, list.pages+1, MaxPerPage)
-			refused := transport.IsNotFound(err) || isBadRequest(err)
-			if refused && list.totalReached {
-				list.ended = true // this is how some services respond to a page past the end
-				break
-			}
-			if err != nil {
-				r.yield(CardListItem{}, err)
-				return false
-			}
-			smallestTotal = smallerTotal(smallestTotal, page.Total)
-			unseen := r.addPage(page)
-			list.add(page, len(unseen))
-			err = list.checkBounds(r.client.clock.Now(), deadline)
-			if err != nil {
-				r.yield(CardListItem{}, err)
-				return false
-			}
-			if list.moved {
-				break
-			}
-			for _, card := range unseen {
-				if !visit(card) {
-					return false
-				}
-			}
+		if !r.readPages(ctx, filter, &list, deadline, visit) {
+			return false
 		}
+		smallestTotal = smallerTotal(smallestTotal, list.smallestTotal)
 		if list.moved {
 			continue
 		}
 		if !list.repeated || smallestTotal == nil {
 			return true
 		}
-		if r.shownSince(firstReading) >= *smallestTotal {
+		if r.countShownSince(firstReading) >= *smallestTotal {
 			return true
 		}
 	}
 	var err error
 	if list.moved {
-		err = fmt.Errorf("the list keeps changing while it is read, and none of %d attempts could read all of it; try again when fewer cards are issued or terminated", maxReadings)
+		err = fmt.Errorf("the list keeps changing while it is read, and none of %d attempts could read all of it; try again when fewer cards change their status", maxReadings)
 	} else {
-		err = fmt.Errorf("the service counts %d cards, but its pages repeat cards, and %d attempts show only %d different cards; report this to the service's support", *smallestTotal, maxReadings, r.shownSince(firstReading))
+		err = fmt.Errorf("the service counts %d cards, but its pages repeat cards, and %d attempts show only %d different cards; report this to the service's support", *smallestTotal, maxReadings, r.countShownSince(firstReading))
 	}
 	r.yield(CardListItem{}, err)
 	return false
+}
+
+// readPages reads the pages of a list until it ends or a card has left it. It records them in list, and calls visit
+// for each card. If reading fails, readPages yields the error. It reports whether to continue, which it does not after
+// an error or after visit has returned false.
+func (r *cardReader) readPages(
+	ctx context.Context, filter CardFilter, list *cardReading, deadline time.Time, visit func(CardListItem) bool,
+) bool {
+	for !list.ended {
+		page, err := r.client.ListCards(ctx, filter, list.pages+1, MaxPerPage)
+		refused := transport.IsNotFound(err) || isBadRequest(err)
+		if refused && list.totalReached { // this is how some services respond to a page past the end
+			return true
+		}
+		if err != nil {
+			r.yield(CardListItem{}, err)
+			return false
+		}
+		unseen := r.addPage(page)
+		list.add(page, len(unseen))
+		err = list.checkBounds(r.client.clock.Now(), deadline)
+		if err != nil {
+			r.yield(CardListItem{}, err)
+			return false
+		}
+		if list.moved {
+			return true
+		}
+		for _, card := range unseen {
+			if !visit(card) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // smallerTotal returns the smaller one of two totals. A total that is nil is not known.
@@ -280,6 +292,8 @@ type cardReading struct {
 	bytes    int // of the responses
 	total    int // according to the last page
 
+	smallestTotal *int // of all pages; nil if no page had a total
+
 	repeated      bool // a page repeated cards
 	totalUnusable bool // a page had no total, or a wrong one
 	totalReached  bool // the pages have as many cards as the service counts
@@ -290,8 +304,9 @@ type cardReading struct {
 // add records a page, and how many of its cards are new in this reading.
 func (w *cardReading) add(page CardPage, newCards int) {
 	w.pages++
+	w.smallestTotal = smallerTotal(w.smallestTotal, page.Total)
 	if w.pages == 1 {
-		w.pageSize = max(1, page.Size())
+		w.pageSize = max(1, page.FullPageSize())
 	}
 	if page.Total == nil || page.ExceedsTotal(w.listed) {
 		w.totalUnusable = true
@@ -302,7 +317,7 @@ func (w *cardReading) add(page CardPage, newCards int) {
 	w.listed += len(page.Data)
 	w.distinct += newCards
 	w.bytes += page.bytes
-	if w.totalUnusable { // without a total, it is not possible to detect that the list moved
+	if w.totalUnusable { // then only a page without new cards shows the end, and moved stays false
 		w.totalReached = false
 		w.ended = newCards == 0
 		return
@@ -322,23 +337,26 @@ func (w *cardReading) add(page CardPage, newCards int) {
 	w.ended = w.totalReached && mayBeLast
 }
 
-// checkBounds returns an error for a list that is too large or does not end: after 100 pages, it must show
-// two new cards per page on average. The guide on limits documents these bounds.
+// checkBounds returns an error for a list that is too large or does not end in time. It also returns one for a list
+// that seems endless: after 100 pages, there must be two different cards per page on average. The guide on limits
+// documents the bounds on cards, size and time.
 func (w *cardReading) checkBounds(now, deadline time.Time) error {
 	const (
-		megabyte   = 1 << 20
-		maxBytes   = 256 * megabyte
-		freePages  = 100
-		minPerPage = 2
+		megabyte       = 1 << 20
+		maxBytes       = 256 * megabyte
+		uncheckedPages = 100
+		minPerPage     = 2 // different cards, on average
 	)
 	if w.distinct > MaxListedCards {
 		return fmt.Errorf("the service lists more than %d cards; select fewer cards by status or bin_id", MaxListedCards)
 	}
-	stuck := w.pages > freePages && w.distinct < minPerPage*w.pages
+	endless := w.pages > uncheckedPages && w.distinct < minPerPage*w.pages
 	tooLarge := w.bytes > maxBytes
-	tooLate := !now.Before(deadline)
-	if stuck || tooLarge || tooLate {
+	if endless || tooLarge {
 		return fmt.Errorf("the list did not end after %d pages with %d different cards (%d MB); check base_url, and report this to the service's support", w.pages, w.distinct, w.bytes/megabyte)
+	}
+	if !now.Before(deadline) {
+		return fmt.Errorf("the list did not end in time, and %d pages show %d different cards so far; try again when fewer programs use the API key", w.pages, w.distinct)
 	}
 	return nil
 }

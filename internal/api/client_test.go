@@ -491,7 +491,7 @@ func TestEndlessLists(t *testing.T) {
 				_, _ = fmt.Fprint(w, test.page(n))
 			}), on(clock)), test.call)
 			n := int(pages.Load())
-			reason := map[string]string{"cards": "did not end after", "transactions": "did not end in time"}[test.call]
+			reason := map[string]string{"cards": "did not end", "transactions": "did not end in time"}[test.call]
 			if err == nil || !strings.Contains(err.Error(), reason) || n > test.pages || n < test.pages && test.call == "cards" {
 				t.Errorf("after %d pages: %v", n, err)
 			}

@@ -209,7 +209,7 @@ func (l *listing) addPage(number int, page api.CardPage) bool {
 
 // countPages calculates the number of pages from the first one. It reports false if the number is unknown or too large.
 func (l *listing) countPages(page api.CardPage) bool {
-	cardsPerPage := page.Size()
+	cardsPerPage := page.FullPageSize()
 	l.size = max(1, cardsPerPage) // it divides the total
 	if page.Total == nil {
 		return false
