@@ -21,24 +21,21 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 		pages := c.transactionPages(filter)
 		deadline := c.Deadline(ctx)
 		var ids seenIDs
-		newest := ""      // id of the first transaction of the list when it was last checked
-		oldest := ""      // id of the oldest transaction that was read
-		hasGrown := false // a check has found new transactions at the front
-		lastPages := 0    // consecutive pages that may be past the end
+		var end endCheck
 		for number := 1; ; number++ {
 			page, err := pages.read(ctx, number)
 			if err == nil && !c.clock.Now().Before(deadline) {
-				err = fmt.Errorf("the list did not end in time, and more pages follow after page %d; request a shorter period", number)
+				err = fmt.Errorf("the list did not end in time, and page %d was the last one read; request a shorter period", number)
 			}
 			if err != nil {
 				yield(Transaction{}, err)
 				return
 			}
-			if number == 1 {
-				newest = newestID(page)
-			}
 			if len(page) == 0 {
 				return
+			}
+			if number == 1 {
+				end.newest = newestID(page)
 			}
 			unseen := ids.addPage(page)
 			for _, transaction := range unseen {
@@ -49,41 +46,60 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 					return
 				}
 			}
-			last := page[len(page)-1].ID
 			if len(unseen) > 0 {
-				oldest = last
-				lastPages = 0
+				end.addPage(page)
 				continue
 			}
-			// Past the end, some services repeat the first or the last page. But pages also repeat if the
-			// list has grown by at least a page. Then its first transaction is a new one.
 			firstPage, err := pages.read(ctx, 1)
 			if err != nil {
 				yield(Transaction{}, err)
 				return
 			}
-			front := newestID(firstPage)
-			if front != newest { // the list may have grown while the page was read
-				newest = front
-				hasGrown = true
-				lastPages = 0
-				continue
-			}
-			if !hasGrown {
-				return
-			}
-			// A page that ends with the oldest transaction may still be one that has moved. But two such pages in a
-			// row, of a list that does not grow meanwhile, are past the end.
-			if last == oldest || page[0].ID == front {
-				lastPages++
-			} else {
-				lastPages = 0
-			}
-			if lastPages == 2 {
+			if end.isReached(page, newestID(firstPage)) {
 				return
 			}
 		}
 	}
+}
+
+// endCheck detects the end of a list at pages without unseen transactions. Past the end, some services repeat the
+// first or the last page. But pages also repeat transactions if the list has grown by at least a page. Then the
+// first transaction of the list is a new one.
+type endCheck struct {
+	newest   string // id of the first transaction of the list when it was last checked
+	oldest   string // id of the oldest transaction that was read
+	hasGrown bool   // whether a check has found new transactions at the front
+	repeats  int    // consecutive pages that repeat the first or the last page
+}
+
+// addPage records a page with unseen transactions.
+func (e *endCheck) addPage(page []Transaction) {
+	e.oldest = page[len(page)-1].ID
+	e.repeats = 0
+}
+
+// isReached reports whether a page without unseen transactions is past the end of the list. The argument newest is
+// the id of the list's first transaction, read after the page.
+func (e *endCheck) isReached(page []Transaction, newest string) bool {
+	if newest != e.newest { // the list may have grown while the page was read
+		e.newest = newest
+		e.hasGrown = true
+		e.repeats = 0
+		return false
+	}
+	if !e.hasGrown {
+		return true
+	}
+	// A single page that starts like the first page or ends like the last one may still be one that has moved. But
+	// two such pages in a row, of a list that does not grow meanwhile, are past the end.
+	startsLikeFirst := page[0].ID == newest
+	endsLikeLast := page[len(page)-1].ID == e.oldest
+	if !startsLikeFirst && !endsLikeLast {
+		e.repeats = 0
+		return false
+	}
+	e.repeats++
+	return e.repeats == 2
 }
 
 // newestID returns the id of the first transaction of a page, or "" for an empty page.
@@ -94,17 +110,18 @@ func newestID(page []Transaction) string {
 	return page[0].ID
 }
 
-// seenIDs recognizes transactions that were read before. A page can only repeat the transactions that were
-// read last or, past the end, the previous or the first page. So the ids of the first page and the latest of
-// the others are enough, and the memory does not grow with the list.
+// seenIDs recognizes transactions that were read before. A page can repeat transactions that were read shortly
+// before. Past the end, it can also be the first page again. So the ids of the first page and the latest of the
+// others are enough, and the memory does not grow with the list.
 type seenIDs struct {
 	firstPage map[string]bool
 	newer     map[string]bool // of the latest pages
 	older     map[string]bool // of the pages before those of newer
 }
 
-// minSeenIDs is more than the number of new transactions between the reads of two pages, even if a rate limit
-// delays the second.
+// minSeenIDs is the number of ids after which seenIDs starts a new map, so it remembers at least that many of the
+// latest ids. More new transactions do not arrive between the reads of two pages, even if a rate limit delays the
+// second.
 const minSeenIDs = 10_000
 
 // addPage records the transactions of a page, and returns those that were not read before.
@@ -146,10 +163,10 @@ func (c *Client) transactionPages(filter TransactionFilter) *transactionPages {
 
 // transactionForm is a form of the request for transactions. The API documentation (§4.10) shows no per_page
 // parameter. For a period, it shows dates, but does not say whether a date includes its day. So the client
-// tries full pages and exact times first, and omits what the service refuses with a 400 response.
+// tries per_page and exact times first. If the service refuses them, it tries without per_page, or with dates.
 type transactionForm struct {
-	perPage bool
-	times   bool
+	perPage bool // whether the request has per_page
+	times   bool // whether the period has times, and not only dates
 }
 
 func transactionForms() []transactionForm {
@@ -185,7 +202,7 @@ func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction,
 		if i == p.form {
 			continue
 		}
-		if !hasPeriod && form.times != forms[p.form].times { // the request would be the same
+		if !hasPeriod && form.times != forms[p.form].times { // without a period, times makes no difference
 			continue
 		}
 		page, err := p.request(ctx, form, number)
@@ -201,20 +218,18 @@ func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction,
 	return nil, refusal
 }
 
-// isPastEnd reports whether a refused page is past the end of the list. Otherwise, the service only refuses
-// to go that deep. In that case, older transactions than those of the previous page exist, which a request
-// for an earlier period shows. The period ends two seconds earlier, because a service may round times to
-// seconds, and because every request extends its period by one second. If the service accepts only dates, a
-// full page may hide older transactions.
+// isPastEnd reports whether a refused page is past the end of the list. If it is not, the service only refuses
+// to go that deep, and there are older transactions than those of the previous page. A request for an earlier
+// period shows them.
 func (p *transactionPages) isPastEnd(ctx context.Context, number int) bool {
 	if number == 2 { // a service that has a second page shows it
 		return true
 	}
 	previous, err := p.request(ctx, transactionForms()[p.form], number-1)
 	if err != nil {
-		return isBadRequest(err)
+		return isBadRequest(err) // then the list seems to have become shorter
 	}
-	if len(previous) < p.pageSize {
+	if len(previous) < p.pageSize { // it is the last page
 		return true
 	}
 	oldest, err := previous[len(previous)-1].CreatedAt.Time()
@@ -222,12 +237,13 @@ func (p *transactionPages) isPastEnd(ctx context.Context, number int) bool {
 		return false
 	}
 	earlier := &transactionPages{client: p.client, filter: p.filter, form: p.form}
+	// Every request extends its period by one second, and a service may round times to seconds.
 	earlier.filter.To = oldest.Add(-2 * time.Second)
 	older, err := earlier.read(ctx, 1)
 	if err != nil {
 		return false
 	}
-	if len(older) >= p.pageSize { // more of them may follow
+	if len(older) >= p.pageSize { // the next page may show older ones, even if this one shows none
 		return false
 	}
 	return !slices.ContainsFunc(older, earlier.filter.selects)
@@ -259,7 +275,7 @@ func (p *transactionPages) request(ctx context.Context, form transactionForm, nu
 			if number == 1 {
 				p.pageSize = len(page)
 			}
-			for i := range page {
+			for i := range page { // a problem may quote the response, and the response may quote a key
 				page[i].Problem = p.client.WithoutKeys(page[i].Problem)
 			}
 			return nil
@@ -270,7 +286,7 @@ func (p *transactionPages) request(ctx context.Context, form transactionForm, nu
 
 // extended formats an end of a period in UTC. The period becomes one second longer at this end, or one day
 // longer if the form uses dates, because the API documentation does not say whether the ends are included.
-// The argument direction is -1 for the start and 1 for the end.
+// The argument direction is -1 for the start and 1 for the end. For a zero time, the result is "".
 func (f transactionForm) extended(at time.Time, direction int) string {
 	if at.IsZero() {
 		return ""
