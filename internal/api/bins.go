@@ -20,7 +20,7 @@ type Bin struct {
 // UnmarshalJSON also puts every boolean field except 3ds into Wallets. The names of those fields contain
 // brands, which the API documentation does not show (API §2.5).
 func (b *Bin) UnmarshalJSON(data []byte) error {
-	type plain Bin // without this method
+	type plain Bin // without this method, which would call itself
 	err := json.Unmarshal(data, (*plain)(b))
 	if err != nil {
 		return err

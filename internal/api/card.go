@@ -59,14 +59,14 @@ type Card struct {
 	ExpiresAt transport.Date `json:"expires_at"`
 }
 
-// requiredCardFields returns the fields that every card of a response must have. Without a BIN or a limit, the
-// card would seem to have changed.
+// requiredCardFields returns the fields that a response must have for each CardListItem. If a missing BIN or limit
+// were read as empty, the card would seem to have changed.
 func requiredCardFields() []string {
 	return []string{"id", "status", "balance", "bin_id", "spending_limit"}
 }
 
 // mayBeCardID reports whether a request about a card with this id is possible. The ids "." and ".." would
-// lead to another path.
+// lead to another path. A text with a space may be what package transport shows instead of an invalid id.
 func mayBeCardID(id string) bool {
 	const maxLength = 256
 	switch id {
@@ -76,7 +76,7 @@ func mayBeCardID(id string) bool {
 	return len(id) <= maxLength && !strings.Contains(id, " ")
 }
 
-// decodeCard decodes a response about one card. A response about another card is an error.
+// decodeCard decodes a response about the card with the given id. A response about another card is an error.
 func decodeCard[T any](body []byte, id string, into *T, required ...string) error {
 	var empty T
 	*into = empty // an earlier attempt may have set fields
@@ -84,7 +84,7 @@ func decodeCard[T any](body []byte, id string, into *T, required ...string) erro
 	if err != nil {
 		return err
 	}
-	var ids struct {
+	var ids struct { // not every T has these fields
 		ID    string `json:"id"`
 		BinID string `json:"bin_id"`
 	}

@@ -29,12 +29,14 @@ type Termination struct {
 
 // FreezeCard suspends all transactions of a card. It succeeds if the card is already frozen.
 func (c *Client) FreezeCard(ctx context.Context, id string) (CardState, error) {
-	return c.setFrozen(ctx, id, "freeze", StatusFrozen, nil)
+	var autoFreezeAt *usd.Amount // matters only for unfreezing
+	return c.setFrozen(ctx, id, "freeze", StatusFrozen, autoFreezeAt)
 }
 
-// UnfreezeCard enables the transactions of a card again. It succeeds if the card is already active. After a
-// lost response, it also succeeds if the service may have frozen the card again, because its balance is below
-// autoFreezeAt (USD, or nil if it is not known).
+// UnfreezeCard enables the transactions of a card again. It succeeds if the card is already active. It also
+// succeeds if the service seems to have frozen the card again at once, because its balance is low. One sign is a
+// 2xx response that says that the card is frozen, and a read that agrees. After a lost response, the sign is a
+// frozen card with a balance below autoFreezeAt (USD, or nil if it is not known).
 func (c *Client) UnfreezeCard(ctx context.Context, id string, autoFreezeAt *usd.Amount) (CardState, error) {
 	return c.setFrozen(ctx, id, "unfreeze", StatusActive, autoFreezeAt)
 }
@@ -61,7 +63,7 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 		if card.Status != StatusFrozen {
 			return false
 		}
-		// The card should be active. The service may have frozen it again at once, because of a low balance.
+		// The card was to be unfrozen. The service may have frozen it again at once, because of a low balance.
 		if response.Status == StatusFrozen {
 			return true
 		}
@@ -134,7 +136,7 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 		card.status = StatusTerminated
 		card.statusUntil = c.clock.Now().Add(shownWithin)
 	})
-	if shown.Status == StatusTerminated {
+	if shown.Status == StatusTerminated { // no response confirmed the termination, but a read did
 		return Termination{ID: id, Status: StatusTerminated, How: how}, nil
 	}
 	response.How = how
@@ -154,9 +156,9 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 // setStatus makes a call that changes the status of a card. If no response confirms the change, it reads the
 // card at once, because the service refuses to set a status that the card already has. It then polls the card
 // until CommitWait has passed, because the request may take effect later. The function confirms reports whether
-// a card that was read shows the change; last is true for the last of these reads. The result is the card that
-// was read last, also with an error. It is empty if a response confirms the change. With an error, the How
-// has no meaning.
+// a card that was read shows the change; last is true for the last of these reads. The result is the card of the
+// last read, also with an error. It is empty if no read was necessary, or if the last one failed. With an error,
+// the How has no meaning.
 func (c *Client) setStatus(m *transport.Mutation, id string, confirms func(card CardSummary, last bool) bool) (CardSummary, How, error) {
 	for {
 		fate, failure := m.Try()
@@ -167,11 +169,13 @@ func (c *Client) setStatus(m *transport.Mutation, id string, confirms func(card 
 			return CardSummary{}, Answered, failure
 		}
 		how := AlreadyDone
-		singleRefusal := m.Attempts() <= 1 && isAboutRequest(failure) // then the call changed nothing
+		if m.Answered() {
+			how = Answered
+		}
+		// A single attempt that was refused counts as having changed nothing, even if a gateway may have refused it.
+		singleRefusal := m.Attempts() <= 1 && isAboutRequest(failure)
 		if m.Lost && !singleRefusal {
 			how = Found
-		} else if m.Answered() {
-			how = Answered
 		}
 		const polls = int(transport.CommitWait / transport.PollInterval)
 		for poll := range polls + 1 { // the first read is before any wait
@@ -186,17 +190,17 @@ func (c *Client) setStatus(m *transport.Mutation, id string, confirms func(card 
 			if err == nil && card.Status == StatusTerminated {
 				return card, how, fmt.Errorf("card %s is permanently terminated; %w", id, failure)
 			}
-			if fate == transport.NotDone {
+			if fate == transport.NotDone { // the refused request does not take effect later
 				return card, how, failure
 			}
 			if last && err != nil {
 				return card, how, m.Undecided(fmt.Errorf("%w; the outcome could not be verified: %w", failure, err))
 			}
+			if last && !m.MayRetry() {
+				return card, how, m.GiveUpError()
+			}
 			if last {
-				if !m.MayRetry() {
-					return card, how, m.GiveUpError()
-				}
-				break
+				break // and send the request again
 			}
 			// The last read decides, so an earlier one may fail.
 			err = c.clock.Wait(m.GraceContext(), transport.PollInterval)

@@ -67,6 +67,7 @@ func (c *Client) cardCall(operation, method, id, subpath string) *transport.Call
 		Path:      "/cards/" + url.PathEscape(id) + subpath,
 	}
 	if !mayBeCardID(id) {
+		// At most 40 characters of the id are shown.
 		call.Invalid = fmt.Errorf("%.40q is not a card id; card ids look like card_… and are shown in the dashboard", id)
 	}
 	return call
@@ -94,9 +95,9 @@ func (t *lockTable) lock(ctx context.Context, name string) (unlock func(), err e
 	return func() { lock.Release(1) }, nil
 }
 
-// LockCard waits until no other call of this client moves money on a card or terminates it. It returns the
-// function that releases the lock. From then on, reads may show another status than this process set last,
-// because a movement may make the service freeze the card.
+// LockCard waits until no other call of this client moves money on a card or terminates it, or until ctx ends. It
+// returns the function that releases the lock. It also makes GetCard accept any status, and not only the one that
+// this process set last, because a movement may make the service freeze the card.
 func (c *Client) LockCard(ctx context.Context, id string) (unlock func(), err error) {
 	unlock, err = c.cardLocks.lock(ctx, id)
 	if err != nil {
@@ -108,10 +109,10 @@ func (c *Client) LockCard(ctx context.Context, id string) (unlock func(), err er
 
 // These durations say how late a service may show a change.
 const (
-	// NewCardGrace is the age up to which a card that the service does not find counts as not shown yet, and not
-	// as gone.
+	// NewCardGrace is the age up to which a card that the service does not find may be a card that the service does
+	// not show yet.
 	NewCardGrace = 10 * time.Minute
-	// shownWithin is how long a service may take to show and to list a new card.
+	// shownWithin is how long a service may take to show and to list a new card, or to show a termination.
 	shownWithin = time.Minute
 	// statusShownWithin is how long a service may take to show a new status. It is short, because others may
 	// change the status, too.
@@ -130,7 +131,7 @@ type recentCard struct {
 	newUntil time.Time     // until then, the service may not find the card
 
 	status      CardStatus // the status that this process set, or "" if none is expected
-	statusUntil time.Time  // until then, the service may show another status
+	statusUntil time.Time  // until then, the service may still show an earlier status
 }
 
 func (r *recent) get(id string) recentCard {
@@ -147,7 +148,7 @@ func (r *recent) update(id string, change func(*recentCard)) {
 	r.cards[id] = card
 }
 
-// claim assigns a card to an issuance. It reports whether the card belonged to no other issuance.
+// claim assigns a card to an issuance. It reports false if the card already belongs to another issuance.
 func (r *recent) claim(card CardListItem, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,7 +162,8 @@ func (r *recent) claim(card CardListItem, now time.Time) bool {
 	return true
 }
 
-// newCards returns the live cards that this process issued and that the service may not show yet, newest first.
+// newCards returns the live cards that this process issued and that the service may not show yet, newest first. A
+// terminated card is not one of them, because TerminateCard clears newUntil.
 func (r *recent) newCards(now time.Time) []CardListItem {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -175,8 +177,8 @@ func (r *recent) newCards(now time.Time) []CardListItem {
 	return cards
 }
 
-// mayBeCurrent reports whether a response may show the current status: it shows the status that this process set
-// last, or others may have changed the status since. A termination is final, whoever made it.
+// mayBeCurrent reports whether a response may show the current status. It reports false if the service may still show
+// a status from before this process's last change. A termination is final, whoever made it.
 func (r *recent) mayBeCurrent(card CardSummary, now time.Time) bool {
 	known := r.get(card.ID)
 	if known.status == "" || !now.Before(known.statusUntil) {

@@ -7,16 +7,16 @@ type How int
 
 // The ways in which the client knows.
 const (
-	Answered     How = iota // from the response
+	Answered     How = iota // from the response, or from a read if a 2xx response could not be used
 	AnsweredLate            // from a response, after an earlier one was lost
-	Found                   // from a read after a lost response
+	Found                   // from a read after a lost response; for an issuance, also after one that could not be used
 	AlreadyDone             // from a read: the change was made before the call
 )
 
-// LostResponse reports whether a response was lost or could not be used.
+// LostResponse reports whether a response was lost or, for an issuance, could not be used.
 func (h How) LostResponse() bool { return h == AnsweredLate || h == Found }
 
-// HowAnswered returns how the client knows of a change whose last attempt got a response.
+// HowAnswered returns Answered or AnsweredLate for a change whose last attempt got a response.
 func HowAnswered(m *transport.Mutation) How {
 	if m.Lost {
 		return AnsweredLate

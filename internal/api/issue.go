@@ -128,8 +128,10 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 		if fate == transport.Done {
 			return nil, nil
 		}
+		// After a response, the card may already be listed. No other card has its generated label, so one list is
+		// enough.
 		responded := m.Answered() || isAboutRequest(failure)
-		if s.request.GeneratedLabel && responded { // one list is enough, because only this card has the label
+		if s.request.GeneratedLabel && responded {
 			found := s.findGenerated(m.GraceContext())
 			if found != nil {
 				return found, nil
@@ -152,6 +154,7 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 		if m.MayRetry() {
 			continue
 		}
+		// Neither a 2xx response nor a refusal of the key says that no card was issued.
 		refusal, ok := errors.AsType[*transport.Error](failure)
 		keyRefused := ok && refusal.IsAboutKey()
 		if m.Answered() || keyRefused {
@@ -185,8 +188,8 @@ func (c *Client) readIssued(ctx context.Context, card *Card, load usd.Amount) {
 	}
 }
 
-// decodeIssuedCard decodes the response to an issuance. An error names the card, which may have been issued
-// and paid.
+// decodeIssuedCard decodes the response to an issuance. If the response has an id, the error names it, because the
+// card may have been issued and paid.
 func decodeIssuedCard(body []byte) (Card, error) {
 	var card Card
 	err := transport.DecodeObject(body, &card, requiredCardFields()...)

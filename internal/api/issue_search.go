@@ -29,8 +29,8 @@ type issueTracker struct {
 
 	mu        sync.Mutex
 	baselines map[string]*baseline // by BIN
-	undecided map[string]bool      // labels (labelOnBIN) of issuances with an unknown outcome
-	requested map[string]bool      // labels of all issuances, folded
+	undecided map[string]bool      // results of labelOnBIN, for issuances with an unknown outcome
+	requested map[string]bool      // labels of all issuances, as foldLabel returns them
 }
 
 // addRequested records that a card with this label was requested.
@@ -47,23 +47,23 @@ func (t *issueTracker) isRequested(folded string) bool {
 	return t.requested[folded]
 }
 
-func (t *issueTracker) setUndecided(label string) {
+func (t *issueTracker) setUndecided(labelOnBIN string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.undecided[label] = true
+	t.undecided[labelOnBIN] = true
 }
 
-func (t *issueTracker) isUndecided(label string) bool {
+func (t *issueTracker) isUndecided(labelOnBIN string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.undecided[label]
+	return t.undecided[labelOnBIN]
 }
 
 // baseline is the newest page of a BIN before the process's first issuance on it.
 type baseline struct {
 	ids       map[string]bool
-	labels    map[string]bool // folded
-	isPartial bool            // the BIN has more cards than these
+	labels    map[string]bool // as foldLabel returns them
+	isPartial bool            // the BIN has, or may have, more cards than these
 }
 
 // baselineOf returns the baseline of a BIN. It reads the baseline when it is first called for the BIN.
@@ -182,8 +182,8 @@ func foldLabel(label string) string {
 }
 
 // find claims the card of this issuance, or returns nil if there is none. The error says why the card cannot
-// be identified. A service may update lists and balances late, so find polls until shownWithin has passed
-// since the request. The caller has already waited for CommitWait.
+// be identified. A service may update lists and balances late, so find polls until a card has the requested load,
+// or until shownWithin has passed since the request. The caller has already waited for CommitWait.
 func (s *issueSearch) find(ctx context.Context) (*CardListItem, error) {
 	const polls = int((shownWithin - transport.CommitWait) / transport.PollInterval)
 	for poll := 0; ; poll++ {
@@ -309,7 +309,7 @@ func (s *issueSearch) unclaimed(ctx context.Context, readAll bool) ([]CardListIt
 		return cards, nil
 	}
 	if s.baseline.isPartial && oldCards == 0 {
-		return cards, errors.New("the service no longer lists the earlier cards, so new cards cannot be told apart from them")
+		return nil, errors.New("the service no longer lists the earlier cards, so new cards cannot be told apart from them")
 	}
 	return cards, nil
 }
@@ -326,12 +326,12 @@ func (s *issueSearch) isNew(ctx context.Context, card CardListItem) (bool, error
 	if err != nil {
 		return false, err
 	}
-	createdAt, _ := summary.CreatedAt.Time() // zero if it cannot be read, which is not new
+	createdAt, _ := summary.CreatedAt.Time() // if it cannot be read, the zero time, which is too old
 	return !isTooOld(createdAt, s.beganAt), nil
 }
 
 // duplicates waits for CommitWait, and then lists other new cards that look like the issued one. A request
-// that was sent more than once may have issued them.
+// that was sent more than once may have issued them. If they cannot be listed, the result is empty.
 func (s *issueSearch) duplicates(ctx context.Context, attempts int) []CardListItem {
 	if attempts < 2 {
 		return nil
@@ -377,12 +377,13 @@ func (q IssueCardRequest) isLabelled(card CardListItem) bool {
 	return len(shown) >= minLength && strings.HasPrefix(requested, shown)
 }
 
+// isOnBIN reports whether a card is on the requested BIN, or has no BIN in the response.
 func (q IssueCardRequest) isOnBIN(card CardListItem) bool {
 	return card.BinID == "" || strings.EqualFold(card.BinID, q.BinID)
 }
 
-// bestMatches returns the cards with the requested load, label and limit. If no card has one of the three,
-// bestMatches ignores that one.
+// bestMatches first selects the cards with the requested load. Of these, it selects the ones with the requested
+// label, and of those, the ones with the requested limit. It skips each step that would leave no card.
 func (q IssueCardRequest) bestMatches(cards []CardListItem) []CardListItem {
 	for _, matches := range []func(CardListItem) bool{q.hasLoad, q.hasLabel, q.hasLimit} {
 		differs := func(card CardListItem) bool { return !matches(card) }

@@ -26,8 +26,8 @@ func MoveOperation(card string, delta usd.Amount) string {
 }
 
 // BeginMove prepares to fund a card with delta USD, or to withdraw from it if delta is negative. All attempts
-// have the given idempotency key, as described for Begin of transport.Client. A response that confirms the movement
-// is written to response. The caller must confirm it by reading the card.
+// have the given idempotency key, as described for Begin of transport.Client. The balances of a 2xx response are
+// written to response. The caller must read the card to confirm the movement.
 func (c *Client) BeginMove(
 	ctx context.Context, card string, delta usd.Amount, key string, response *MoveResponse,
 ) (m *transport.Mutation, end func(), err error) {

@@ -17,8 +17,8 @@ type Challenge struct {
 	ID        string              `json:"id"`
 	CardID    string              `json:"card_id"`
 	Merchant  transport.Name      `json:"merchant"`
-	Amount    usd.Decimal         `json:"amount"`
-	OTP       transport.Secret    `json:"otp"` // may be empty unless the challenge is pending
+	Amount    usd.Decimal         `json:"amount"` // USD
+	OTP       transport.Secret    `json:"otp"`    // may be empty unless the challenge is pending
 	Status    transport.Word      `json:"status"`
 	ExpiresAt transport.Timestamp `json:"expires_at"`
 }
@@ -60,7 +60,7 @@ func decodeChallenges(body []byte, status string) ([]Challenge, error) {
 }
 
 // decodeChallenge decodes entry i of a list. If its status is not the wanted one, the result has only the
-// status.
+// status, so that its other fields may be invalid.
 func decodeChallenge(i int, data json.RawMessage, status string) (Challenge, error) {
 	var entry struct {
 		Status transport.Word `json:"status"`

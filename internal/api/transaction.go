@@ -66,9 +66,9 @@ type TransactionFilter struct {
 	To     time.Time
 }
 
-// selects applies the type and the period again, because a service may return more than was requested.
-// It selects a transaction whose time cannot be read. It also selects one of an unknown type, which may
-// be the service's own word for the requested one.
+// selects applies the type and the period again, because a service may return more than was requested. It does not
+// check the card. It selects a transaction whose time cannot be read. It also selects one of an unknown type, which
+// may be the service's own word for the requested one.
 func (f TransactionFilter) selects(t Transaction) bool {
 	differs := f.Type != "" && t.Type != f.Type
 	if differs && t.Type.IsKnown() {
