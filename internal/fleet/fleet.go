@@ -34,7 +34,7 @@ type Fleet struct {
 	source Source
 	clock  ratelimit.Clock
 
-	mu     sync.Mutex // guards the listings and the fields below them
+	mu     sync.Mutex // guards the listings, inUseSince, usedAt and waiting
 	active *listing
 	frozen *listing
 
@@ -61,8 +61,9 @@ func New(source Source) *Fleet {
 // Read reads a card, given its status at the last read. Concurrent reads share pages of the card list, so that
 // refreshing a fleet costs about as many requests as the list has pages.
 //
-// A page may be up to ten minutes old, but a card that is read again comes from a page of the last minute. After the
-// client's first write, no page is used.
+// Pages are used for up to ten minutes after the last one arrived, but a card that is read again comes from a page of
+// the last minute. While more pages are being fetched, none is discarded. After the client's first write, no page is
+// used.
 //
 // Only a request for the card itself can show that it is terminated or missing. If complete lists contain none of the
 // cards so far, the error for the first missing card is returned for the others too.
@@ -101,7 +102,8 @@ func (f *Fleet) request(ctx context.Context, cardID string, state presence) (api
 	return card, err
 }
 
-// requestUnlisted requests a card that no list contains, unless an earlier such card was missing.
+// requestUnlisted requests a card that no list contains. If an earlier such card was missing, and still no card was
+// found, it returns the error for that card instead.
 func (f *Fleet) requestUnlisted(ctx context.Context, cardID string) (api.CardSummary, error) {
 	err := f.notFoundLock.Acquire(ctx, 1)
 	if err != nil {
@@ -136,7 +138,7 @@ func (f *Fleet) find(ctx context.Context, cardID string, lastStatus api.CardStat
 	case api.StatusFrozen:
 		first = f.frozen
 		second = f.active
-	default:
+	default: // the listings contain no cards of other statuses
 		return Card{}, uncertain
 	}
 	card, state := first.find(ctx, cardID)
@@ -155,7 +157,8 @@ func (f *Fleet) endWait() {
 	f.usedAt = f.clock.Now()
 }
 
-// markUsed notes that a reader looks for a card.
+// markUsed notes that a reader looks for a card. If the pages were unused for pageLifetime, it sets inUseSince, so that
+// the listings discard them.
 func (f *Fleet) markUsed(now time.Time) {
 	if f.waiting == 0 && now.Sub(f.usedAt) >= pageLifetime {
 		f.inUseSince = now

@@ -14,8 +14,8 @@ const (
 	// pageLifetime is how long unused pages are kept, and how old a page may be for a card that is
 	// read again.
 	pageLifetime = time.Minute
-	// maxPageLifetime limits the age of pages that are in use. A CLI can take minutes to reach the
-	// last of 10,000 cards.
+	// maxPageLifetime is how long pages that are in use are kept after the last one has arrived. A CLI can take
+	// minutes to reach the last of 10,000 cards.
 	maxPageLifetime = 10 * time.Minute
 	// manyCards is the number of wanted cards at which a fleet is assumed to be large.
 	manyCards = 10
@@ -30,7 +30,8 @@ const (
 	absent // all pages have arrived, and none shows the card
 )
 
-// listing contains the cards of one status. The fleet's lock guards its contents; callers of its methods hold the lock.
+// listing contains the cards of one status. The fleet's lock guards its contents. Callers of its methods hold the lock,
+// except for fetchBatch, fetchFirst, fetchPages and fetchPage, which run in a goroutine of their own.
 type listing struct {
 	fleet  *Fleet
 	status api.CardStatus
@@ -40,7 +41,7 @@ type listing struct {
 // contents are discarded together when they are too old.
 type contents struct {
 	renewedAt time.Time       // when the earlier contents were discarded
-	arrivedAt time.Time       // when the last page arrived
+	arrivedAt time.Time       // when the last page arrived; renewedAt before the first one
 	wanted    map[string]bool // the cards that readers have looked for
 	spent     int             // the number of requests for them, for pages and for single cards
 	fetch     *fetch          // the running fetch; nil for none
@@ -56,17 +57,19 @@ type contents struct {
 	closed       bool            // whether fetching has stopped, because a request failed or pages are inconsistent
 }
 
-// renew discards the contents if they are too old to look for a card.
+// renew discards the contents if they are too old to look for a card. While a fetch is running, it keeps them, because
+// the fetch adds its pages to them.
 func (l *listing) renew(cardID string) {
 	now := l.fleet.clock.Now()
 	l.fleet.markUsed(now)
+	if l.fetch != nil {
+		return
+	}
 	wereUnused := l.renewedAt.Before(l.fleet.inUseSince) // for pageLifetime; see markUsed
 	tooOld := now.Sub(l.arrivedAt) >= maxPageLifetime
-	expired := wereUnused || tooOld
-	if l.wanted[cardID] && now.Sub(l.renewedAt) >= pageLifetime {
-		expired = true // the card is read again
-	}
-	if !expired || l.fetch != nil { // the running fetch adds its pages to the old contents
+	readAgain := l.wanted[cardID]
+	tooOldToReadAgain := readAgain && now.Sub(l.renewedAt) >= pageLifetime
+	if !wereUnused && !tooOld && !tooOldToReadAgain {
 		return
 	}
 	l.contents = contents{
@@ -98,18 +101,18 @@ func (l *listing) find(ctx context.Context, cardID string) (Card, presence) {
 				break
 			}
 		}
-		fetch := l.fetch
-		fetch.wait(ctx, l.fleet)
-		if fetch.skipped {
+		running := l.fetch
+		running.wait(ctx, l.fleet)
+		if running.skipped {
 			break
 		}
 	}
-	l.spent++
+	l.spent++ // for the request for the card itself
 	return Card{}, uncertain
 }
 
-// lookup looks for a card on the pages that have arrived. A card with any other status than active and frozen is
-// uncertain.
+// lookup looks for a card on the pages that have arrived. A card is uncertain if pages show it differently, or with a
+// status other than active or frozen.
 func (l *listing) lookup(cardID string) (Card, presence) {
 	card, ok := l.cards[cardID]
 	if !ok {
@@ -175,8 +178,9 @@ func (l *listing) fetchMore(ctx context.Context) bool {
 	return true
 }
 
-// budget returns how many requests all pages may cost: about twice as many as single requests for the wanted cards
-// would cost. The margin is small for a small fleet, because no more cards may follow, and larger for a large one.
+// budget returns the largest number of requests that may be spent: about twice the number of wanted cards, each of
+// which could be read with one request. The margin allows for cards that are wanted later. It is larger for a large
+// fleet, because many more are likely to follow.
 func (l *listing) budget(isLarge bool) int {
 	margin := 1
 	if isLarge {
@@ -210,7 +214,7 @@ func (l *listing) addPage(number int, page api.CardPage) bool {
 // countPages calculates the number of pages from the first one. It reports false if the number is unknown or too large.
 func (l *listing) countPages(page api.CardPage) bool {
 	cardsPerPage := page.FullPageSize()
-	l.size = max(1, cardsPerPage) // it divides the total
+	l.size = max(1, cardsPerPage) // the total is divided by it
 	if page.Total == nil {
 		return false
 	}
@@ -247,7 +251,7 @@ func (l *listing) add(cards []api.CardListItem) int {
 	return added
 }
 
-// discard removes all cards, because the pages are inconsistent.
+// discard removes all cards and prevents further fetches, because the pages are inconsistent.
 func (l *listing) discard() {
 	l.closed = true
 	l.pages = 0
@@ -279,7 +283,7 @@ func (l *listing) start(ctx context.Context, run func(context.Context) error) {
 		err := catchPanic(detached, run)
 		l.fleet.mu.Lock()
 		defer l.fleet.mu.Unlock()
-		if err != nil && detached.Err() == nil {
+		if err != nil && detached.Err() == nil { // a later reader may repeat a cancelled fetch
 			l.closed = true
 		}
 		l.fetch = nil

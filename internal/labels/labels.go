@@ -28,7 +28,8 @@ func Generate(prefix string, now time.Time) string {
 	return prefix + day + "-" + random
 }
 
-// generated matches the labels that Generate returns for prefixes that end in a hyphen.
+// generated matches the labels that Generate returns for prefixes of at most 32 characters that end in a hyphen. Its
+// groups are the prefix and the day.
 var generated = regexp.MustCompile(`^(.{0,31}-)(\d{8})-[a-z2-7]{20}$`)
 
 // ParseGenerated returns the prefix and the day of a generated label. It reports false for labels
