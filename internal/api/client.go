@@ -177,8 +177,8 @@ func (r *recent) newCards(now time.Time) []CardListItem {
 	return cards
 }
 
-// mayBeCurrent reports whether a response may show the current status. It reports false if the service may still show
-// a status from before this process's last change. A termination is final, whoever made it.
+// mayBeCurrent reports whether a response may show the current status. Until statusUntil, only the status that this
+// process set last counts as current. A termination always counts, because it is final, whoever made it.
 func (r *recent) mayBeCurrent(card CardSummary, now time.Time) bool {
 	known := r.get(card.ID)
 	if known.status == "" || !now.Before(known.statusUntil) {
