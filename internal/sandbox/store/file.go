@@ -56,7 +56,8 @@ func prepareFile(path string, newest int32) (bool, error) {
 }
 
 func notWritable(path string) error {
-	return fmt.Errorf("cannot open the sandbox file %s: the file or its folder is not writable", path)
+	return fmt.Errorf("cannot open the sandbox file %s: the file or its folder is not writable; "+
+		"change the permissions, or choose another path", path)
 }
 
 // restrict lets only the owner read the file and the files that SQLite keeps next to it.
@@ -72,14 +73,14 @@ func restrict(path string) error {
 			err = os.Chmod(path+suffix, private)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("cannot open the sandbox file %s: it contains the key of all secrets, but other users can read it and "+
-				"its permissions cannot be changed: %w", path, err)
+			return fmt.Errorf("cannot open the sandbox file %s: it contains the key of all secrets, and access to it cannot be "+
+				"restricted to its owner; choose another path: %w", path, err)
 		}
 	}
 	return nil
 }
 
-// explainOpen rewords an error of opening a file: it names the file and says what to do.
+// explainOpen rewords an error of opening a file: it names the file and, for known causes, says what to do.
 func explainOpen(path string, err error) error {
 	reason := err
 	switch {
@@ -87,8 +88,8 @@ func explainOpen(path string, err error) error {
 		return fmt.Errorf("cannot open the sandbox file %s: another process has locked it; try again: %w", path, err)
 	case isSQLite(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
 		return notWritable(path)
-	case isFull(err), isSQLite(err, sqlite3.SQLITE_IOERR_SHMSIZE):
-		reason = ErrFull
+	case isFull(err), isSQLite(err, sqlite3.SQLITE_IOERR_SHMSIZE): // there was no room for the file "-shm"
+		reason = fmt.Errorf("%w; free some space, or choose another path", ErrFull)
 	case isSQLite(err, sqlite3.SQLITE_NOTADB):
 		reason = errNotSQLite
 	case isSQLite(err, sqlite3.SQLITE_CORRUPT):
@@ -97,7 +98,8 @@ func explainOpen(path string, err error) error {
 	return fmt.Errorf("cannot open the sandbox file %s: %w", path, reason)
 }
 
-// isFull reports whether a write failed because the disk is full or the file would be too large.
+// isFull reports whether a write failed because the disk is full or the file would be too large. SQLite returns
+// SQLITE_IOERR_WRITE for a file that would be too large, and also for rare other errors of the disk.
 func isFull(err error) bool {
 	return isSQLite(err, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 }
@@ -128,7 +130,8 @@ type Migration struct {
 // migrations returns the migrations from version 1, which is schema.sql, in their order.
 func migrations() []Migration { return nil }
 
-// version returns the user_version of a file with the schema of this program. Each migration adds one to version 1.
+// version returns the user_version of a file with the schema of this program. Version 1 is schema.sql, and each migration
+// adds one.
 func (db *DB) version() int32 { return int32(1 + len(db.migrations)) } //nolint:gosec // there are few
 
 // mark identifies the program and the version that a SQLite file belongs to.
@@ -176,7 +179,7 @@ func inspect(path string, newest int32) error {
 	var m mark
 	err = db.QueryRow(readMark).Scan(&m.empty, &m.application, &m.version) //nolint:noctx // it takes no lock, so it does not wait
 	if isSQLite(err, sqlite3.SQLITE_CORRUPT) {
-		return nil // another process may be writing the file; the method prepare checks it again under a lock
+		return nil // another process may be writing the file; the method prepare checks it again in a transaction
 	}
 	if err != nil {
 		return err
@@ -223,7 +226,7 @@ func (db *DB) prepare(ctx context.Context) error {
 	}
 	err = db.Snapshot(ctx, fmt.Sprintf("%s.version-%d", db.target, version))
 	if err != nil {
-		return fmt.Errorf("it was written by an older version of this program, and copying it before the migration failed: %w", err)
+		return fmt.Errorf("it was written by an older version of this program, and cannot be copied before its migration: %w", err)
 	}
 	return retryBusy(ctx, func() error { return db.migrate(ctx) })
 }
@@ -290,7 +293,7 @@ func (db *DB) upgrade(tx *Tx, m mark) error {
 
 // checkDamage returns an error for a damaged file, before anyone relies on a balance in it.
 func checkDamage(tx *Tx) error {
-	result, err := Value[string](tx, `PRAGMA quick_check(1)`)
+	result, err := Value[string](tx, `PRAGMA quick_check(1)`) // 1 is the maximum number of reported problems
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func (p *pool) close() error {
 	return errors.Join(append(errs, p.db.Close())...)
 }
 
-// The values of the parameter write of dataSource.
+// The values of dataSource's parameter write.
 const (
 	writable = true
 	readOnly = false
@@ -133,8 +133,8 @@ func dataSource(path string, write bool) string {
 	return fileURI(path, filepath.Separator) + "?" + pragmas.Encode()
 }
 
-// fileURI returns the URI of an absolute path in the form that SQLite expects, such as file:///C:/folder/file for a drive
-// of Windows and file:////host/share/file for a network share.
+// fileURI returns the URI of an absolute path in the form that SQLite expects, such as file:///C:/folder/file for a Windows
+// drive and file:////host/share/file for a network share.
 func fileURI(path string, separator rune) string {
 	slashed := strings.ReplaceAll(path, string(separator), "/")
 	if !strings.HasPrefix(slashed, "/") {

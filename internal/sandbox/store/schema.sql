@@ -1,4 +1,4 @@
--- Version 1. Amounts are cents of a US dollar, times are Unix milliseconds (UTC).
+-- Version 1 of the schema. Amounts are in US cents. Times are in Unix milliseconds.
 
 -- The first release that can read the file.
 CREATE VIEW read_by AS SELECT 'vcard 0.2.0' AS release;
@@ -38,14 +38,14 @@ CREATE TABLE ledger_entries (
   id              INTEGER PRIMARY KEY,
   account_id      INTEGER NOT NULL REFERENCES accounts (id),
   kind            TEXT    NOT NULL,
-  card_account_id INTEGER REFERENCES ledger_accounts (id),
-  transaction_id  TEXT,                                    -- the transaction that moved the money; null: none
+  card_account_id INTEGER REFERENCES ledger_accounts (id), -- the ledger account of the entry's card; null: none
+  transaction_id  TEXT,                                    -- the public id of the transaction that moved the money; null: none
   created_at      INTEGER NOT NULL
 );
 CREATE INDEX ledger_entries_by_account ON ledger_entries (account_id);
 CREATE INDEX ledger_entries_by_transaction ON ledger_entries (transaction_id) WHERE transaction_id IS NOT NULL;
--- Movements of an account's own money. They are few among the entries of a
--- card's transactions.
+-- Most entries belong to transactions. These indexes find the few entries that move
+-- an account's own money. Their condition is the same as that of ledger.Movements.
 CREATE INDEX ledger_movements_by_account ON ledger_entries (account_id, id)
   WHERE kind IN ('opening balance', 'deposit confirmed', 'card issued', 'card funded', 'card withdrawn', 'card terminated');
 CREATE INDEX ledger_movements_by_card ON ledger_entries (card_account_id, id)
@@ -76,10 +76,10 @@ CREATE TABLE cards (
   last4              TEXT    NOT NULL,
   status             TEXT    NOT NULL,
   loaded             INTEGER NOT NULL,     -- loads minus withdrawals
-  spending_limit     INTEGER NOT NULL,
+  spending_limit     INTEGER NOT NULL,     -- per UTC calendar month
   label              TEXT    NOT NULL,
   allowed_categories TEXT    NOT NULL,     -- JSON
-  auto_freeze_at     INTEGER,
+  auto_freeze_at     INTEGER,              -- an amount: a balance below it freezes the card; null: never
   metadata           TEXT    NOT NULL,     -- JSON
   created_at         INTEGER NOT NULL,
   expires_at         TEXT    NOT NULL      -- YYYY-MM-DD
@@ -100,8 +100,9 @@ CREATE TABLE status_changes (
 CREATE INDEX status_changes_by_account ON status_changes (account_id, id);
 CREATE INDEX status_changes_by_card ON status_changes (card_id, id);
 
+-- A purchase is an authorization or a decline. Its settlement and refunds belong to it.
 -- Transactions are listed in the order of their ids. The indexes contain all
--- columns of filters and sums, so that rows which an offset skips are never read.
+-- columns of filters and sums, so that rows that an offset skips are never read.
 CREATE TABLE transactions (
   id             INTEGER PRIMARY KEY,
   public_id      TEXT    NOT NULL UNIQUE,
@@ -116,8 +117,8 @@ CREATE TABLE transactions (
   merchant_mcc   TEXT    NOT NULL,
   decline_reason TEXT,                                 -- null: not declined
   decline_facts  TEXT,                                 -- JSON: the values that decided the decline; null: not declined
-  created_at     INTEGER NOT NULL,                     -- never decreases with the id
-  -- The sums of a purchase, including its settlements and refunds.
+  created_at     INTEGER NOT NULL,                     -- within an account, never decreases with the id
+  -- The sums of a purchase with its settlement and refunds; 0 in the rows of settlements and refunds.
   settled        INTEGER NOT NULL DEFAULT 0,
   refunded       INTEGER NOT NULL DEFAULT 0,
   fees           INTEGER NOT NULL DEFAULT 0
@@ -129,14 +130,15 @@ CREATE INDEX transactions_by_time ON transactions (account_id, created_at, id);
 CREATE INDEX transactions_by_card ON transactions (card_id, id, type, created_at);
 CREATE INDEX transactions_by_parent ON transactions (parent_id) WHERE parent_id IS NOT NULL;
 
--- The sums of the purchases of a UTC day, including their settlements and refunds.
+-- The sums of the purchases that were made on a UTC day. Later settlements and
+-- refunds of these purchases count on the same day.
 CREATE TABLE daily_sums (
   account_id INTEGER NOT NULL REFERENCES accounts (id),
   card_id    INTEGER NOT NULL,                         -- 0: all cards of the account
   day        INTEGER NOT NULL,                         -- UTC days since 1 January 1970
-  purchases  INTEGER NOT NULL,                         -- their number, including declines
-  declines   INTEGER NOT NULL,                         -- their number
-  held       INTEGER NOT NULL,
+  purchases  INTEGER NOT NULL,                         -- the number of purchases, including declines
+  declines   INTEGER NOT NULL,                         -- the number of declines
+  held       INTEGER NOT NULL,                         -- the authorizations that are not settled
   settled    INTEGER NOT NULL,
   refunded   INTEGER NOT NULL,
   fees       INTEGER NOT NULL,
@@ -144,8 +146,8 @@ CREATE TABLE daily_sums (
 ) WITHOUT ROWID;
 CREATE INDEX daily_sums_by_day ON daily_sums (account_id, day, card_id, settled, held, refunded);
 
--- The sum of a card's authorizations of a UTC calendar month. A settled
--- authorization counts with the settled amount, an open one with the held amount.
+-- The sum of a card's authorizations in a UTC calendar month. A settled
+-- authorization counts as the settled amount, an open one as the held amount.
 CREATE TABLE card_spending (
   card_id INTEGER NOT NULL REFERENCES cards (id),
   month   TEXT    NOT NULL,                -- YYYY-MM
@@ -161,7 +163,7 @@ CREATE TABLE challenges (
   card_id    INTEGER NOT NULL REFERENCES cards (id),
   merchant   TEXT    NOT NULL,
   amount     INTEGER NOT NULL,
-  status     TEXT    NOT NULL,  -- still pending after expires_at, when the challenge counts as expired
+  status     TEXT    NOT NULL,  -- never 'expired': queries derive that from expires_at
   expires_at INTEGER NOT NULL
 );
 CREATE INDEX challenges_by_account ON challenges (account_id, status, expires_at, id);
@@ -189,7 +191,7 @@ CREATE TABLE webhooks (
 );
 CREATE INDEX webhooks_by_account ON webhooks (account_id);
 
--- The outbox. An event is written in the same transaction as its change.
+-- The outbox. An event is written in the same transaction as the change that it reports.
 CREATE TABLE events (
   id         INTEGER PRIMARY KEY,
   public_id  TEXT    NOT NULL UNIQUE,
@@ -208,13 +210,17 @@ CREATE TABLE deliveries (
   public_id    TEXT    NOT NULL UNIQUE,
   event_id     INTEGER NOT NULL REFERENCES events (id),
   webhook_id   INTEGER NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
-  round        INTEGER NOT NULL DEFAULT 0,  -- how often a redelivery was requested
-  failures     INTEGER NOT NULL DEFAULT 0,  -- of this round; they decide the time of the next attempt
+  round        INTEGER NOT NULL DEFAULT 0,  -- the number of requested redeliveries
+  failures     INTEGER NOT NULL DEFAULT 0,  -- in this round; they decide the time of the next attempt
   state        TEXT    NOT NULL DEFAULT 'pending',
-  due_at       INTEGER                      -- null: delivered, or not attempted again
+  due_at       INTEGER                      -- the time of the next attempt; null: none follows
 );
-CREATE TRIGGER forget_event AFTER DELETE ON deliveries WHEN NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = OLD.event_id)
-BEGIN DELETE FROM events WHERE id = OLD.event_id; END;
+-- An event is deleted with its last delivery.
+CREATE TRIGGER forget_event AFTER DELETE ON deliveries
+WHEN NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = OLD.event_id)
+BEGIN
+  DELETE FROM events WHERE id = OLD.event_id;
+END;
 CREATE INDEX deliveries_by_due ON deliveries (webhook_id, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX deliveries_by_event ON deliveries (event_id);
 CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, state, id);
@@ -243,21 +249,22 @@ CREATE TABLE idempotent_responses (
 ) WITHOUT ROWID;
 CREATE INDEX idempotent_responses_by_age ON idempotent_responses (created_at);
 
--- The requests of one process of a client. The sums are those of its requests.
+-- A run groups the requests of one process of a client, such as a plan or an apply.
+-- Its numbers and amounts are totals of these requests.
 CREATE TABLE runs (
   id         INTEGER PRIMARY KEY,
   account_id INTEGER NOT NULL,
   name       TEXT    NOT NULL,     -- empty: the client did not name the run
   requests   INTEGER NOT NULL,
   refused    INTEGER NOT NULL,
-  lost       INTEGER NOT NULL,
-  changes    INTEGER NOT NULL,     -- the number of requests for a change
+  lost       INTEGER NOT NULL,     -- requests for a change whose outcome a fault hid from the client
+  changes    INTEGER NOT NULL,     -- requests for a change
   to_cards   INTEGER NOT NULL,     -- from the wallet to cards
   from_cards INTEGER NOT NULL,     -- from cards to the wallet
   fees       INTEGER NOT NULL,
   begun      INTEGER NOT NULL,
   ended      INTEGER NOT NULL,
-  last_entry INTEGER NOT NULL
+  last_entry INTEGER NOT NULL      -- the id of its newest row in request_log
 );
 CREATE INDEX runs_by_name ON runs (account_id, name, id);
 CREATE INDEX runs_by_account ON runs (account_id, id);
@@ -273,7 +280,7 @@ CREATE TABLE request_log (
   status          INTEGER NOT NULL,              -- 0: there was no response
   error           TEXT    NOT NULL,              -- the code of the error; empty: none
   idempotency_key TEXT    NOT NULL,
-  replayed        INTEGER NOT NULL,
+  replayed        INTEGER NOT NULL,              -- 1: the response is that of an earlier request with the same key
   card_id         TEXT    NOT NULL,              -- the card of the request, or the issued card
   fault           TEXT    NOT NULL,              -- a description of the applied fault; empty: none
   lost            INTEGER NOT NULL,              -- 1: a fault hid from the client whether the change was made

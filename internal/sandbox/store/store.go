@@ -1,5 +1,5 @@
 // Package store keeps the sandbox's data in one SQLite file, which several
-// processes can share. It provides transactions and knows nothing about cards.
+// processes can share. It creates the tables and runs transactions. The queries are in other packages.
 package store
 
 import (
@@ -124,7 +124,8 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	return db, nil
 }
 
-// openPools opens all connections, because later another file could be at the path.
+// openPools opens all connections at once, because later another file could be at the path. It also creates or
+// migrates the tables.
 func (db *DB) openPools(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, longTimeout, ErrBusy)
 	defer cancel()
@@ -190,7 +191,7 @@ func retryBusy(ctx context.Context, try func() error) error {
 }
 
 // TryToLead makes this DB the leader among all that have the file open, and reports whether it is the leader now. It
-// is not if another DB leads, or if the file was replaced. The leader does the work that only one process
+// returns false if another DB leads, or if the file was replaced. The leader does the work that only one process
 // should do. When it closes the file or is killed, the next caller of TryToLead becomes the leader.
 func (db *DB) TryToLead() (bool, error) {
 	if db.path == memoryPath {
@@ -282,8 +283,8 @@ func (db *DB) closePools() error {
 	return errors.Join(append(errs, db.writer.close())...)
 }
 
-// Signals returns a channel that receives a value after a transaction of this process that called
-// Signal is committed. Several signals can become one. The channel is meant for one receiver.
+// Signals returns a channel that receives a value when this process has committed a transaction in which Tx.Signal was
+// called. Several signals can become one value. The channel is meant for one receiver.
 func (db *DB) Signals() <-chan struct{} { return db.signal }
 
 // Read runs f on a snapshot. f must not change anything. It runs again if a lock blocks it.
@@ -406,10 +407,10 @@ func (db *DB) setTime(tx *Tx) error {
 const (
 	// watchInterval is how long SQLite's log must be unchanged to count as idle.
 	watchInterval = 200 * time.Millisecond
-	// maxLog is the maximum size of the log in bytes. If the log is larger, other transactions wait
+	// maxLog is the size of the log, in bytes, above which it counts as large. New transactions then wait
 	// until it is written into the file.
 	maxLog = 16 << 20
-	// quietTimeout is how long a large log waits for running transactions to end.
+	// quietTimeout is how long quietCheckpoint waits for running transactions to end.
 	quietTimeout = 5 * time.Second
 )
 
@@ -437,7 +438,7 @@ func (db *DB) watch() {
 			if db.quietCheckpoint() {
 				limit = maxLog
 			} else {
-				// Some transaction is still reading. Try again when the log has grown by another maxLog.
+				// A transaction is still running. Try again when the log has grown by another maxLog.
 				limit = log.Size() + maxLog
 			}
 		} else if idle && log.Size() > 0 {
@@ -463,7 +464,7 @@ func (db *DB) idleCheckpoint() {
 
 // quietCheckpoint waits until no transaction of this process runs, writes the log into the file,
 // and reports whether the log is empty afterwards. SQLite restarts the log only when no transaction
-// reads it. Under steady load, some transaction always does unless new ones have to wait.
+// reads it. Under steady load, some transaction always reads it, unless new ones have to wait.
 func (db *DB) quietCheckpoint() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), quietTimeout)
 	defer cancel()

@@ -212,7 +212,7 @@ func addFields(byName map[string][]int, structType reflect.Type, prefix string, 
 		field := structType.Field(i)
 		name, tagged := field.Tag.Lookup("db")
 		index := append(slices.Clone(parent), i)
-		if !tagged && !field.Anonymous {
+		if !tagged && !field.Anonymous { // the field has no column
 			continue
 		}
 		scans := reflect.PointerTo(field.Type).Implements(scanner) // such a struct has one column
@@ -249,7 +249,7 @@ type JSON struct{ Into any }
 
 // Scan implements sql.Scanner.
 func (j JSON) Scan(column any) error {
-	text, _ := column.(string)
+	text, _ := column.(string) // any other type leaves it empty, which is not valid JSON
 	return json.Unmarshal([]byte(text), j.Into)
 }
 
