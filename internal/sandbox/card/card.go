@@ -94,7 +94,7 @@ func find(c *server.Call) (*Card, error) {
 	return card, card.readHolds(c)
 }
 
-// findLive is like find. It returns an error if the card is terminated.
+// findLive is like find. It returns an error if the card is terminated. A quirk sets the error's HTTP status.
 func findLive(c *server.Call) (*Card, error) {
 	card, err := find(c)
 	if err != nil {
@@ -286,21 +286,26 @@ func (f Filter) Where(accountID int64) store.Where {
 // lowDays is the number of days of spending that a balance should cover.
 const lowDays = 7
 
-// hasLowBalance selects the cards for which HasLowBalance reports true. Without spending, d.spent is NULL. Then only a
-// balance of 0 is low.
+// hasLowBalance selects the cards for which HasLowBalance reports true. The inner query adds up the recent spending of
+// each card. Without recent spending, recent.spent is NULL. Then only a balance of 0 is low.
 const hasLowBalance = `c.id IN (
-	SELECT k.id FROM cards k
-	JOIN ledger_accounts l ON l.id = k.ledger_account_id
+	SELECT active.id
+	FROM cards active
+	JOIN ledger_accounts l ON l.id = active.ledger_account_id
 	LEFT JOIN (
-		SELECT card_id, SUM(settled + held - refunded) AS spent FROM daily_sums
-		WHERE account_id = ? AND day >= ? GROUP BY card_id) d ON d.card_id = k.id
-	WHERE k.account_id = ? AND k.status = ? AND (l.balance = 0 OR l.balance < d.spent))`
+		SELECT card_id, SUM(settled + held - refunded) AS spent
+		FROM daily_sums
+		WHERE account_id = ? AND day >= ?
+		GROUP BY card_id
+	) recent ON recent.card_id = active.id
+	WHERE active.account_id = ? AND active.status = ?
+		AND (l.balance = 0 OR l.balance < recent.spent))`
 
 // firstLowDay returns the first of the lowDays days that end with today.
 func firstLowDay(now time.Time) int64 { return store.Day(now) - lowDays + 1 }
 
-// HasLowBalance reports whether the card is active and its balance is 0, or less than the spending of the last seven
-// days.
+// HasLowBalance reports whether the card is active and its balance is 0, or less than its spending of the last lowDays
+// days. The spending includes holds, and refunds lower it.
 func (c *Card) HasLowBalance(tx *store.Tx) (bool, error) {
 	if c.Status != Active {
 		return false, nil
@@ -325,7 +330,8 @@ func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Card, i
 		return nil, 0, err
 	}
 	where := f.Where(accountID)
-	// The subquery reads the ids alone, so that skipped rows are never read.
+	// The subquery selects only ids. With most filters, an index has all columns that it needs, so that rows that the
+	// offset skips are never read.
 	cards, err := store.List[Card](tx, selectCards+`
 		WHERE c.id IN (SELECT c.id FROM cards c `+where.SQL+` ORDER BY c.id DESC LIMIT ? OFFSET ?) ORDER BY c.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
@@ -353,8 +359,8 @@ func CountByStatus(tx *store.Tx, accountID int64) (Counts, error) {
 	return counts, err
 }
 
-// SearchNearLimit returns active cards that have used more than nine tenths of this month's spending limit, newest first.
-// It returns at most maxCards cards.
+// SearchNearLimit returns active cards that have used more than nine tenths of their spending limit in this UTC month,
+// newest first. It returns at most maxCards cards.
 func SearchNearLimit(tx *store.Tx, accountID, maxCards int64) ([]*Card, error) {
 	month := tx.Now().Format("2006-01")
 	return store.List[Card](tx, selectCards+`

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	minimumLoad      = 50 * usd.Dollar
-	issuanceFee      = 1 * usd.Dollar
-	maxLabel         = 64 // characters
-	maxMetadataKeys  = 20
-	maxMetadataValue = 512 // characters of a key or a value
-	validYears       = 3
+	minimumLoad     = 50 * usd.Dollar
+	issuanceFee     = 1 * usd.Dollar
+	maxLabel        = 64 // characters
+	maxMetadataKeys = 20
+	maxMetadataText = 512 // characters, for a key and for a value
+	validYears      = 3   // from the issue to the expiry of a card
 )
 
 func issue(c *server.Call) (wire.Response, error) {
@@ -49,7 +49,7 @@ func issue(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	view := card.full()
-	if tidied {
+	if tidied { // only in the response; the event has the categories of the request
 		view.AllowedCategories = tidy(card.AllowedCategories)
 	}
 	return wire.Created(view), webhook.Emit(c, webhook.CardCreated, card.PublicID, card.full())
@@ -77,7 +77,7 @@ func readCard(f *wire.Fields, tidied bool) (*Card, error) {
 	if hasThreshold {
 		card.AutoFreezeAt = &threshold
 	}
-	card.Metadata = f.Pairs("metadata", maxMetadataKeys, maxMetadataValue)
+	card.Metadata = f.Pairs("metadata", maxMetadataKeys, maxMetadataText)
 	err := f.Done()
 	if err != nil {
 		return nil, err
@@ -126,7 +126,8 @@ func (c *Card) insert(call *server.Call) error {
 	c.Last4 = pan[len(pan)-4:]
 	c.CreatedAt = wire.Time{Time: now}
 	// Day 0 of the next month is the last day of this month.
-	c.ExpiresAt = now.AddDate(validYears, 1, -now.Day()).Format(time.DateOnly)
+	lastDay := time.Date(now.Year()+validYears, now.Month()+1, 0, 0, 0, 0, 0, time.UTC)
+	c.ExpiresAt = lastDay.Format(time.DateOnly)
 	var err error
 	c.LedgerAccountID, err = ledger.Open(call.Tx, call.Account.ID, ledger.Card)
 	if err != nil {
@@ -207,15 +208,15 @@ func binByID(id string) (bin, bool) {
 // listBINs returns the catalogue. The names of the mobile wallets' fields depend on a quirk.
 func listBINs(c *server.Call) (wire.Response, error) {
 	var shown []map[string]any
-	wallets := c.Quirks.WalletFields
+	walletFields := c.Quirks.WalletFields
 	for _, b := range bins() {
 		shown = append(shown, map[string]any{
-			"id":       b.ID,
-			"network":  b.Network,
-			"category": b.Category,
-			"3ds":      b.ThreeDS,
-			wallets[0]: b.WalletAPay,
-			wallets[1]: b.WalletBPay,
+			"id":            b.ID,
+			"network":       b.Network,
+			"category":      b.Category,
+			"3ds":           b.ThreeDS,
+			walletFields[0]: b.WalletAPay,
+			walletFields[1]: b.WalletBPay,
 		})
 	}
 	return wire.OK(map[string]any{"data": shown, "total": len(shown)}), nil

@@ -60,7 +60,8 @@ func withdraw(c *server.Call) (wire.Response, error) {
 	if !hasAmount {
 		amount = card.Balance
 	}
-	if amount == 0 || card.Balance < amount {
+	nothingToWithdraw := amount == 0 // the body has no amount, and the balance is 0
+	if nothingToWithdraw || card.Balance < amount {
 		return wire.Response{}, wire.Refuse(wire.CodeInsufficientCardBalance,
 			"card %s has a balance of %s USD, which is not enough", card.PublicID, card.Balance)
 	}
@@ -72,7 +73,7 @@ func withdraw(c *server.Call) (wire.Response, error) {
 }
 
 // move moves an amount from the wallet to the card, or back if the amount is negative. The kind is that of the ledger
-// entry.
+// entry. move returns the response of the calls fund and withdraw.
 func (c *Card) move(call *server.Call, kind string, amount usd.Amount) (wire.Response, error) {
 	err := ledger.Post(call.Tx, call.Account.ID, kind,
 		ledger.NewLeg(ledger.Wallet, -amount), ledger.NewCardLeg(c.LedgerAccountID, amount))
@@ -124,7 +125,8 @@ func (c *Card) Held(tx *store.Tx) (usd.Amount, error) {
 // balanceWithHolds returns the balance that the API shows. The caller has called readHolds.
 func (c *Card) balanceWithHolds() usd.Amount { return c.Balance + c.holds }
 
-// ShownHolds returns the sum of the holds that the balances of an account's cards include.
+// ShownHolds returns the sum of the holds that the API shows as part of the balances of an account's cards. The balances
+// of terminated cards include no holds.
 func ShownHolds(call *server.Call) (usd.Amount, error) {
 	if call.Quirks.Balance == behavior.LessHolds {
 		return 0, nil
@@ -164,7 +166,7 @@ func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.
 	return wire.OK(map[string]any{"id": card.PublicID, "status": card.Status, "balance": card.balanceWithHolds()}), nil
 }
 
-// The values of the parameter automatic of setStatus.
+// The values of setStatus's parameter automatic.
 const (
 	byRequest = false
 	byService = true // without a request to change the status
@@ -185,8 +187,8 @@ func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventTy
 	return webhook.Emit(call, event, c.PublicID, c.full())
 }
 
-// AutoFreeze freezes an active card whose balance is below its threshold. Callers that lower the balance must
-// call it afterwards.
+// AutoFreeze freezes an active card if the balance that the API shows is below the card's threshold. Callers that lower
+// the balance must call it afterwards.
 func (c *Card) AutoFreeze(call *server.Call) error {
 	if c.Status != Active || c.AutoFreezeAt == nil {
 		return nil
