@@ -28,8 +28,8 @@ func credit(to *card.Card, amount usd.Amount) ledger.Leg {
 	return ledger.NewCardLeg(to.LedgerAccountID, amount)
 }
 
-// collect returns the legs that take an amount from the card and, if that is not enough, from the wallet. The
-// remainder is the service's loss.
+// collect takes an amount from the card and, if that is not enough, from the wallet. The remainder is the service's
+// loss. collect lowers the card's balance and returns the legs for the ledger.
 func collect(c *server.Call, from *card.Card, amount usd.Amount) ([]ledger.Leg, error) {
 	wallet, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
 	if err != nil {
@@ -100,22 +100,22 @@ func chargeFee(c *server.Call, d draft, transactionID string) error {
 // monthOf returns the UTC calendar month of a time as YYYY-MM.
 func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
-// UsedLimit returns how much of a card's spending limit is used: the sum of its authorizations of the current UTC
-// month. A settled authorization counts with the settled amount, an open one with the held amount. Refunds do not
+// UsedLimit returns how much of a card's spending limit is used: the sum of its authorizations in the current UTC
+// month. A settled authorization counts as the settled amount, an open one as the held amount. Refunds do not
 // lower the sum.
 func UsedLimit(tx *store.Tx, cardID int64) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, `SELECT amount FROM card_spending WHERE card_id = ? AND month = ?`,
 		cardID, monthOf(tx.Now()))
 }
 
-// addUsedLimit adds an amount, which may be negative, to what is used of a card's spending limit in a month.
+// addUsedLimit adds an amount, which may be negative, to the used part of a card's spending limit in a month.
 func addUsedLimit(tx *store.Tx, cardID int64, month string, amount usd.Amount) error {
 	return tx.Exec(`
 		INSERT INTO card_spending (card_id, month, amount) VALUES (?, ?, ?)
 		ON CONFLICT DO UPDATE SET amount = amount + excluded.amount`, cardID, month, amount)
 }
 
-// Spending is the settled minus the refunded amount of a card's purchases of this month.
+// Spending is the settled minus the refunded amount of the purchases that were made with a card this month.
 type Spending struct {
 	CardID string     `db:"card_id"`
 	Label  string     `db:"label"`
@@ -139,7 +139,8 @@ func Spent(tx *store.Tx, accountID, cardID int64) (usd.Amount, error) {
 		WHERE account_id = ? AND card_id = ? AND day >= ?`, accountID, cardID, firstOfMonth(tx))
 }
 
-// LargestSpending returns the spending of the cards that spent most this month, at most maxCards cards.
+// LargestSpending returns the spending of the cards that spent most this month, at most maxCards cards. No card has the
+// id AllCards, so the join drops the sums of all cards.
 func LargestSpending(tx *store.Tx, accountID, maxCards int64) ([]*Spending, error) {
 	return store.List[Spending](tx, `
 		SELECT c.public_id AS card_id, c.label, c.last4, SUM(d.settled - d.refunded) AS spent
@@ -149,7 +150,8 @@ func LargestSpending(tx *store.Tx, accountID, maxCards int64) ([]*Spending, erro
 }
 
 // settle pays a merchant the amount in the body, or the held amount if the body has no amount. An authorization can be
-// settled only once: the remainder of its hold returns to the card. The card may be frozen or terminated.
+// settled only once: the remainder of its hold returns to the card, or to the wallet if the card is terminated. The card
+// may be frozen or terminated.
 func settle(c *server.Call) (wire.Response, error) {
 	f, err := readFollowUp(c)
 	if err != nil {
@@ -194,7 +196,8 @@ func payMerchant(c *server.Call, from *card.Card, held, amount usd.Amount) ([]le
 	return append(legs, collected...), nil
 }
 
-// refund returns the amount in the body to the card, or the whole settled amount if the body has no amount.
+// refund returns the amount in the body to the card, or all that is still refundable if the body has no amount. If the
+// card is terminated, the wallet gets the money.
 func refund(c *server.Call) (wire.Response, error) {
 	f, err := readFollowUp(c)
 	if err != nil {
@@ -210,7 +213,8 @@ func refund(c *server.Call) (wire.Response, error) {
 	if !f.hasAmount {
 		f.Amount = refundable
 	}
-	if f.Amount == 0 || f.Amount > refundable {
+	nothingToRefund := f.Amount == 0 // the body has no amount, and everything is refunded already
+	if nothingToRefund || f.Amount > refundable {
 		return wire.Response{}, wire.Invalid("amount: only %s USD can still be refunded for the settlement %s", refundable, settled.ID)
 	}
 	recorded, err := book(c, f.draft, "refunded", webhook.TransactionRefunded, func() ([]ledger.Leg, error) {

@@ -28,7 +28,7 @@ func list(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	cardID := query.Text("card_id")
 	transactionType := query.Choice("type", string(Authorization), string(Settlement), string(Refund), string(Decline))
-	addToDate := 24*time.Hour - time.Millisecond // a date in to includes its whole day
+	addToDate := 24*time.Hour - time.Millisecond // a date in the parameter "to" includes that whole day
 	switch c.Quirks.TransactionPeriod {
 	case behavior.Midnights:
 		addToDate = 0
@@ -97,16 +97,19 @@ func Chain(tx *store.Tx, accountID int64, id string) ([]*Transaction, error) {
 			SELECT id FROM up WHERE parent_id IS NULL
 			UNION ALL SELECT t.id FROM down JOIN transactions t ON t.parent_id = down.id)
 		`+selectTransactions+`WHERE t.id IN (SELECT id FROM down) ORDER BY t.id`, id, accountID)
-	if err == nil && len(chain) == 0 {
+	if err != nil {
+		return nil, err
+	}
+	if len(chain) == 0 {
 		return nil, wire.NotFound("transaction", id)
 	}
-	return chain, err
+	return chain, nil
 }
 
 // Filter selects transactions of an account. A field that is not set excludes no transaction.
 type Filter struct {
 	ID     string
-	CardID string
+	CardID string // ignored if ID is set
 	Text   string // part of the merchant's name or of a decline's reason; or a text of the card, as in card.Filter
 	Type   Type
 	// Purchases excludes settlements and refunds, which belong to a purchase.
@@ -117,10 +120,14 @@ type Filter struct {
 
 // Where returns the condition of the filter on the rows of transactions.
 func (f Filter) Where(accountID int64) store.Where {
-	where := store.NewWhere(`account_id = ?`, accountID).AndIf(f.ID != "", `public_id = ?`, f.ID)
-	if f.ID == "" && f.CardID != "" {
+	var where store.Where
+	if f.ID != "" {
+		where = store.NewWhere(`account_id = ? AND public_id = ?`, accountID, f.ID)
+	} else if f.CardID != "" {
 		// The subquery is empty for another account's card, so nothing matches.
 		where = store.NewWhere(`card_id = (SELECT c.id FROM cards c WHERE c.public_id = ? AND c.account_id = ?)`, f.CardID, accountID)
+	} else {
+		where = store.NewWhere(`account_id = ?`, accountID)
 	}
 	cards := card.Filter{Text: f.Text}.Where(accountID)
 	merchantPattern := `%` + store.EscapeLike(f.Text) + `%`
@@ -140,8 +147,9 @@ func (f Filter) Where(accountID int64) store.Where {
 		AndIf(!f.To.IsZero(), `id <= (`+lastUntil+`)`, accountID, f.To.UnixMilli())
 }
 
-// These select the first and the last transaction of a period. The times of an account's transactions
-// never decrease with their ids. The transactions of the period are therefore those from the first id to the last.
+// firstSince selects the first transaction at or after a time, and lastUntil the last one at or before a time. The times
+// of an account's transactions never decrease with their ids. The transactions of a period are therefore those from the
+// first id to the last.
 const (
 	firstSince = `
 		SELECT p.id FROM transactions p WHERE p.account_id = ? AND p.created_at >= ?
@@ -182,16 +190,12 @@ type Sums struct {
 // Net returns the settled amount minus the refunded amount.
 func (s Sums) Net() usd.Amount { return s.Settled - s.Refunded }
 
-// Sum adds up the purchases that match a filter, in which Purchases must be true. Besides, the filter may set Text, State,
+// Sum adds up the purchases that match a filter, in which Purchases must be true. The filter may also set Text, State,
 // From and To. From and To must be the limits of whole days.
 func Sum(tx *store.Tx, accountID int64, f Filter) (Sums, error) {
-	where := f.Where(accountID)
-	// Without rows, SUM is NULL.
-	query := `
-		SELECT COUNT(*), COUNT(*) FILTER (WHERE state = 'declined'),
-			COALESCE(SUM(amount) FILTER (WHERE state = 'authorized'), 0),
-			COALESCE(SUM(settled), 0), COALESCE(SUM(refunded), 0), COALESCE(SUM(fees), 0)
-		FROM transactions `
+	var query string
+	var where store.Where
+	// In both queries, SUM is NULL if there are no rows.
 	if f.Text == "" && f.State == "" {
 		// Reading the daily sums is much faster than adding up all purchases.
 		query = `
@@ -201,6 +205,13 @@ func Sum(tx *store.Tx, accountID int64, f Filter) (Sums, error) {
 		where = store.NewWhere(`account_id = ? AND card_id = ?`, accountID, AllCards).
 			AndIf(!f.From.IsZero(), `day >= ?`, store.Day(f.From)).
 			AndIf(!f.To.IsZero(), `day <= ?`, store.Day(f.To))
+	} else {
+		query = `
+			SELECT COUNT(*), COUNT(*) FILTER (WHERE state = 'declined'),
+				COALESCE(SUM(amount) FILTER (WHERE state = 'authorized'), 0),
+				COALESCE(SUM(settled), 0), COALESCE(SUM(refunded), 0), COALESCE(SUM(fees), 0)
+			FROM transactions `
+		where = f.Where(accountID)
 	}
 	var s Sums
 	dest := []any{&s.Count, &s.Declines, &s.Held, &s.Settled, &s.Refunded, &s.Fees}

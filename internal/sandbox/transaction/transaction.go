@@ -71,7 +71,7 @@ const (
 type Facts struct {
 	Asked   usd.Amount `json:"asked"` // the requested amount plus the fee
 	Balance usd.Amount `json:"balance"`
-	Spent   usd.Amount `json:"spent"` // of the limit, in the month
+	Spent   usd.Amount `json:"spent"` // the part of the limit that is used in the month
 	Limit   usd.Amount `json:"limit"`
 	Month   string     `json:"month"` // YYYY-MM
 	Allowed []string   `json:"allowed"`
@@ -116,8 +116,8 @@ func record(tx *store.Tx, accountID int64, d draft) (Transaction, error) {
 	return recorded, addToPurchase(tx, accountID, rowID, d)
 }
 
-// addToPurchase adds a transaction to the sums of its purchase. It also adds it to the sums of the day of the
-// purchase, both for the card and for all cards.
+// addToPurchase sets the state of a transaction's purchase and adds the transaction to the purchase's sums. It also adds
+// it to the sums of the day of the purchase, both for the card and for all cards.
 func addToPurchase(tx *store.Tx, accountID, rowID int64, d draft) error {
 	var state State
 	var added Sums
