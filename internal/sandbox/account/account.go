@@ -173,8 +173,8 @@ func openLedger(tx *store.Tx, accountID int64, balance usd.Amount) error {
 		ledger.NewLeg(ledger.Deposits, -balance), ledger.NewLeg(ledger.Wallet, balance))
 }
 
-// AdvanceAfterDeposit advances the onboarding of an account after its first deposit. Later deposits change nothing. In the
-// last step of the onboarding, the service's support team enables API access.
+// AdvanceAfterDeposit advances the onboarding of an account that waits for its first deposit. It does not change other
+// accounts. In the next and last step, the service's support team enables API access.
 func AdvanceAfterDeposit(tx *store.Tx, accountID int64) error {
 	return tx.Exec(`UPDATE accounts SET state = ? WHERE id = ? AND state = ?`, APINotEnabled, accountID, NoDeposit)
 }
@@ -186,7 +186,8 @@ func CreateFirst(tx *store.Tx, keys *vault.Keyring, chosenKey string, balance us
 }
 
 // ResetFirst deletes the ledger and all accounts except the first, which gets the file's initial balance again.
-// The row of the first account stays, because calls in progress refer to it.
+// The row of the first account stays, because calls in progress refer to it. The caller has deleted all other rows that
+// refer to the deleted ones, such as cards.
 func ResetFirst(tx *store.Tx) error {
 	for _, statement := range []string{
 		`DELETE FROM ledger_postings`,

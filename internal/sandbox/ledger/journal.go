@@ -38,7 +38,7 @@ type Entry struct {
 // Posting is the change that an entry makes to one ledger account.
 type Posting struct {
 	Kind    Kind       `db:"kind"`
-	CardID  string     `db:"card_id"` // empty, like Label and Last4, unless Kind is Card
+	CardID  string     `db:"card_id"` // set, like Label and Last4, only if Kind is Card
 	Label   string     `db:"label"`
 	Last4   string     `db:"last4"`
 	Amount  usd.Amount `db:"amount"`
@@ -87,7 +87,8 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry,
 	return entries, more, nil
 }
 
-// Summary returns the balances of an account's ledger accounts. The first is the wallet; the last is all cards together.
+// Summary returns the balances of an account's ledger accounts, in the order of kinds. The first is the wallet. The last,
+// which follows these kinds, is all cards together.
 func Summary(tx *store.Tx, accountID int64) ([]*Line, error) {
 	// CROSS JOIN makes SQLite look up each kind by an index, instead of reading the ledger accounts of all cards.
 	lines, err := store.List[Line](tx, `
@@ -111,7 +112,7 @@ type DailyBalance struct {
 }
 
 // DailyBalances returns a card's daily balances since a day, oldest first. Days without a change have no balance. The
-// first balance is therefore that of the last change on or before the day, if there was one.
+// first balance is therefore that of the last change on or before the day since, if there was one.
 func DailyBalances(tx *store.Tx, ledgerAccountID, since int64) ([]*DailyBalance, error) {
 	return store.List[DailyBalance](tx, `
 		SELECT day, balance FROM daily_balances
@@ -229,7 +230,7 @@ func checkEntries(tx *store.Tx, accountID int64) ([]string, error) {
 	return problems, nil
 }
 
-// OpenHolds selects the sum of the authorizations t that are not settled yet.
+// OpenHolds selects the sum of the authorizations t that are not settled yet. Callers append more conditions on t.
 const OpenHolds = `
 	SELECT COALESCE(SUM(t.amount), 0) FROM transactions t
 	WHERE t.type = 'authorization' AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.parent_id = t.id)`

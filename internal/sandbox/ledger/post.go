@@ -90,7 +90,7 @@ func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...
 	var sum usd.Amount
 	for _, leg := range legs {
 		sum += leg.amount
-		if leg.amount == 0 {
+		if leg.amount == 0 { // it changes no balance
 			continue
 		}
 		err := leg.post(tx, accountID, entryID)

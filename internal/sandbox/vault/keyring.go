@@ -1,4 +1,5 @@
-// Package vault derives the secrets of a sandbox from its master key, so that none is stored, and generates ids.
+// Package vault derives card numbers, codes, API keys and deposit addresses from a sandbox's master key, so that the
+// file need not store them. It also generates random ids and secrets.
 package vault
 
 import (
@@ -38,7 +39,8 @@ func New(master []byte) (*Keyring, error) {
 	if len(master) != masterKeySize {
 		return nil, fmt.Errorf("the master key has %d bytes instead of %d", len(master), masterKeySize)
 	}
-	key, err := hkdf.Key(sha256.New, master, nil, "vcard sandbox: derived values", masterKeySize)
+	var noSalt []byte // the master key is random
+	key, err := hkdf.Key(sha256.New, master, noSalt, "vcard sandbox: derived values", masterKeySize)
 	if err != nil {
 		return nil, err
 	}
@@ -66,18 +68,19 @@ func (k *Keyring) DepositAddress(accountID, currency string) string {
 	return "sandbox-" + currency + "-" + hex.EncodeToString(unique[:16])
 }
 
-// HashAPIKey returns the hash that is stored instead of a key. Keys are long and random,
+// HashAPIKey returns the hash by which the file finds the account of a key. Keys are long and hard to guess,
 // so a fast hash without a salt is safe.
 func HashAPIKey(key string) []byte {
 	sum := sha256.Sum256([]byte(key))
 	return sum[:]
 }
 
-// Token returns a new public id such as "card_k3…": the prefix and 24 random
+// Token returns a new id or secret such as "card_k3…": the prefix and 24 random
 // lower-case letters and digits, too many to guess or to occur twice.
 func Token(prefix string) string { return prefix + token(rand.Reader) }
 
-// seededMark is the first character of seeded tokens. No other token starts with it.
+// seededMark is the first character of seeded tokens. No other token starts with it, because the alphabet of tokens
+// has no 0.
 const seededMark = "0"
 
 // SeededToken is like Token, for a seeded source of random bytes, which must not fail.
@@ -98,7 +101,7 @@ func token(random io.Reader) string {
 }
 
 // PAN returns a card's number: 16 digits with a valid Luhn check digit. It starts with 0,
-// which no number of a real card does.
+// which no real card number does.
 func (k *Keyring) PAN(cardID string) string {
 	digits := "0" + k.digits("pan", cardID, 14)
 	return digits + strconv.Itoa(luhnDigit(digits))

@@ -97,7 +97,7 @@ func currencies() []string {
 // AllCurrencies is the argument of Addresses for the addresses for all currencies.
 const AllCurrencies = ""
 
-// Addresses returns an account's deposit address for a currency, or its addresses for AllCurrencies.
+// Addresses returns an account's deposit address for a currency, or all of its addresses for AllCurrencies.
 func Addresses(keys *vault.Keyring, owner account.Account, currency string) []Address {
 	var addresses []Address
 	for _, coin := range coins() {
