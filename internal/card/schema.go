@@ -71,7 +71,7 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 					tfkit.Rule("Value has control characters", checkOneLine),
 				},
 				MarkdownDescription: fmt.Sprintf("Name of the card, 1 to %d characters. Use a different label for each "+
-					"card: if the response to a new card is lost, the provider finds the card by its label. ", maxLabelLength) +
+					"card: if the response to its creation is lost, the provider finds the card by its label. ", maxLabelLength) +
 					"Default: the provider's `label_prefix`, the date and 20 random characters. If you remove it, the card keeps its label. " +
 					"Messages show the label, even if the configuration marks it as sensitive." + replaces,
 			},
@@ -118,7 +118,7 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 			"max_top_up_per_month": amount("Maximum that `top_up` may add per calendar month (UTC), in USD with at most "+
 				"two decimals. A plan that reaches the maximum adds less and warns. "+
 				"Unexplained money on the card counts too. Default: no limit. "+
-				"A replaced or imported card starts at 0.", tfkit.AtLeast(usd.Cent)),
+				"A replacement or imported card starts at 0.", tfkit.AtLeast(usd.Cent)),
 			"deletion_protection": schema.BoolAttribute{
 				Optional: true, Computed: true, Default: booldefault.StaticBool(false),
 				MarkdownDescription: "`true` refuses every plan that would terminate the card: " +
