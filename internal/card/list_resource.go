@@ -170,7 +170,7 @@ func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, ca
 	var wg sync.WaitGroup
 	for i, card := range cards {
 		failed := &list.ListResult{}
-		results[i] = failed // until readCard returns
+		results[i] = failed // it stays there if readCard panics
 		wg.Go(func() {
 			defer session.CatchPanic(&failed.Diagnostics)
 			results[i] = l.readCard(ctx, req, card)
@@ -181,7 +181,7 @@ func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, ca
 }
 
 // readCard returns the result for a card. With IncludeResource, the result includes the state that an import would
-// create.
+// create, except for money_record.
 func (l *cardListResource) readCard(ctx context.Context, req list.ListRequest, card api.CardListItem) *list.ListResult {
 	result := req.NewListResult(ctx)
 	result.DisplayName = fmt.Sprintf("%s (%s ending in %s)", cmp.Or(card.Label.String(), card.ID), card.Network, card.Last4)
@@ -196,8 +196,7 @@ func (l *cardListResource) readCard(ctx context.Context, req list.ListRequest, c
 	if summary.Status == api.StatusTerminated {
 		return nil
 	}
-	m := importedModel(summary)
-	m.CreatedAt = tfkit.CreatedAt(summary.CreatedAt, m.name(), &result.Diagnostics)
+	m := importedModel(summary, &result.Diagnostics)
 	result.Diagnostics.Append(result.Resource.Set(ctx, m)...)
 	return &result
 }

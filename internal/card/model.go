@@ -32,6 +32,7 @@ const (
 	maxMetadataCount = 20
 )
 
+// model is the configuration, the plan or the state of a card.
 type model struct {
 	ID                 types.String      `tfsdk:"id"`
 	BinID              types.String      `tfsdk:"bin_id"`
@@ -127,7 +128,7 @@ func (m *model) fromAPI(c api.CardListItem) {
 	m.BinID = types.StringValue(c.BinID)
 	m.Network = types.StringValue(c.Network.String())
 	m.Last4 = types.StringValue(c.Last4.String())
-	// An unchanged label keeps its characters, because String replaces control characters.
+	// Label.String replaces control characters, so it is used only for a label that has changed.
 	if m.Label.ValueString() != c.Label.Raw() {
 		m.Label = tfkit.StringOrNull(c.Label.String())
 	}
@@ -147,8 +148,8 @@ func (m *model) setState(status api.CardStatus, balance usd.Amount) {
 	m.Balance = m.Balance.WithAmount(balance)
 }
 
-// keepPlanned sets the known values of the plan, because Terraform requires them after apply. If the card has
-// changed in the meantime, the next refresh shows it.
+// keepPlanned sets frozen, status and balance to their planned values if these are known, because Terraform requires
+// that after apply. If the card has changed in the meantime, the next refresh shows it.
 func (m *model) keepPlanned(plan model) {
 	m.Frozen = knownOr(plan.Frozen, m.Frozen)
 	m.Status = knownOr(plan.Status, m.Status)
@@ -196,9 +197,9 @@ func cardName(id, label, last4 string) string {
 // capitalized returns a text with its first letter in upper case. The text must not be empty.
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// importedModel returns the state of a card that Terraform did not issue. Attributes that the service does not
-// report are null.
-func importedModel(c api.CardSummary) model {
+// importedModel returns the state of a card that Terraform did not issue, without money_record. Terraform starts with
+// deletion_protection = false and topped_up = 0. Other attributes that the service does not report are null.
+func importedModel(summary api.CardSummary, diags *diag.Diagnostics) model {
 	m := model{
 		AllowedCategories:  types.SetNull(types.StringType),
 		Metadata:           types.MapNull(types.StringType),
@@ -206,7 +207,7 @@ func importedModel(c api.CardSummary) model {
 		DeletionProtection: types.BoolValue(false),
 		ToppedUp:           usdtype.FromAmount(0),
 	}
-	m.fromAPI(c.CardListItem)
+	m.fromSummary(summary, diags)
 	return m
 }
 
@@ -294,10 +295,11 @@ type privateState struct {
 	FrozenOutside bool `json:"frozen_outside,omitempty"`
 	// JustImported makes the next refresh skip its request, because the import has just read the card.
 	JustImported bool `json:"just_imported,omitempty"`
-	// Replaced is the card that the plan may replace. Terraform then plans the creation of the new card, and
-	// that second plan learns about the old card only from here.
+	// Replaced describes this card in case the plan replaces it. Terraform then makes a second plan, for the new card,
+	// and that plan learns about the old card only from here.
 	Replaced *replacedCard `json:"replaced,omitempty"`
-	// NextCost is the cost of the card that replaces this one, in USD; 0 with create_before_destroy.
+	// NextCost is the cost of the card that replaces this one, in USD. It is 0 if there is none, or if it is issued
+	// first, because of create_before_destroy.
 	NextCost usd.Amount `json:"next_cost,omitzero"`
 }
 

@@ -96,9 +96,9 @@ func (r *cardResource) keepSettings(state *model, prior model, private *privateS
 	if len(private.Shown) == 0 || maps.Equal(shownBefore, private.Shown) {
 		return nil
 	}
-	changes := tfkit.Enumerate(differences(private.Shown, state))
+	different := tfkit.Enumerate(differences(private.Shown, state))
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Card settings differ from the configuration",
-		fmt.Sprintf("%s has %s. The card is not replaced, and the state keeps the configured values.", capitalized(state.name()), changes)+
+		fmt.Sprintf("%s has %s. The card is not replaced, and the state keeps the configured values.", capitalized(state.name()), different)+
 			adoptAdvice(private.Shown))}
 }
 
@@ -147,7 +147,8 @@ func (r *cardResource) mayBeHidden(m *model) bool {
 func (r *cardResource) awaitTransfer(ctx context.Context, m *model, asOf time.Time) {
 	record := m.record()
 	snapshot := reconcile.Snapshot{Balance: m.Balance.Amount(), At: asOf}
-	explanation := reconcile.Explain(record.Anchor, snapshot, 0)
+	const noMovement = 0 // no further movement is in question
+	explanation := reconcile.Explain(record.Anchor, snapshot, noMovement)
 	if !explanation.Stale {
 		return
 	}
@@ -199,8 +200,7 @@ func (r *cardResource) ImportState(ctx context.Context, req resource.ImportState
 			capitalized(nameOf(summary.CardListItem))+" is terminated, which is final, so Terraform cannot manage it. To issue a new card, remove the import block and apply.")
 		return
 	}
-	state := importedModel(summary)
-	state.CreatedAt = tfkit.CreatedAt(summary.CreatedAt, state.name(), &resp.Diagnostics)
+	state := importedModel(summary, &resp.Diagnostics)
 	now := r.session.Client.ServiceTime()
 	state.setRecord(reconcile.ImportedRecord(summary.Balance, now))
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
