@@ -25,7 +25,7 @@ type planner struct {
 	config, state, plan model
 	private             privateState
 	replacement         tfkit.Replacement
-	changes             []string // the changes that replace the card, each with the old and the new value
+	changes             []string // that replace the card, as in "spending_limit (10.00 USD to 20.00 USD)"
 	diags               *diag.Diagnostics
 }
 
@@ -43,14 +43,14 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		return
 	}
 	proposed := p.plan
-	p.private.NextCost = 0
+	p.private.NextCost = 0 // an earlier plan may have set it
 	p.checkLoad(ctx)
 	if req.Plan.Raw.IsNull() {
 		p.planDestroy(ctx)
 	} else if req.State.Raw.IsNull() {
 		p.planIssue(ctx)
 		p.warnConfig(ctx)
-		p.private.NextCost = p.plan.issueCost()
+		p.private.NextCost = p.plan.issueCost() // if the new card replaces one, Delete of the old card reads this
 	} else {
 		p.planChange(ctx)
 		p.warnConfig(ctx)
@@ -189,8 +189,8 @@ func (p *planner) isProtected() bool {
 	return p.state.DeletionProtection.ValueBool() || p.config.DeletionProtection.ValueBool()
 }
 
-// countSpend counts the money that the plan takes from the wallet and returns to it. If that is too much, it adds a
-// diagnostic.
+// countSpend counts the money that the plan of this card takes from the wallet and returns to it. It adds a diagnostic if
+// the cards planned so far take too much.
 func (p *planner) countSpend(ctx context.Context, planned session.PlannedSpend) {
 	planned.CardName = p.state.name()
 	planned.CardBalance = p.state.Balance.Amount()
@@ -223,7 +223,7 @@ func (p *planner) checkLabel(ctx context.Context) {
 	}
 	if newest.Truncated && s.FirstTime(session.TopicLabelsPartial, "") {
 		p.diags.AddWarning("Labels were checked against the newest 1,000 cards only",
-			"This account has more live cards, and an older one may already have the label of a card in this plan."+
+			"This account has more than 1,000 active or 1,000 frozen cards. An older one may already have the label of a card in this plan."+
 				"\n\nTo check all live cards, add data \"vcard_cards\" \"all\" {} to the configuration. Then run: "+
 				"terraform plan -out=plan && terraform show -json plan | vcard statement --no-unmanaged -")
 	}
@@ -235,7 +235,7 @@ func (p *planner) checkLabel(ctx context.Context) {
 	}
 	var others []api.CardListItem
 	for _, card := range newest.CardsWithLabel(label.ValueString()) {
-		if card.ID != p.state.ID.ValueString() {
+		if card.ID != p.state.ID.ValueString() { // the card that is replaced does not count
 			others = append(others, card)
 		}
 	}
@@ -292,7 +292,7 @@ func freezesBeforeTopUp(threshold usdtype.Value, rule *topUpRule) bool {
 	return threshold.Amount() >= rule.Below.Amount()
 }
 
-// warnIssue warns of settings that are fixed when a card is issued.
+// warnIssue warns of probable mistakes in the settings of a new card.
 func (p *planner) warnIssue() {
 	if p.config.Amount.IsKnown() {
 		p.warnLoad(p.config.Amount.Amount())

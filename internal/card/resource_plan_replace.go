@@ -18,23 +18,21 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-// planFixed plans the settings that are fixed when a card is issued. Each one is unchanged, adopted
-// from the configuration of an imported card, or a reason to replace the card.
+// planFixed plans the settings that are fixed when a card is issued. Each one agrees with the card, is adopted from the
+// configuration of an imported card, or is a reason to replace the card.
 func (p *planner) planFixed(ctx context.Context) {
 	var adopted []string
 	for _, s := range settings(&p.state, &p.config) {
-		if s.isLeftOut() || s.isSame() {
-			continue
-		}
-		if s.isAlreadyShown(p.private.Shown) {
+		agrees := s.isLeftOut() || s.isSame() || s.isAlreadyShown(p.private.Shown)
+		if agrees {
 			continue
 		}
 		if p.adopts(s) {
 			adopted = append(adopted, s.name)
-			continue
+		} else {
+			p.replacement.Add(ctx, s.name, s.wanted)
+			p.changes = append(p.changes, s.name+changeOf(s.current, s.wanted))
 		}
-		p.replacement.Add(ctx, s.name, s.wanted)
-		p.changes = append(p.changes, s.name+changeOf(s.current, s.wanted))
 	}
 
 	// A setting that is left out stays as it is, and an amount with the same cents keeps its notation.
@@ -56,7 +54,7 @@ func (p *planner) planFixed(ctx context.Context) {
 	}
 }
 
-// adopts reports whether the state takes the configured value of a setting, because the card's own value is unknown.
+// adopts reports whether the state takes the configured value of a setting, because nothing shows the card's own value.
 func (p *planner) adopts(s setting) bool {
 	if s.isReported() {
 		return false
@@ -77,7 +75,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 	}
 	if p.plan.Amount.IsNull() { // only an imported card can omit it
 		p.diags.AddAttributeError(p.replacement.Paths[0], "amount is required to replace a card",
-			fmt.Sprintf("The configuration differs from %s in settings that a live card cannot change: %s. To keep the card, configure the values that it has. "+
+			fmt.Sprintf("The configuration differs from %s in settings that cannot change on a live card: %s. To keep the card, configure the values that it has. "+
 				"To replace it with a new card and number, set amount: the initial load in USD, at least %s.",
 				card.name(), changes, api.MinimumLoad))
 		return
@@ -93,8 +91,8 @@ func (p *planner) planReplacement(ctx context.Context) {
 		load = p.plan.Amount.Amount().String() + " USD"
 	}
 	effect := fmt.Sprintf("%s is terminated permanently, and its last known balance of %s USD returns to the wallet. "+
-		"A new card with another number is loaded with %s, for a fee of %s USD.",
-		capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee)
+		"A new card with another number is issued for a fee of %s USD and loaded with %s.",
+		capitalized(card.name()), card.Balance.Amount(), api.IssuanceFee, load)
 	upfront, wallet, exceedsWallet := p.resource.session.UpfrontCost(ctx)
 	if exceedsWallet {
 		effect += fmt.Sprintf(" With create_before_destroy, the new card is paid for before the old balance returns. So far, this plan takes %s USD before any balance returns; the wallet holds %s USD. Deposit first, or part of the plan fails.", upfront, wallet)
@@ -105,20 +103,21 @@ func (p *planner) planReplacement(ctx context.Context) {
 	if len(lost) > 0 {
 		paragraphs = append(paragraphs, "The new card does not have these settings, because they are not in the configuration: "+strings.Join(lost, ", ")+".")
 	}
-	paragraphs = append(paragraphs, "Without create_before_destroy, the old card is terminated first. If the service then refuses the new one, there is no card."+p.mayBeRefused())
+	paragraphs = append(paragraphs, "Without create_before_destroy, the old card is terminated first. If the service then refuses the new one, there is no card."+p.refusalNote())
 	p.diags.AddWarning("Card will be replaced and get a new number", strings.Join(paragraphs, "\n\n"))
 }
 
-// mayBeRefused names the settings whose values are new and may be invalid, because the service does not publish the
-// values that it accepts.
-func (p *planner) mayBeRefused() string {
+// refusalNote names the settings of the new card that the service may refuse, because it has not accepted their values
+// before and does not publish which values it accepts. It returns "" if there are none.
+func (p *planner) refusalNote() string {
 	isChanged := func(name string) bool { return p.replacement.Paths.Contains(path.Root(name)) }
 	var doubtful []string
+	// An imported card has no categories in the state, so those in the configuration may be new.
 	newCategories := isChanged("allowed_categories") || p.state.AllowedCategories.IsNull()
 	if newCategories && !p.config.AllowedCategories.IsNull() {
 		doubtful = append(doubtful, "allowed_categories (it does not publish the list)")
 	}
-	newLimit := isChanged("spending_limit") || isChanged("bin_id")
+	newLimit := isChanged("spending_limit") || isChanged("bin_id") // each BIN has its own maximum
 	if newLimit && !p.config.SpendingLimit.IsNull() {
 		doubtful = append(doubtful, "spending_limit (it does not publish the BIN's maximum)")
 	}
@@ -154,7 +153,7 @@ const (
 	moveInstead = "Renamed or moved: add a moved block with the old and the new address, and the card stays. " +
 		"Removed from the configuration: put it back first. To keep the card outside Terraform, use terraform state rm, or a removed block with destroy = false. " +
 		"Deposed object, left by a replacement with create_before_destroy: terminate it in the dashboard; the next plan removes it from the state."
-	doNotForce = "Without -replace the card stays."
+	doNotForce = "Without -replace or replace_triggered_by, the card stays."
 )
 
 // maxProtected is the maximum number of protected cards that one plan names. The first error already fails the plan.
@@ -186,7 +185,8 @@ type setting struct {
 	wanted  attr.Value
 }
 
-// settings returns the settings of a card, each with its wanted value.
+// settings returns the settings of a card, each with its wanted value. Callers that need the values of only one model
+// pass it twice.
 func settings(card, wanted *model) []setting {
 	return []setting{
 		{"bin_id", card.BinID, wanted.BinID},
@@ -276,7 +276,7 @@ func (s setting) isAlreadyShown(shown map[string]string) bool {
 	return s.reportedForm(s.wanted) == value
 }
 
-// keepConfigured sets the settings of a card to those in the state after the card was read. It returns the service's
+// keepConfigured restores the settings in the state after reading the card has overwritten them. It returns the service's
 // values that differ from them. A spending limit that was not configured follows the service.
 func keepConfigured(card, state *model, defaultLimit bool) map[string]string {
 	followsLimit := defaultLimit || !isKnown(state.SpendingLimit)
