@@ -53,8 +53,8 @@ func (p *planner) planTransfer(ctx context.Context) {
 	p.countSpend(ctx, planned)
 }
 
-// warnUnspendable warns if the plan funds a card whose money may not be spendable. net is what the plan funds the card
-// with, in USD.
+// warnUnspendable warns if the plan funds a card whose money may not be spendable. net is the money that the plan moves
+// to the card, in USD; it is negative for a withdrawal.
 func (p *planner) warnUnspendable(t plannedTransfer, net usd.Amount) {
 	if !p.resource.session.IsPlanning() {
 		return
@@ -83,9 +83,11 @@ func (p *planner) warnPending(t plannedTransfer, movements []reconcile.Movement,
 	}
 	// Apply abandons the transfer if no money moves and there is no top_up. While amount or top_up is unknown, the plan
 	// cannot tell.
-	if p.plan.TopUp.IsNull() && !t.unknown {
+	hasNoTopUp := p.plan.TopUp.IsNull()
+	mayHaveNoTopUp := hasNoTopUp || p.plan.TopUp.IsUnknown()
+	if hasNoTopUp && !t.unknown {
 		p.diags.Append(abandonsPending(p.state, pending, p.plan.Amount.IsNull()))
-	} else if p.plan.TopUp.IsNull() || p.plan.TopUp.IsUnknown() {
+	} else if mayHaveNoTopUp {
 		p.diags.Append(mayAbandonPending(p.state, pending, p.plan.TopUp.IsUnknown()))
 	} else if t.unknown {
 		p.diags.Append(stopsForPending(p.state, pending))
@@ -106,11 +108,12 @@ func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconci
 	if record.Pending != nil && !record.Repeats(movements[0]) {
 		return net // apply stops, and warnPending has warned
 	}
-	if !p.resource.session.IsPlanning() {
-		if !p.resource.session.IsConfigured() { // then only the state shows what the card has
-			p.checkWithdrawal(ctx, t)
-		}
+	if !p.resource.session.IsConfigured() {
+		p.checkWithdrawal(ctx, t) // the card cannot be read, but the state shows its balance
 		return net
+	}
+	if !p.resource.session.IsPlanning() {
+		return net // apply reads the card before it moves money
 	}
 	decisions, err := p.resource.session.Mover.Preview(ctx, p.state.ID.ValueString(), record, change, p.state.Balance.Amount())
 	fromFreshReading := err == nil // after an error, only an earlier reading has decided
@@ -119,18 +122,20 @@ func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconci
 		if d.Verdict == reconcile.Made && fromFreshReading {
 			net -= d.Movement.Delta
 		}
-		if d.Movement.Purpose != reconcile.ForAmount {
-			continue
-		}
-		if d.Reason == reconcile.LooksEither {
-			continue // the balance may already be without this withdrawal, so it does not show what will be left
-		}
-		// For IntoRange, apply would stop: checkWithdrawal reports that as an error.
-		if d.Verdict == reconcile.Send || d.Reason == reconcile.IntoRange {
+		if d.Movement.Purpose == reconcile.ForAmount && showsWhatIsLeft(d) {
 			p.checkWithdrawal(ctx, t)
 		}
 	}
 	return net
+}
+
+// showsWhatIsLeft reports whether the card's balance shows how much money a withdrawal leaves on the card.
+func showsWhatIsLeft(d reconcile.Decision) bool {
+	if d.Reason == reconcile.LooksEither { // the balance may already be without the withdrawal
+		return false
+	}
+	// For IntoRange, apply would stop: checkWithdrawal reports that as an error.
+	return d.Verdict == reconcile.Send || d.Reason == reconcile.IntoRange
 }
 
 // checkWithdrawal refuses to withdraw more than the card has, or money that the same plan would load again. It warns
@@ -170,7 +175,7 @@ func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
 	}
 }
 
-// warnExpiry warns of a card that expires soon or has expired, and of money that is loaded onto it.
+// warnExpiry warns of a card that expires soon or has expired. delta is the money that the plan moves to the card, in USD.
 func (p *planner) warnExpiry(delta usd.Amount) {
 	const soon = 30 * 24 * time.Hour
 	lastDay, err := time.Parse(time.DateOnly, p.state.ExpiresAt.ValueString())
@@ -330,16 +335,21 @@ func (p *planner) planFrozen(t plannedTransfer) {
 	}
 }
 
-// mayAutoFreeze reports whether the change of amount may make the service freeze the card, which then has the balance
-// after. The threshold of an imported card is unknown.
-func (p *planner) mayAutoFreeze(t plannedTransfer, after usd.Amount) bool {
-	withdraws := t.amount < 0
-	if p.config.Amount.IsUnknown() {
-		withdraws = true
-		after = 0 // an unknown amount may withdraw everything
+// mayAutoFreeze reports whether the change of amount may make the service freeze the card. planned is the balance after
+// the planned transfers, in USD.
+func (p *planner) mayAutoFreeze(t plannedTransfer, planned usd.Amount) bool {
+	mayWithdraw := t.amount < 0
+	lowest := planned
+	if p.config.Amount.IsUnknown() { // it may withdraw everything
+		mayWithdraw = true
+		lowest = 0
 	}
-	if p.state.AutoFreezeAt.IsNull() {
-		return withdraws && p.state.isImported()
+	if !mayWithdraw {
+		return false
 	}
-	return withdraws && after < p.state.AutoFreezeAt.Amount()
+	threshold := p.state.AutoFreezeAt
+	if threshold.IsNull() {
+		return p.state.isImported() // the service may know a threshold that it does not report
+	}
+	return lowest < threshold.Amount()
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-// Update unfreezes the card, moves money, and then freezes the card, even if moving money failed. It
-// saves the state after each step.
+// Update takes the steps that are needed of these: it unfreezes the card, moves money, undoes an automatic freeze, and
+// freezes the card. It freezes the card even if moving money failed. It saves the state after each step.
 func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var config, prior, plan model
 	decode(ctx, req.Config.Raw, &config, &resp.Diagnostics)
@@ -98,7 +98,8 @@ func (u *update) unfreeze(ctx context.Context) diag.Diagnostics {
 	return session.LostResponseWarning("unfreeze "+u.prior.name(), unfrozen.How.LostResponse())
 }
 
-// undoAutoFreeze unfreezes the card if the withdrawal made the service freeze it.
+// undoAutoFreeze unfreezes the card if the withdrawal made the service freeze it although the configuration has
+// frozen = false.
 func (u *update) undoAutoFreeze(ctx context.Context) diag.Diagnostics {
 	if !u.withdrew || !u.configuredActive {
 		return nil
@@ -128,7 +129,7 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 	}
 	change := moneyChange(ctx, u.prior, u.plan)
 	record := u.prior.record()
-	if change.AmountBefore == change.AmountAfter { // no money moves, but amount may become the baseline, for example
+	if change.AmountBefore == change.AmountAfter { // amount moves no money, but it may become the baseline, for example
 		u.state.Amount = u.plan.Amount
 	}
 	movements := change.Movements()
@@ -179,7 +180,7 @@ func moneyChange(ctx context.Context, prior, plan model) reconcile.Change {
 	return c
 }
 
-// topUpRange returns the range of top_up, or nil if top_up is not set.
+// topUpRange returns the range of top_up without its monthly limit, or nil if top_up is not set or not known.
 func (m model) topUpRange(ctx context.Context) *reconcile.Range {
 	rule, _ := m.readTopUp(ctx)
 	if rule == nil {
