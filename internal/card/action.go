@@ -214,7 +214,7 @@ type transferConfig struct {
 
 func (a *transferAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
 	a.cardAction.ModifyPlan(ctx, req, resp)
-	a.readConfig(ctx, req.Config, &resp.Diagnostics)
+	a.readConfig(ctx, req.Config, &resp.Diagnostics) // for its errors
 }
 
 // readConfig returns the configuration of the action. If the amount is invalid, it adds an error.

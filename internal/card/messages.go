@@ -29,8 +29,8 @@ func replaceAdvice(amount usd.Amount) string {
 	return " If you passed -replace: run terraform taint on this resource instead, then apply."
 }
 
-// withdrawsIntoTopUp explains why a withdrawal is refused. The card would have the balance after, and top_up.below is
-// higher. Both amounts are in USD.
+// withdrawsIntoTopUp explains why a withdrawal is refused: the balance after it would be less than below, which is
+// top_up.below. Both are in USD.
 func withdrawsIntoTopUp(card model, after, below usd.Amount) string {
 	return fmt.Sprintf("Lowering amount leaves %s with %s USD, less than top_up.below (%s USD). "+
 		"The same plan would then top the card up again. Lower amount by less, lower top_up.below as well, or remove %s.",
@@ -47,7 +47,7 @@ func notFound(card model, err error, s *session.Session) diag.Diagnostic {
 	}
 	return diag.NewErrorDiagnostic(title, session.Cause(err)+
 		" That does not mean that the card was terminated: the service still returns terminated cards. "+whyNotFound(s)+
-		"\n\nThe card stays in the state. If you are sure that it is gone, run terraform state rm for it and remove its block; otherwise the next apply issues a new card."+
+		"\n\nThe card stays in the state. If you are sure that it is gone, run terraform state rm for it and remove its block. If the block stays, the next apply issues a new card."+
 		"\n\nOther cards may be affected too: if the service finds none of them, the details appear only here.")
 }
 
@@ -80,8 +80,8 @@ func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
 	return errorWithAdvice(operation, err, candidates)
 }
 
-// errorWithAdvice returns session.ErrorDiagnostic with more advice at the end. The diagnostic of a repeated outage has no
-// detail of its own.
+// errorWithAdvice returns session.ErrorDiagnostic with more advice at the end. The advice starts with the space or line
+// breaks that separate it from the detail. A repeated outage has no detail, so that the advice then stands alone.
 func errorWithAdvice(operation string, err error, advice string) diag.Diagnostic {
 	failure := session.ErrorDiagnostic(operation, err)
 	return diag.NewErrorDiagnostic(failure.Summary(), strings.TrimLeft(failure.Detail()+advice, "\n "))
@@ -242,7 +242,7 @@ func adviceForStatus(status api.CardStatus, rejected *transport.Error) string {
 	}
 	if rejected.Status == 400 && strings.HasSuffix(rejected.Path, "/withdraw") {
 		return "The service may not accept an amount for withdrawals. If so, withdraw in the dashboard. " +
-			"The state keeps the previous amount of a vcard_card: restore it in the configuration, or each apply tries again."
+			"If Terraform manages the card, also restore the previous amount in the configuration. Otherwise each apply tries again."
 	}
 	return ""
 }
@@ -291,9 +291,9 @@ func describePending(card model, pending reconcile.Pending) string {
 	return text + ", and the response was lost. Until the outcome is known, Terraform moves no other money on this card."
 }
 
-// pendingAdvice says what to do about a pending transfer, in paragraphs that follow the facts. To abandon it takes a plan
-// that moves no money on the card. If the money of a change of amount has moved, amount becomes the baseline again, so
-// that Terraform does not move it a second time.
+// pendingAdvice says what to do about a pending transfer, in paragraphs that follow the facts. A plan without top_up that
+// moves no money on the card abandons the transfer. If the transfer was a change of amount and the money did move, the new
+// amount has to become the baseline, so that Terraform does not move the money a second time.
 func pendingAdvice(card model, pending reconcile.Movement) string {
 	advice := "\n\nPlan again in a minute: each plan checks the outcome. Usually nothing else is needed." +
 		"\n\nIf it stays pending, you can abandon the transfer. First check in the dashboard whether the money moved; if it may still arrive, wait. "
@@ -361,11 +361,13 @@ func abandonsPending(card model, pending reconcile.Pending, amountIsNull bool) d
 // amount is unknown and top_up is not set.
 func mayAbandonPending(card model, pending reconcile.Pending, topUpIsUnknown bool) diag.Diagnostic {
 	text := " The value of amount or top_up is known only during apply. If no money has to move then, apply drops this transfer and accepts the card's balance."
-	keep := "To keep the transfer, do not apply. Plan again until its outcome is known." // any amount becomes the baseline
+	var keep string
 	if topUpIsUnknown {
 		keep = "To keep the transfer pending, write a literal top_up."
 	} else if card.Amount.IsKnown() {
 		keep = fmt.Sprintf("To keep the transfer pending, write a literal amount other than %s (the amount in the state).", card.Amount.Amount())
+	} else { // a literal amount would become the baseline, move no money, and so abandon the transfer
+		keep = "To keep the transfer, do not apply. Plan again until its outcome is known."
 	}
 	return diag.NewWarningDiagnostic("Plan may abandon a pending transfer: "+card.name(),
 		describePending(card, pending)+text+"\n\nBefore you apply, check in the dashboard whether the money moved. "+keep+
@@ -499,9 +501,10 @@ func previewText(card model, d reconcile.Decision) string {
 			return fmt.Sprintf("%s. Since Terraform's last transfer, the card's balance %s, and no transaction explains why. Applying this plan still %s.\n\n%s",
 				balance, describeDelta(evidence.Remainder), describeMove(m.Delta), adviceToCheck(m))
 		}
+		return ""
 	}
 
-	// In these cases, apply stops.
+	// In the remaining cases, apply stops.
 	switch d.Reason {
 	case reconcile.LooksEither, reconcile.LeftOver:
 		explanation := explainBalance(m.Delta, d.UnexplainedMoney(), m.MayHaveTopUp(evidence))
@@ -519,11 +522,11 @@ func previewText(card model, d reconcile.Decision) string {
 		return balance + ". Balance increases without a matching transaction count toward max_top_up_per_month. With these, this top-up may exceed the limit. " +
 			"Apply stops once. The plan after that shows how much the limit still allows."
 	}
-	return ""
+	return "" // for IntoRange, checkWithdrawal adds an error
 }
 
 // limitedTopUp returns the text of a warning about a top-up that max_top_up_per_month limits. The amounts are in USD.
-func limitedTopUp(card model, due, planned usd.Amount, topUps reconcile.TopUps, month reconcile.Month, limit usd.Amount) string {
+func limitedTopUp(card model, needed, planned usd.Amount, topUps reconcile.TopUps, month reconcile.Month, limit usd.Amount) string {
 	gets := "but gets only " + planned.String() + " USD"
 	if planned == 0 {
 		gets = "but gets none"
@@ -532,7 +535,7 @@ func limitedTopUp(card model, due, planned usd.Amount, topUps reconcile.TopUps, 
 	if month <= topUps.Month && topUps.Sum >= reconcile.Unknown { // more than any limit
 		advice = "To top up this month, remove max_top_up_per_month."
 	}
-	return fmt.Sprintf("%s needs a top-up of %s USD, %s. %s\n\n%s", capitalized(card.name()), due, gets, capUsage(topUps, month, limit), advice)
+	return fmt.Sprintf("%s needs a top-up of %s USD, %s. %s\n\n%s", capitalized(card.name()), needed, gets, capUsage(topUps, month, limit), advice)
 }
 
 // capUsage says how much of max_top_up_per_month is used in a month. If the record is from a later month, it
@@ -587,19 +590,21 @@ func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError
 		text = fmt.Sprintf("Nothing was sent. %s. %s %s", balance, usage, advice)
 	case reconcile.Unreadable:
 		reason = "it may already be done"
-		text = fmt.Sprintf("Nothing was sent. %s, and %s. An interrupted run may already have made this transfer. %s", balance, stop.Unread, advice)
+		amounts := ""
 		if stop.Unread == reconcile.DamagedRecord {
 			reason = "the card's money_record is lost"
-			text = fmt.Sprintf("Nothing was sent. %s, and %s. An interrupted run may already have made this transfer.%s %s",
-				balance, stop.Unread, amountsInState(card), advice)
+			amounts = amountsInState(card)
 		}
+		text = fmt.Sprintf("Nothing was sent. %s, and %s. An interrupted run may already have made this transfer.%s %s",
+			balance, stop.Unread, amounts, advice)
 	case reconcile.NotShown:
-		reason = "the card does not show it"
-		text = "The service confirmed the transfer, but " + card.name() + " does not show it: it holds " + stop.Balance.String() + " USD. " +
-			"Nothing is sent again until the card shows it, or until you abandon it." + pendingAdvice(card, m)
-		if stop.Refusal != nil {
+		if stop.Refusal == nil {
+			reason = "the card does not show it"
+			text = "The service confirmed the transfer, but " + card.name() + " does not show it: it holds " + stop.Balance.String() + " USD. " +
+				"Nothing is sent again until the card shows it, or until you abandon it." + pendingAdvice(card, m)
+		} else {
 			reason = "the idempotency key was already used"
-			if m.Purpose == reconcile.ForTopUp { // the balance may still change
+			if m.Purpose == reconcile.ForTopUp { // the advice for amount starts with a check already
 				advice = "First check the card's transactions in the dashboard. " + advice
 			}
 			text = fmt.Sprintf("The service has already seen the idempotency key of this request. %s %s, which does not show this transfer. %s",
