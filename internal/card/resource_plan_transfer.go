@@ -33,7 +33,8 @@ func (p *planner) planTransfer(ctx context.Context) {
 	}
 	change := moneyChange(ctx, p.state, p.plan)
 	mayMoveMoney := t.unknown || len(change.Movements()) > 0
-	mayAbandonTransfer := record.Pending != nil && p.plan.TopUp.IsNull()
+	mayHaveNoTopUp := p.plan.TopUp.IsNull() || p.plan.TopUp.IsUnknown()
+	mayAbandonTransfer := record.Pending != nil && mayHaveNoTopUp
 	p.plan.Balance = p.state.Balance
 	p.plan.MoneyRecord = p.state.MoneyRecord
 	if mayMoveMoney || mayAbandonTransfer {
