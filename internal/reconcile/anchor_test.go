@@ -57,7 +57,7 @@ func TestStale(t *testing.T) {
 			a.authorize(test.hold * dollar)
 		}
 		before := a.snapshot()
-		record := moved(reconcile.ReadRecord(before), reconcile.Movement{Delta: test.last * dollar}, before)
+		record := moved(reconcile.RecordFrom(before), reconcile.Movement{Delta: test.last * dollar}, before)
 		a.later(test.after)
 		now := a.snapshot()
 		now.Balance = test.shown * dollar

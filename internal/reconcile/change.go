@@ -16,8 +16,8 @@ type Movement struct {
 	Purpose      Purpose
 	Delta        usd.Amount // positive for a fund, negative for a withdrawal; never 0
 	LoadedBefore usd.Amount // what was loaded for the purpose so far, according to the state
-	Range        *Range     // of top_up; nil without top-ups
-	TopUp        usd.Amount // the top-up that the same plan makes afterwards
+	Range        *Range     // the range of top_up that the decision considers; nil if it considers none
+	TopUp        usd.Amount // the top-up that the same plan makes after this movement; 0 without one
 }
 
 // IsFund reports whether money goes to the card.
@@ -34,6 +34,7 @@ func (m Movement) MayHaveTopUp(e Explanation) bool {
 	if m.Purpose != ForAmount || !m.IsFund() || m.Range == nil {
 		return false
 	}
+	// The lowest balance that the card may have had before the fund. Refunds may have arrived after the top-up.
 	balanceBefore := e.Balance - e.MaxArrived - e.Refunded
 	topUpWasDue := balanceBefore+m.Delta < m.Range.Below
 	if !topUpWasDue {
@@ -45,7 +46,7 @@ func (m Movement) MayHaveTopUp(e Explanation) bool {
 	return e.MaxArrived > m.Delta // more than the fund alone
 }
 
-// possibleTopUp returns the top-up that may have been made in addition to a fund that was made.
+// possibleTopUp returns the top-up that may have been made in addition to a fund that was made, or 0.
 func (m Movement) possibleTopUp(e Explanation) usd.Amount {
 	if m.MayHaveTopUp(e) {
 		return e.MaxArrived - m.Delta
@@ -55,7 +56,8 @@ func (m Movement) possibleTopUp(e Explanation) usd.Amount {
 
 // Change is the difference between state and plan for a card's money.
 type Change struct {
-	// What was loaded before the update, and what will be after it. They are equal if nothing moves.
+	// The attributes amount and topped_up in the state (Before) and in the plan (After). The two values of an
+	// attribute are equal if it moves no money.
 	AmountBefore, AmountAfter     usd.Amount
 	ToppedUpBefore, ToppedUpAfter usd.Amount
 
@@ -69,15 +71,26 @@ func (c Change) Movements() []Movement {
 	delta := c.AmountAfter - c.AmountBefore
 	topUp := c.ToppedUpAfter - c.ToppedUpBefore
 	if delta != 0 {
-		all = append(all, Movement{Purpose: ForAmount, Delta: delta, LoadedBefore: c.AmountBefore, Range: c.rangeFor(delta), TopUp: topUp})
+		all = append(all, Movement{
+			Purpose:      ForAmount,
+			Delta:        delta,
+			LoadedBefore: c.AmountBefore,
+			Range:        c.rangeFor(delta),
+			TopUp:        topUp,
+		})
 	}
 	if topUp != 0 {
-		all = append(all, Movement{Purpose: ForTopUp, Delta: topUp, LoadedBefore: c.ToppedUpBefore, Range: c.RangeAfter})
+		all = append(all, Movement{
+			Purpose:      ForTopUp,
+			Delta:        topUp,
+			LoadedBefore: c.ToppedUpBefore,
+			Range:        c.RangeAfter,
+		})
 	}
 	return all
 }
 
-// rangeFor returns the range to use when deciding about a movement of the attribute amount.
+// rangeFor returns the range to use when deciding about a movement of the attribute amount, or nil for none.
 func (c Change) rangeFor(delta usd.Amount) *Range {
 	if delta < 0 {
 		if c.FrozenAfter { // a frozen card is not topped up
@@ -85,15 +98,17 @@ func (c Change) rangeFor(delta usd.Amount) *Range {
 		}
 		return c.RangeAfter
 	}
-	// An interrupted run may have topped up according to the earlier range.
+	// An interrupted run may have topped up by the range in the state or by the planned one. The range with the
+	// higher Below covers both.
 	if c.RangeBefore != nil && (c.RangeAfter == nil || c.RangeAfter.Below < c.RangeBefore.Below) {
 		return c.RangeBefore
 	}
 	return c.RangeAfter
 }
 
-// Preview decides about each movement, using one reading of the card, and stops at the first one that
-// an apply would not make. It assumes that a movement that is sent takes effect at once.
+// Preview decides about each movement, using one reading of the card. Its last decision is about the first
+// movement that an apply would neither send nor find already made, if there is one. Preview assumes that a
+// movement that is sent takes effect at once.
 func (c Change) Preview(r Record, card Snapshot, keysHonoured bool) []Decision {
 	card.Waited = true // a preview decides from this reading alone, so Ask must not ask to look again
 	const keySeenBefore = false

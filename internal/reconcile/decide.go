@@ -10,7 +10,7 @@ const (
 	BeforeSending Moment = iota + 1
 	WhilePending         // an earlier run sent it without learning the outcome, and this run may send it again
 	AnswerLost           // it was sent, its response was lost, and only the outcome is in question
-	Answered             // the service says that it was made, or refuses its key because it has seen it before
+	Answered             // the service says that it was made, or refuses its key as already used
 )
 
 // Verdict says what to do about a movement.
@@ -26,29 +26,29 @@ const (
 	SendKey                  // it may have been made: send it under the same key, which the service executes once
 )
 
-// Reason is the row of the table that a verdict comes from.
+// Reason says which row of the table in CONTRIBUTING a verdict comes from.
 type Reason int
 
-// The reasons. Up to OtherMoney, they are in the order of the table.
+// The reasons. Up to OtherMoney, they are in the order of the table's rows for BeforeSending.
 const (
 	NoReason    Reason = iota
-	BehindLast         // the card is shown as before the last movement, or that was undone
+	BehindLast         // the card is shown as it was before earlier movements: the reading is stale, or they were undone
 	OverCap            // with unexplained money counted, the top-up exceeds the month's cap
 	LooksMade          // it was made, and nothing else explains the balance
 	NotDue             // the card is not below the top-up's range
 	Unreadable         // what could not be read may be the movement
 	KeyDecides         // it may have been made, under the same key
 	LooksEither        // the balance may be explained with it and without it
-	IntoRange          // the next top-up would load what is withdrawn again
+	IntoRange          // the next top-up would reload what is withdrawn
 	Explained          // the balance is explained without it
-	LeftOver           // unexplained money may be the movement
-	OtherMoney         // unexplained money is not the movement
-	MadeBefore         // the service says that it was made, and it was made before it was sent
+	LeftOver           // unexplained money may be the movement: it is half of it or more
+	OtherMoney         // unexplained money is not the movement: it is less than half of it, or went in the other direction
+	MadeBefore         // an earlier request made it, before the one that was answered was sent
 	OtherAmount        // the service moved another amount
-	NotShown           // the service says that it was made, and the card does not show it
+	NotShown           // the service says that it was made, or refuses its key as already used, and the card does not show it
 )
 
-// Decision says what to do about a movement, why, and what that was decided from.
+// Decision says what to do about a movement and why, with the facts that it is based on.
 type Decision struct {
 	Verdict Verdict
 	Reason  Reason
@@ -56,15 +56,15 @@ type Decision struct {
 
 	Moment         Moment
 	Movement       Movement
-	RecordBefore   Record      // the record so far
+	RecordBefore   Record      // the record before this decision
 	Card           Snapshot    // as it was read
-	KeysHonoured   bool        // the service executes requests with the same key once
-	KeySeenBefore  bool        // once answered: the service refused the key because it has seen it before
+	KeysHonoured   bool        // the service executes requests with the same key only once
+	KeySeenBefore  bool        // once answered: the service refused the key as already used
 	Evidence       Explanation // of the reading, since the record's anchor; once answered, since the reading before sending
-	LongerEvidence Explanation // once answered: since the anchor before sending
+	LongerEvidence Explanation // once answered: of the reading, since the anchor that the record had before sending
 }
 
-// LeftOver returns the change of the balance before the movement that nothing explains, or 0.
+// LeftOver returns the unexplained change of the balance before the movement, or 0 if the balance is explained.
 func (d Decision) LeftOver() usd.Amount {
 	if d.Evidence.Without != Unexplained {
 		return 0
@@ -73,7 +73,7 @@ func (d Decision) LeftOver() usd.Amount {
 }
 
 // UnexplainedMoney returns the unexplained money that may be the movement or include it. For a fund that
-// stops because of such money, it is the most that any interpretation allows, and otherwise the least.
+// stops because of such money, it is the most that any interpretation allows. Otherwise, it is the Remainder.
 func (d Decision) UnexplainedMoney() usd.Amount {
 	if d.Reason == LeftOver && d.Movement.IsFund() {
 		return d.Evidence.MaxArrived
@@ -81,8 +81,8 @@ func (d Decision) UnexplainedMoney() usd.Amount {
 	return d.Evidence.Remainder
 }
 
-// Ask decides whether to send a movement, or to send it again if it is pending in the record. Keys are
-// honoured if the service executes requests with the same key once.
+// Ask decides whether to send a movement, or to send it again if it is pending in the record. No other
+// movement may be pending. keysHonoured says that the service executes requests with the same key only once.
 func Ask(r Record, m Movement, card Snapshot, keysHonoured bool) Decision {
 	moment := BeforeSending
 	if r.Pending != nil {
@@ -102,8 +102,9 @@ func Ask(r Record, m Movement, card Snapshot, keysHonoured bool) Decision {
 	switch d.Verdict {
 	case Send:
 		d.Record = r.sent(m, r.anchorAt(card), card.At, d.Evidence.Gain())
-	case SendKey:
-		d.Record = r.sent(m, r.Anchor, card.At, 0)
+	case SendKey: // the reading may include the movement, so the anchor stays, and no unexplained money counts yet
+		const gain usd.Amount = 0
+		d.Record = r.sent(m, r.Anchor, card.At, gain)
 	case Stop:
 		d.Record = r.stopped(m, card, d.Evidence)
 	case Made:
@@ -135,8 +136,16 @@ func (d Decision) AfterLost(card Snapshot) Decision {
 	return decideLost(d.Record, d.Movement, card)
 }
 
+// decideLost decides whether a pending movement whose response was lost was made.
 func decideLost(r Record, m Movement, card Snapshot) Decision {
-	d := Decision{Record: r, Moment: AnswerLost, Movement: m, RecordBefore: r, Card: card, Evidence: Explain(r.Anchor, card, m.Delta)}
+	d := Decision{
+		Record:       r,
+		Moment:       AnswerLost,
+		Movement:     m,
+		RecordBefore: r,
+		Card:         card,
+		Evidence:     Explain(r.Anchor, card, m.Delta),
+	}
 	d.Verdict, d.Reason = Decide(d)
 	if d.Verdict == Made {
 		d.Record = r.madeSince(m, d.Evidence, card.At)
@@ -145,11 +154,11 @@ func decideLost(r Record, m Movement, card Snapshot) Decision {
 }
 
 // AfterAnswer decides whether the card shows the movement after the service said that it was made, or
-// that it has seen its key before.
+// refused its key as already used.
 func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 	m := d.Movement
 	before := d.RecordBefore
-	anchor := before.anchorAt(d.Card)
+	anchor := before.anchorAt(d.Card) // the reading before sending
 	sinceSent := card
 	sinceSent.MovedByOtherCalls = 0 // the reading before sending includes what other calls have moved
 	next := Decision{
@@ -173,7 +182,7 @@ func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 		switch next.Reason {
 		case MadeBefore:
 			next.Record = before.madeBefore(m, card, next.LongerEvidence)
-		case OtherAmount:
+		case OtherAmount: // the money on the card beyond the movement counts as topped up
 			excess := max(0, next.Evidence.Remainder-m.Delta)
 			next.Record = before.made(m, before.anchorAt(card), card.At, excess+d.Evidence.Gain())
 		default:
@@ -183,8 +192,9 @@ func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 	return next
 }
 
-// Decide returns the verdict and the reason of the first row of the table in CONTRIBUTING that fits. If keys are
-// honoured, package transport repeats a request whose response was lost under the same key without asking.
+// Decide returns the verdict and the reason of the first row of the table in CONTRIBUTING that fits. It is not
+// asked about every repeated request: if keys are honoured, package transport repeats a request under the same
+// key after a lost response.
 func Decide(d Decision) (Verdict, Reason) {
 	switch d.Moment {
 	case BeforeSending:
@@ -199,25 +209,32 @@ func Decide(d Decision) (Verdict, Reason) {
 
 func (d Decision) afterSending() (Verdict, Reason) {
 	e := d.Evidence
-	answered := d.RecordBefore.Pending != nil && d.RecordBefore.Pending.Answered
-	without := e.Without != Unexplained && e.With == Unexplained && e.Hidden == ""
 	if e.made() {
 		return Made, LooksMade
 	}
-	if without && !answered {
+	answered := d.RecordBefore.Pending != nil && d.RecordBefore.Pending.Answered
+	if answered { // it is never sent again
+		return d.again(Undecided, LooksEither)
+	}
+	onlyWithout := e.Without != Unexplained && e.With == Unexplained
+	if onlyWithout && e.Hidden == "" {
 		return Send, Explained
 	}
-	if d.Moment == WhilePending && d.keyKept() && !answered {
+	if d.Moment == WhilePending && d.keyKept() {
 		return SendKey, KeyDecides
 	}
 	return d.again(Undecided, LooksEither)
 }
 
 func (d Decision) onceAnswered() (Verdict, Reason) {
-	e, m := d.Evidence, d.Movement
-	sameDirection := e.Remainder != 0 && (e.Remainder > 0) == m.IsFund()
+	e := d.Evidence
+	m := d.Movement
 	if e.shows() {
 		return Made, LooksMade
+	}
+	sameDirection := e.Remainder < 0 // the unexplained money went in the movement's direction
+	if m.IsFund() {
+		sameDirection = e.Remainder > 0
 	}
 	if sameDirection && e.Echoed {
 		return d.again(Made, OtherAmount)
@@ -232,10 +249,11 @@ func (d Decision) onceAnswered() (Verdict, Reason) {
 }
 
 func (d Decision) beforeSending() (Verdict, Reason) {
-	e, m := d.Evidence, d.Movement
+	e := d.Evidence
+	m := d.Movement
 	either := e.explainsEither(m) || m.MayHaveTopUp(e)
+	atLeastAsLikelyWithout := e.Without != Unexplained && e.Without >= e.With
 	intoRange := !m.IsFund() && m.Range != nil && e.Balance+m.Delta < m.Range.Below
-	sureOfKey := d.keyHonoured() && e.Without != Unexplained && e.With <= e.Without && !intoRange
 
 	switch {
 	case (e.Stale || e.Undone) && !e.made():
@@ -250,13 +268,13 @@ func (d Decision) beforeSending() (Verdict, Reason) {
 		return Stop, Unreadable
 	case either && d.keyKept():
 		return SendKey, KeyDecides
-	case either && sureOfKey:
+	case either && d.keyHonoured() && atLeastAsLikelyWithout && !intoRange:
 		return d.again(Send, LooksEither)
 	case either:
 		return d.again(Stop, LooksEither)
 	case intoRange:
 		return Stop, IntoRange
-	case e.Without == HoldReleased: // or something that is not listed yet
+	case e.Without == HoldReleased: // the released hold may be another transaction, which is not listed yet
 		return d.again(Send, Explained)
 	case e.Without != Unexplained:
 		return Send, Explained
@@ -274,7 +292,8 @@ func (d Decision) again(verdict Verdict, reason Reason) (Verdict, Reason) {
 	return verdict, reason
 }
 
-// keyHonoured reports whether the service executes the movement's key once, as long as it keeps the key.
+// keyHonoured reports whether the service executes the movement only once, as long as it keeps the key: every
+// request for it so far had the key that the next one has.
 func (d Decision) keyHonoured() bool { return d.KeysHonoured && d.RecordBefore.HasKey }
 
 // keyKept reports whether, in addition, the service still keeps a key that was used since the anchor.

@@ -11,20 +11,20 @@ import (
 // Rank says how well a balance is explained.
 type Rank int
 
-// The ranks, from the least likely on.
+// The ranks, from the worst explanation to the best.
 const (
 	Unexplained  Rank = iota
-	HoldReleased      // the balance is less the holds, and one of them was released
+	HoldReleased      // the balance falls at authorization, and one of the holds was released
 	AsSettled         // the balance falls at settlement
-	LessHolds         // the balance is less the holds, as with most services
+	LessHolds         // the balance falls at authorization, as with most services
 )
 
 // Explanation is what a snapshot shows about a movement since an anchor.
 type Explanation struct {
 	Balance usd.Amount
 	Month   Month // of the snapshot
-	With    Rank  // if the movement was made
-	Without Rank  // if it was not
+	With    Rank  // how well the balance is explained if the movement was made
+	Without Rank  // the same, if it was not made
 	// Remainder is the unexplained money if the movement was not made: the smallest sum by any
 	// interpretation, positive if money arrived on the card and negative if money was taken from it. For a
 	// fund it is MaxArrived if money arrived by every interpretation.
@@ -34,13 +34,13 @@ type Explanation struct {
 	MaxArrived usd.Amount
 	Refunded   usd.Amount // the most that may have been refunded since the anchor
 	// Hidden says what could not be read and may have moved money in the movement's direction. Ignored
-	// says the same for the other direction.
+	// says the same for the other direction. Both are empty if there is nothing of that kind.
 	Hidden, Ignored string
-	// Stale says that the snapshot shows the card before its last movement, made a moment ago, or
-	// before what other calls of this process have moved.
+	// Stale says that the snapshot shows the card as it was before its last movement, made less than StaleFor
+	// ago, or before other calls of this process moved money.
 	Stale bool
-	// Undone says that only the card as it was before its last fund explains the snapshot, however long
-	// ago that was.
+	// Undone says that the snapshot fits only the card as it was before its last fund, however long ago
+	// that fund was. The load of a new card is no such fund.
 	Undone bool
 	// Recent says that the service still keeps keys that were used since the anchor.
 	Recent bool
@@ -55,7 +55,10 @@ const DamagedRecord = "its money_record is lost or damaged"
 
 // shows reports whether the balance confirms a movement that the service says was made.
 func (e Explanation) shows() bool {
-	return e.With != Unexplained && e.With >= min(e.Without, AsSettled)
+	if e.With == HoldReleased { // a weak confirmation, which counts unless the balance is explained better without it
+		return e.Without <= HoldReleased
+	}
+	return e.With >= AsSettled
 }
 
 // made reports whether the movement was certainly made.
@@ -66,9 +69,9 @@ func (e Explanation) made() bool {
 // explainsEither reports whether the balance can be explained both with and without a movement.
 func (e Explanation) explainsEither(m Movement) bool {
 	if e.Without == Unexplained {
-		return e.With == HoldReleased
+		return e.With == HoldReleased // a released hold does not prove that the movement was made
 	}
-	if m.IsFund() && e.With >= AsSettled {
+	if m.IsFund() && e.With >= AsSettled { // even if the balance is explained better without it
 		return true
 	}
 	return e.With >= e.Without
@@ -79,7 +82,7 @@ func (e Explanation) leavesHalf(m Movement) bool {
 	if m.IsFund() {
 		return 2*e.MaxArrived >= m.Delta
 	}
-	return 2*e.Remainder <= m.Delta
+	return 2*e.Remainder <= m.Delta // a withdrawal: Delta is below zero
 }
 
 // Gain returns the most that may have arrived on the card without a transaction: the movement, or other
@@ -117,44 +120,57 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 		return e
 	}
 
-	// The user was told that the events cannot be read. As long as they cannot, the balance decides.
+	// After a stop because of unreadable events, the balance alone decides until they can be read again.
 	byBalance := s.Unclear != "" && a.Unclear
 	var events []placedEvent
 	if !byBalance {
 		events = a.place(s.Events)
-		e.Hidden = unreadable(a, s, events, delta > 0)
-		e.Ignored = unreadable(a, s, events, delta <= 0)
+		if delta > 0 {
+			e.Hidden = unreadable(a, s, events, toCard)
+			e.Ignored = unreadable(a, s, events, fromCard)
+		} else {
+			e.Hidden = unreadable(a, s, events, fromCard)
+			e.Ignored = unreadable(a, s, events, toCard)
+		}
 	}
 	e.Refunded = refunded(events)
 	age := s.At.Sub(a.At)
 	e.Recent = -atTolerance <= age && age < keysTrusted
 
-	c := comparison{shown: s.Balance, anchor: a.Balance + s.MovedByOtherCalls, changes: interpret(unpaired(events))}
+	others, pairs := splitPairs(events)
+	c := comparison{
+		shown:   s.Balance,
+		anchor:  a.Balance + s.MovedByOtherCalls,
+		changes: interpret(others, pairs),
+	}
 	e.With = c.rank(delta)
 	e.Without = c.rank(0)
 	e.Remainder, e.MaxArrived = c.unexplained(delta)
-	beforeLast := age < StaleFor && c.rank(-a.Last) > e.Without
-	beforeOtherCalls := c.rank(-s.MovedByOtherCalls) > e.Without
-	e.Stale = beforeLast || beforeOtherCalls
-	undone := a.Last > 0 && !a.New && c.rank(-a.Last) >= AsSettled
+	rankBeforeLast := c.rank(-a.Last) // as if the last movement had not been made
+	fitsBeforeLast := age < StaleFor && rankBeforeLast > e.Without
+	fitsBeforeOtherCalls := c.rank(-s.MovedByOtherCalls) > e.Without
+	e.Stale = fitsBeforeLast || fitsBeforeOtherCalls
 
-	if e.Without <= HoldReleased { // then try every pairing of settlements and authorizations
-		released := c.changes.released
-		c.changes = interpret(events, nil)
-		c.changes.released = released
-		with := c.rank(delta)
+	if e.Without <= HoldReleased {
+		// Without the movement, the pairs explain the balance badly or not at all. Then a settlement may have ended
+		// any authorization of its merchant. That counts if it explains the balance well with the movement.
+		unpaired := c
+		unpaired.changes = interpret(events, nil)
+		unpaired.changes.released = c.changes.released // a released hold is combined only with the pairs
+		with := unpaired.rank(delta)
 		if with >= AsSettled {
 			e.With = with
-			e.Without = c.rank(0)
+			e.Without = unpaired.rank(0)
 		}
 	}
-	e.Undone = undone && e.Without == Unexplained
+	lastIsFund := a.Last > 0 && !a.New
+	e.Undone = lastIsFund && rankBeforeLast >= AsSettled && e.Without == Unexplained
 
-	if byBalance {
+	if byBalance { // no better rank is possible without the events
 		e.With = min(e.With, AsSettled)
 		e.Without = min(e.Without, AsSettled)
-	} else if e.Ignored != "" {
-		e.With = min(e.With, HoldReleased) // it proves nothing
+	} else if e.Ignored != "" { // what cannot be read may offset other money, so the balance proves nothing
+		e.With = min(e.With, HoldReleased)
 	}
 	return e
 }
@@ -170,26 +186,36 @@ func refunded(events []placedEvent) usd.Amount {
 	return sum
 }
 
-// unreadable names what may have moved money in a direction since an anchor and cannot be read.
-func unreadable(a *Anchor, s Snapshot, events []placedEvent, up bool) string {
+// direction is a direction in which money moves.
+type direction int
+
+const (
+	toCard direction = iota
+	fromCard
+)
+
+// unreadable describes what may have moved money in a direction since an anchor and cannot be read. It returns
+// "" if there is nothing of that kind.
+func unreadable(a *Anchor, s Snapshot, events []placedEvent, d direction) string {
 	if s.Unclear != "" {
 		return s.Unclear
 	}
-	if len(a.Known) > 0 && !slices.ContainsFunc(events, func(e placedEvent) bool { return e.side == BeforeAnchor }) {
+	reachesAnchor := slices.ContainsFunc(events, func(e placedEvent) bool { return e.side == BeforeAnchor })
+	if len(a.Known) > 0 && !reachesAnchor {
 		return "the transactions that were listed before are missing"
 	}
 	for _, e := range events {
-		if e.side != BeforeAnchor && e.mayMove(up) {
+		if e.side != BeforeAnchor && e.mayMoveUnknown(d) {
 			return cmp.Or(e.Unclear, "it is not documented what transaction "+e.ID+" does to the balance")
 		}
 	}
 	return ""
 }
 
-// comparison compares a balance with the possible ones.
+// comparison compares the balance that a snapshot shows with the balances that are possible since an anchor.
 type comparison struct {
 	shown, anchor usd.Amount
-	changes       interpretation // since the anchor
+	changes       interpretation // the possible changes since the anchor
 }
 
 // rank returns how well the balance is explained if a movement of delta was made. Zero stands for none.
@@ -206,54 +232,67 @@ func (c comparison) rank(delta usd.Amount) Rank {
 	return Unexplained
 }
 
-// explains reports whether one of the changes and a movement of delta lead to the balance.
+// explains reports whether one of the changes and a movement of delta lead to the balance, except for parts
+// below a cent.
 func (c comparison) explains(changes sums, delta usd.Amount) bool {
-	return slices.ContainsFunc(c.rests(changes, delta), func(rest usd.Amount) bool { return rest.Abs() <= c.changes.fractions })
+	for _, remainder := range c.remainders(changes, delta) {
+		if remainder.Abs() <= c.changes.fractions {
+			return true
+		}
+	}
+	return false
 }
 
 // unexplained returns the smallest unexplained sum by any interpretation, and the most that may have
-// arrived. If money arrived by every interpretation, both are the most when looking for a fund.
+// arrived, if no movement was made. When looking for a fund (delta above 0), both are the most if money arrived
+// by every interpretation.
 func (c comparison) unexplained(delta usd.Amount) (smallest, maxArrived usd.Amount) {
-	rests := append(c.rests(c.changes.lessHolds, 0), c.rests(c.changes.asSettled, 0)...)
-	maxArrived = max(0, slices.Max(rests))
-	if delta > 0 && slices.Min(rests) > 0 {
+	remainders := append(c.remainders(c.changes.lessHolds, 0), c.remainders(c.changes.asSettled, 0)...)
+	maxArrived = max(0, slices.Max(remainders))
+	if delta > 0 && slices.Min(remainders) > 0 {
 		return maxArrived, maxArrived
 	}
-	smallest = slices.MinFunc(rests, func(a, b usd.Amount) int { return cmp.Compare(a.Abs(), b.Abs()) })
+	smallest = slices.MinFunc(remainders, func(a, b usd.Amount) int { return cmp.Compare(a.Abs(), b.Abs()) })
 	return smallest, maxArrived
 }
 
-// rests returns the differences between the balance and the nearest, the least and the greatest possible
-// one after some changes and a movement of delta.
-func (c comparison) rests(changes sums, delta usd.Amount) []usd.Amount {
+// remainders returns what a movement of delta and one of the changes leave unexplained of the balance: for
+// the nearest change, the least and the greatest.
+func (c comparison) remainders(changes sums, delta usd.Amount) []usd.Amount {
 	if len(changes.values) == 0 {
 		return nil
 	}
-	rest := c.shown - c.anchor - delta
-	rests := []usd.Amount{rest - changes.nearest(rest), rest - changes.least(), rest - changes.most()}
-	if c.changes.excess { // the wallet pays what the card cannot, before or after the movement
-		least := c.anchor + changes.least()
-		rests = append(rests, c.shown-max(0, least)-delta, c.shown-max(0, least+delta))
+	change := c.shown - c.anchor - delta // since the anchor, apart from the movement
+	remainders := []usd.Amount{
+		change - changes.nearest(change),
+		change - changes.least(),
+		change - changes.most(),
 	}
-	return rests
+	if c.changes.excess { // the wallet pays what the card cannot, so the balance stops at 0
+		least := c.anchor + changes.least()
+		movedLater := max(0, least) + delta
+		movedEarlier := max(0, least+delta)
+		remainders = append(remainders, c.shown-movedLater, c.shown-movedEarlier)
+	}
+	return remainders
 }
 
-// mayMove reports whether an unreadable event may have moved money in a direction.
-func (e Event) mayMove(up bool) bool {
+// mayMoveUnknown reports whether an event may have moved an unknown amount in a direction.
+func (e Event) mayMoveUnknown(d direction) bool {
 	switch e.Kind {
 	case Decline:
 		return false
 	case Authorization, Settlement:
-		return !up && e.Unclear != ""
+		return d == fromCard && e.Unclear != ""
 	case Refund:
-		return up && e.Unclear != ""
+		return d == toCard && e.Unclear != ""
 	}
-	return true
+	return true // it is not documented what this kind does
 }
 
-// unpaired finds pairs of an authorization and the settlement that ended it, with the same merchant and
+// splitPairs finds pairs of an authorization and the settlement that ended it, with the same merchant and
 // amount. It returns the other events, newest first, and the pairs.
-func unpaired(events []placedEvent) (others, pairs []placedEvent) {
+func splitPairs(events []placedEvent) (others, pairs []placedEvent) {
 	for _, e := range slices.Backward(events) { // oldest first
 		i := authorizationOf(e, others)
 		if i >= 0 {
@@ -266,9 +305,9 @@ func unpaired(events []placedEvent) (others, pairs []placedEvent) {
 	return others, pairs
 }
 
-// authorizationOf returns the index of the authorization that a settlement ended, and -1 if there is none.
-// It is the newest of the same merchant and amount. If a settlement of that merchant without a pair is
-// newer, that settlement may have ended it instead.
+// authorizationOf returns the index of the authorization that a settlement ended, or -1 if there is none.
+// It is the newest of the same merchant and amount. If a settlement of that merchant without a pair is newer
+// than that authorization, the result is -1, because that settlement may have ended it instead.
 func authorizationOf(e placedEvent, older []placedEvent) int {
 	if e.Kind != Settlement {
 		return -1
@@ -291,15 +330,16 @@ func authorizationOf(e placedEvent, older []placedEvent) int {
 // does not document whether the holds of open authorizations reduce the balance, whether fees are taken
 // from the card, and when holds are released.
 type interpretation struct {
-	lessHolds sums       // on a balance that is less its holds
-	released  sums       // the same, if one hold was also released
+	lessHolds sums       // on a balance that falls at authorization
+	released  sums       // the same, if one hold was also released without a settlement
 	asSettled sums       // on a balance that falls at settlement
 	fractions usd.Amount // how much the parts below a cent may add up to
 	excess    bool       // a settlement may have taken more than was held, perhaps from the wallet
 }
 
-// interpret returns the possible effects of events, newest first. The settlement of a pair ended its
-// authorization; any other settlement may have ended any authorization.
+// interpret returns the possible effects of events, newest first, and of the pairs that splitPairs has found.
+// The settlement of a pair ended its authorization. Any other settlement may have ended any older
+// authorization of its merchant that is not in a pair.
 func interpret(events, pairs []placedEvent) interpretation {
 	held := onlyZero()
 	settled := onlyZero()
@@ -310,20 +350,20 @@ func interpret(events, pairs []placedEvent) interpretation {
 			continue
 		}
 		if e.Fraction {
-			fractions += 2 * usd.Cent // one of the amount, one of the fee
+			fractions += 2 * usd.Cent // one for the amount, one for the fee
 		}
-		fees = e.change(fees, -e.Fee)
+		fees = e.addTo(fees, -e.Fee)
 		switch e.Kind {
 		case Authorization:
-			held = e.change(held, -e.Amount)
+			held = e.addTo(held, -e.Amount)
 		case Settlement:
-			settled = e.change(settled, -e.Amount)
+			settled = e.addTo(settled, -e.Amount)
 		case Refund:
-			held = e.change(held, e.Amount)
-			settled = e.change(settled, e.Amount)
+			held = e.addTo(held, e.Amount)
+			settled = e.addTo(settled, e.Amount)
 		}
 	}
-	fees = fees.union(onlyZero()) // fees may also be taken from elsewhere
+	fees = fees.union(onlyZero()) // the fees may be taken from the wallet instead
 	held = held.plus(fees)
 
 	ended := endedHolds(events)
@@ -336,13 +376,13 @@ func interpret(events, pairs []placedEvent) interpretation {
 	}
 }
 
-// change adds the effect of an event to sums. If the anchor's balance may include the event already, the
-// result has the sums with and without it.
-func (e placedEvent) change(s sums, by usd.Amount) sums {
+// addTo adds the effect of an event, in USD, to each of the sums. If the anchor's balance may include the event
+// already, the result has the sums with and without the effect.
+func (e placedEvent) addTo(s sums, effect usd.Amount) sums {
 	if e.side == AroundAnchor {
-		return s.union(s.increased(by))
+		return s.union(s.increased(effect))
 	}
-	return s.increased(by)
+	return s.increased(effect)
 }
 
 // holds contains the sums that settlements may have released from holds.
@@ -362,8 +402,10 @@ func endedHolds(events []placedEvent) holds {
 		}
 		merchants = append(merchants, e.Merchant)
 		one := endedHoldsOf(events, e.Merchant)
-		// The released hold belongs to one of the merchants so far, or to this one.
-		h.withOneReleased = h.withOneReleased.plus(one.all).union(h.all.plus(one.withOneReleased))
+		// The hold that was released without a settlement belongs to one of the merchants so far, or to this one.
+		releasedBefore := h.withOneReleased.plus(one.all)
+		releasedHere := h.all.plus(one.withOneReleased)
+		h.withOneReleased = releasedBefore.union(releasedHere)
 		h.all = h.all.plus(one.all)
 		h.excess = h.excess || one.excess
 	}
@@ -371,17 +413,18 @@ func endedHolds(events []placedEvent) holds {
 }
 
 // endedHoldsOf returns what a merchant's settlements may have released. Each settlement ends an older
-// authorization, or one that is not listed, presumably of the same amount. Which one ends which makes no
-// difference to the sum.
+// authorization, or one that is not listed, presumably of the same amount. Only which authorizations ended
+// matters for the sum, and not which settlement ended which.
 func endedHoldsOf(events []placedEvent, merchant string) holds {
-	// chosen[n] are the sums of holds of which n were not ended by a settlement yet.
+	// chosen[n] has the sums for choices of authorizations of which n still wait for the settlement that ends
+	// them. If one still waits after all events, its hold was released without a settlement.
 	chosen := []sums{onlyZero(), {}}
 	for _, e := range events {
 		if e.Merchant == merchant && e.endsHold() {
 			chosen = append(chosen, sums{})
 		}
 	}
-	least := usd.Max
+	least := usd.Max // the smallest authorization so far
 	excess := false
 	for _, e := range slices.Backward(events) { // oldest first
 		if e.Merchant != merchant {
@@ -389,11 +432,13 @@ func endedHoldsOf(events []placedEvent, merchant string) holds {
 		}
 		if e.Kind == Authorization {
 			least = min(least, e.Amount)
+			// Choose this authorization, or leave it out.
 			for n := len(chosen) - 1; n > 0; n-- {
 				chosen[n] = chosen[n].union(chosen[n-1].increased(e.Amount))
 			}
 		} else if e.endsHold() {
 			excess = excess || e.Amount > least
+			// This settlement ends one of the chosen authorizations, or one that is not listed.
 			for n := 1; n < len(chosen); n++ {
 				chosen[n-1] = chosen[n-1].union(chosen[n].increased(-e.Amount))
 			}

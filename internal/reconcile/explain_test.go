@@ -193,7 +193,7 @@ func TestKilledWithPurchasesSince(t *testing.T) {
 					a := newAccount(200 * dollar)
 					a.asSettled, a.takesFees = asSettled, true
 					a.live(before)
-					record := reconcile.ReadRecord(a.snapshot())
+					record := reconcile.RecordFrom(a.snapshot())
 					a.later(time.Hour)
 					a.give(delta)
 					a.later(time.Minute)

@@ -21,9 +21,9 @@ func newSeed() Seed {
 	return s
 }
 
-// after returns the seed that follows an event.
-func (s Seed) after(event string) Seed {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%x %s", s, event))
+// after returns the next seed, a hash of this one and of a text that describes what has happened since.
+func (s Seed) after(text string) Seed {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%x %s", s, text))
 	return Seed(sum[:len(s)])
 }
 
@@ -33,8 +33,8 @@ func (s Seed) after(event string) Seed {
 type Record struct {
 	Anchor *Anchor
 	Seed   Seed
-	// HasKey says that no movement was stopped, refused or given up since the last one that was made.
-	// A request sent before such an event may still arrive, and has a different key.
+	// HasKey says that every request since the last movement that was made has the key that Key returns. It is
+	// false after a movement was stopped, refused or given up: its request had a different key and may still arrive.
 	HasKey  bool
 	Pending *Pending
 	TopUps  TopUps
@@ -64,7 +64,7 @@ func IssuedRecord(load usd.Amount, at time.Time) Record {
 }
 
 // ImportedRecord returns the record of a card that has a balance at a moment. The balance includes
-// everything that happened up to that second.
+// everything that happened up to the end of that second.
 func ImportedRecord(balance usd.Amount, at time.Time) Record {
 	return Record{
 		Seed:   newSeed(),
@@ -73,8 +73,8 @@ func ImportedRecord(balance usd.Amount, at time.Time) Record {
 	}
 }
 
-// ReadRecord returns the record of a card about which only a snapshot is known.
-func ReadRecord(s Snapshot) Record {
+// RecordFrom returns the record of a card about which only a snapshot is known.
+func RecordFrom(s Snapshot) Record {
 	r := Record{Seed: newSeed(), HasKey: true, Anchor: s.Anchor()}
 	r.Anchor.Unclear = s.Unclear != ""
 	return r
@@ -84,20 +84,26 @@ func ReadRecord(s Snapshot) Record {
 func toSecond(at time.Time) time.Time { return at.UTC().Truncate(time.Second) }
 
 // Key returns the idempotency key of a movement on a card. Every run that tries the movement uses the
-// same key until the movement is known to be made.
+// same key until the movement is made, stopped, refused or given up.
 func (r Record) Key(card string, m Movement) string {
-	const version = 4 // as all other keys are
+	const version = 4 // as if it were random, as all other keys are
 	name := fmt.Appendf(nil, "%s purpose %d moves %s from %s seed %x", card, m.Purpose, m.Delta, m.LoadedBefore, r.Seed)
 	return uuid.NewHash(sha256.New(), uuid.Nil, name, version).String()
 }
 
-// Lost returns the record of a pending movement that may have been made. It was last sent at a moment,
-// by the service's clock, and stays pending.
-func (r Record) Lost(at time.Time) Record { return r.pendingSince(at, false) }
+// Lost returns the record of a pending movement that may have been made and stays pending. The time is that of
+// the last attempt, by the service's clock.
+func (r Record) Lost(at time.Time) Record {
+	const answered = false
+	return r.pendingSince(at, answered)
+}
 
 // Unread returns the record of a pending movement that the service says was made, although the card does
 // not show it or cannot be read. It stays pending and is not sent again.
-func (r Record) Unread(at time.Time) Record { return r.pendingSince(at, true) }
+func (r Record) Unread(at time.Time) Record {
+	const answered = true
+	return r.pendingSince(at, answered)
+}
 
 func (r Record) pendingSince(at time.Time, answered bool) Record {
 	pending := *r.Pending
@@ -114,7 +120,7 @@ func (r Record) NotMade() Record {
 }
 
 // Refused returns the record of a movement that the service refused, for a reason other than its key. The
-// card is as it was read before. The next request has a new key, since the service may repeat its
+// snapshot is the reading before the request. The next request has a new key, since the service may repeat its
 // response to the old one.
 func (r Record) Refused(card Snapshot) Record {
 	r.Pending = nil
@@ -124,13 +130,13 @@ func (r Record) Refused(card Snapshot) Record {
 }
 
 // GivenUp returns the record of a pending movement that the user has given up. Unexplained money counts
-// as topped up, and so does a top-up that was given up, since it may have been made.
+// as topped up. A top-up that was given up counts, too, since it may have been made.
 func (r Record) GivenUp(card Snapshot) Record {
 	gain := Explain(r.Anchor, card, r.Pending.Delta).MaxArrived
 	if r.Pending.Purpose == ForTopUp {
 		gain = max(gain, r.Pending.Delta)
 	}
-	return r.taken(card, gain)
+	return r.restarted(card, gain)
 }
 
 // Repeats reports whether a movement is the pending one.
@@ -139,7 +145,7 @@ func (r Record) Repeats(m Movement) bool {
 }
 
 // sent returns the record of a movement that is about to be sent, and may be made from then on. The
-// anchor is the last reading without it. Unexplained money from before it, gain, counts as topped up.
+// anchor is the last reading without it. gain is unexplained money from before it, which counts as topped up.
 func (r Record) sent(m Movement, anchor *Anchor, at time.Time, gain usd.Amount) Record {
 	r.TopUps = r.TopUps.add(MonthOf(at), gain)
 	r.Anchor = anchor
@@ -153,7 +159,7 @@ func (r Record) stopped(m Movement, s Snapshot, e Explanation) Record {
 	if m.MayHaveTopUp(e) {
 		gain = e.MaxArrived
 	}
-	stopped := r.taken(s, gain)
+	stopped := r.restarted(s, gain)
 	stopped.Anchor.Unclear = s.Unclear != ""
 	if r.Anchor == nil { // what top-ups have added is unknown
 		stopped.TopUps = TopUps{Month: MonthOf(s.At), Sum: Unknown}
@@ -161,9 +167,9 @@ func (r Record) stopped(m Movement, s Snapshot, e Explanation) Record {
 	return stopped
 }
 
-// taken returns the record with a snapshot as the new anchor. Unexplained money, gain, counts as topped
-// up.
-func (r Record) taken(s Snapshot, gain usd.Amount) Record {
+// restarted returns a record with a snapshot as its anchor, nothing pending, and a new seed, so that the next
+// movement has a new key. gain is unexplained money, which counts as topped up.
+func (r Record) restarted(s Snapshot, gain usd.Amount) Record {
 	return Record{
 		Anchor: r.anchorAt(s),
 		Seed:   r.Seed.after(s.reading()),
@@ -189,18 +195,18 @@ func (r Record) madeBefore(m Movement, now Snapshot, e Explanation) Record {
 		topUp = min(m.TopUp, possibleTopUp)
 	}
 	anchor := r.anchorAt(now)
-	anchor.Balance -= topUp
+	anchor.Balance -= topUp // so that the decision about the top-up finds it
 	return r.made(m, anchor, now.At, possibleTopUp-topUp)
 }
 
 // madeSince returns the record of a pending movement that was made since the anchor.
 func (r Record) madeSince(m Movement, e Explanation, at time.Time) Record {
 	anchor := r.Anchor.plus(m.Delta)
-	anchor.Balance += e.MovedByOtherCalls
+	anchor.Balance += e.MovedByOtherCalls // a new anchor includes it
 	return r.made(m, anchor, at, 0)
 }
 
-// made returns the record of a movement that was made by a moment. Other unexplained money, gain, counts
+// made returns the record of a movement that was made by a moment. gain is other unexplained money, which counts
 // as topped up.
 func (r Record) made(m Movement, anchor *Anchor, at time.Time, gain usd.Amount) Record {
 	if m.Purpose == ForTopUp {

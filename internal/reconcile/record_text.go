@@ -108,7 +108,7 @@ func ParseRecord(card, text string) Record {
 		return Record{}
 	}
 	r := parseBody(data[checksumSize:])
-	if r.Text(card) != text {
+	if r.Text(card) != text { // the version letter, the checksum or the length is wrong
 		return Record{}
 	}
 	return r

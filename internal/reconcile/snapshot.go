@@ -74,16 +74,16 @@ func (s Snapshot) reading() string {
 }
 
 // Anchor is a balance that a card is known to have had, and the events that it includes. Money that the
-// anchor and the events since then do not explain was moved by someone else.
+// anchor and the events since then do not explain was moved by a request without a response, or by someone else.
 type Anchor struct {
 	Balance usd.Amount // as read before the last movement, plus that movement
 	At      time.Time  // of the reading, to the second
 	Last    usd.Amount // the last movement: funded above zero, withdrawn below
 	Known   []ShortID  // the newest events that were read
-	Listed  bool       // the events were read
+	Listed  bool       // the events were read, at least the newest
 	More    bool       // there were older events than Known
 	New     bool       // the card was issued then: every event is later
-	Unclear bool       // the user was told by a stop that its events cannot be read
+	Unclear bool       // a stop has told the user that the events cannot be read, or there was no earlier record
 }
 
 // maxKnown limits Known.
@@ -110,7 +110,8 @@ const (
 	SinceAnchor
 )
 
-// SideOf returns the side of an event. One that is listed late may have been in the balance already.
+// SideOf returns the side of an event. An event that the anchor does not know and that is not certainly later may
+// have been listed late: the balance may include it already.
 func (a *Anchor) SideOf(e Event) Side {
 	if slices.Contains(a.Known, shortID(e.ID)) {
 		return BeforeAnchor
@@ -118,7 +119,8 @@ func (a *Anchor) SideOf(e Event) Side {
 	if a.New || e.At.After(a.At.Add(atTolerance)) {
 		return SinceAnchor
 	}
-	if !a.Listed && !e.At.IsZero() && !e.At.After(a.At) {
+	hasTime := !e.At.IsZero()
+	if !a.Listed && hasTime && !e.At.After(a.At) { // without a list, only the time says what the balance includes
 		return BeforeAnchor
 	}
 	return AroundAnchor

@@ -18,8 +18,11 @@ type sums struct {
 // onlyZero returns the set that contains only 0.
 func onlyZero() sums { return sums{values: []usd.Amount{0}} }
 
+// least returns the least sum. s must not be empty.
 func (s sums) least() usd.Amount { return s.values[0] }
-func (s sums) most() usd.Amount  { return s.values[len(s.values)-1] }
+
+// most returns the greatest sum. s must not be empty.
+func (s sums) most() usd.Amount { return s.values[len(s.values)-1] }
 
 // increased returns each sum plus an amount.
 func (s sums) increased(by usd.Amount) sums {
@@ -30,7 +33,7 @@ func (s sums) increased(by usd.Amount) sums {
 	return sums{values: values, between: s.between}
 }
 
-// union returns the sums of both sets.
+// union returns the sums of both sets. Of more than maxSums, it keeps only the least and the greatest.
 func (s sums) union(others sums) sums {
 	if len(others.values) == 0 {
 		return s

@@ -23,7 +23,7 @@ func (m Month) First() time.Time {
 	return time.Date(int(m)/12, time.Month(int(m)%12+1), 1, 0, 0, 0, 0, time.UTC)
 }
 
-// TopUps is what top-ups, or money that may be one, have added in a month.
+// TopUps is what top-ups have added in a month. Money that may be a top-up counts as one.
 type TopUps struct {
 	Month Month
 	Sum   usd.Amount // Unknown if it is not known
@@ -45,21 +45,21 @@ func (t TopUps) add(month Month, sum usd.Amount) TopUps {
 	return t
 }
 
-// Range is the range in which top-ups keep a card's balance.
+// Range is the attribute top_up: a top-up raises a balance that is less than Below to To.
 type Range struct {
 	Below, To usd.Amount
 	Limit     *usd.Amount // the most that top-ups may add in a month; nil without a cap
 }
 
 // Due returns the top-up of a card with a balance: zero if the balance is not below the range, and at
-// most what the cap leaves for the month.
-func (r Range) Due(balance usd.Amount, had TopUps, month Month) usd.Amount {
+// most what the cap leaves for the month after the top-ups so far.
+func (r Range) Due(balance usd.Amount, soFar TopUps, month Month) usd.Amount {
 	if balance >= r.Below {
 		return 0
 	}
 	due := r.To - balance
 	if r.Limit != nil {
-		due = min(due, had.Left(*r.Limit, month))
+		due = min(due, soFar.Left(*r.Limit, month))
 	}
 	return due
 }

@@ -220,7 +220,7 @@ func (t *Transfer) ask(ctx context.Context) (reconcile.Decision, error) {
 	honoured := t.mover.client.KeysHonoured()
 	if t.recordBefore == nil {
 		card, err := t.mover.Cards.ReadSnapshot(ctx, t.cardID, reconcile.Record{})
-		return reconcile.Ask(reconcile.ReadRecord(card), t.movement, card, honoured), err
+		return reconcile.Ask(reconcile.RecordFrom(card), t.movement, card, honoured), err
 	}
 	record := *t.recordBefore
 	patience := transport.CommitWait // someone else's transaction may be listed late
