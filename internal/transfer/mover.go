@@ -59,10 +59,10 @@ type Transfer struct {
 	CardBalance   usd.Amount
 	CardStatus    api.CardStatus
 	WalletBalance *usd.Decimal // nil if it could not be read
-	How           api.How      // AlreadyDone: an earlier run made the movement
+	How           api.How      // how it is known that the movement was made; AlreadyDone if an earlier run made it
 	LeftOver      usd.Amount   // a change of the balance before the movement that no transaction explains
-	Ignored       string       // what could not be read
-	Excess        usd.Amount   // by how much the balance changed more than requested, in either direction
+	Ignored       string       // what could not be read and may have moved money in the other direction; "" if nothing
+	Excess        usd.Amount   // how much more the card holds than the movement explains; negative if it holds less
 
 	mover        *Mover
 	cardID       string
@@ -75,20 +75,21 @@ type Transfer struct {
 // stands alone, such as an action's: then nothing shows whether an earlier run made it. Move does not
 // change the record; the result contains the next one.
 //
-// These errors have their own types. Any other error means that the card could not be locked or read:
+// These errors have their own types. Any other error means that nothing was sent, for example because the card
+// could not be locked or read:
 //   - *PendingError: nothing was sent, because another movement is pending in the record
 //   - *StatusError: a top-up was not sent, because of the card's status
 //   - *StoppedError: nothing was moved because of what the card shows, or the card does not show
 //     what the service says
 //   - *transport.UndecidedError: the money may or may not have moved
-//   - *transport.Error, *transport.RequestError and *transport.OutageError: it was not made
+//   - *transport.Error, *transport.RequestError and *transport.OutageError: this call moved no money
 func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Movement, record *reconcile.Record) (Transfer, error) {
 	t := &Transfer{mover: m, cardID: cardID, movement: movement, recordBefore: record}
 	if record != nil {
 		t.Record = *record
 	}
 	if movement.Delta == 0 {
-		return *t, errors.New("the amount has to be above zero")
+		return *t, errors.New("nothing was sent, because the amount is zero")
 	}
 	unlock, err := m.client.LockCard(ctx, cardID)
 	if err != nil {
@@ -101,7 +102,7 @@ func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Move
 		return *t, err
 	}
 	if err != nil {
-		return *t, fmt.Errorf("nothing was moved, because the card could not be read first: %w", err)
+		return *t, fmt.Errorf("nothing was sent, because the card could not be read first: %w", err)
 	}
 	t.setCard(decision.Card)
 	if t.forbidsTopUp(decision) {
@@ -142,10 +143,10 @@ func (m *Mover) Resolve(ctx context.Context, cardID string, record reconcile.Rec
 }
 
 // Preview predicts, for a plan's messages, what an apply will decide about a change of a card. It first
-// uses the balance in the state and one reading of the transactions. A purchase since the refresh makes
-// that look as if money moved that no transaction explains. So if the result would warn or stop, Preview
-// reads balance and transactions together, twice at most, and the last reading alone decides. If such a
-// reading fails, Preview returns its error with the decisions made so far.
+// uses the given balance from the refresh and one reading of the transactions. A purchase since the refresh is
+// then in the transactions but not in the balance, so that money seems to be unexplained. Therefore, if the
+// result would warn or stop, Preview reads balance and transactions together, twice at most, and the last reading
+// alone decides. If such a reading fails, Preview returns its error with the decisions made so far.
 func (m *Mover) Preview(ctx context.Context, cardID string, record reconcile.Record, change reconcile.Change, balance usd.Amount) ([]reconcile.Decision, error) {
 	snapshot := reconcile.Snapshot{Balance: balance, MovedByOtherCalls: m.movedWithoutRecord(cardID)}
 	if record.Anchor != nil {
@@ -187,7 +188,7 @@ func (m *Mover) readAfresh(ctx context.Context, cardID string, since reconcile.R
 	return snapshot, err
 }
 
-// isRemarkable reports whether a plan warns because of a decision, or stops.
+// isRemarkable reports whether a plan warns or stops because of a decision.
 func isRemarkable(d reconcile.Decision) bool {
 	if d.Verdict != reconcile.Send {
 		return true
@@ -220,7 +221,10 @@ func (t *Transfer) ask(ctx context.Context) (reconcile.Decision, error) {
 	honoured := t.mover.client.KeysHonoured()
 	if t.recordBefore == nil {
 		card, err := t.mover.Cards.ReadSnapshot(ctx, t.cardID, reconcile.Record{})
-		return reconcile.Ask(reconcile.RecordFrom(card), t.movement, card, honoured), err
+		if err != nil {
+			return reconcile.Decision{}, err
+		}
+		return reconcile.Ask(reconcile.RecordFrom(card), t.movement, card, honoured), nil
 	}
 	record := *t.recordBefore
 	patience := transport.CommitWait // someone else's transaction may be listed late
@@ -264,6 +268,7 @@ func (t *Transfer) waitForCommit(ctx context.Context, sentAt time.Time) error {
 	if left <= 0 {
 		return nil
 	}
+	// If the clock was ahead when the request was sent, more than the whole wait seems to be left.
 	return t.mover.client.Clock().Wait(ctx, min(left, transport.CommitWait))
 }
 
@@ -272,8 +277,8 @@ func (t *Transfer) waitForCommit(ctx context.Context, sentAt time.Time) error {
 const shortLook = 3 * transport.PollInterval
 
 // look reads a card, with its transactions since the anchor of a record, until decide no longer asks to look again.
-// Readings made after patience has passed are marked as Waited. A change of the balance starts that
-// time anew, since its transaction may be listed late.
+// Readings made after patience has passed are marked as Waited. During the first MaxRetryTime, a change of the
+// balance starts the patience anew, since its transaction may be listed late.
 func (t *Transfer) look(
 	ctx context.Context, since reconcile.Record, patience time.Duration, decide func(card reconcile.Snapshot) reconcile.Decision,
 ) (reconcile.Decision, error) {
@@ -330,14 +335,20 @@ func (t *Transfer) notSent(decision reconcile.Decision) error {
 	}
 	record := *t.recordBefore
 	return &transport.UndecidedError{
-		Kind: transport.MutationMove, Operation: t.operation(), Key: record.Key(t.cardID, t.movement),
-		SentAt: record.Pending.SentAt, Err: t.undecided(decision),
+		Kind:      transport.MutationMove,
+		Operation: t.operation(),
+		Key:       record.Key(t.cardID, t.movement),
+		SentAt:    record.Pending.SentAt,
+		Err:       t.undecided(decision),
 	}
 }
 
 func (t *Transfer) stopped(decision reconcile.Decision) *StoppedError {
 	return &StoppedError{
-		CardID: t.cardID, Movement: t.movement, Reason: decision.Reason, Balance: decision.Card.Balance,
+		CardID:       t.cardID,
+		Movement:     t.movement,
+		Reason:       decision.Reason,
+		Balance:      decision.Card.Balance,
 		Unexplained:  decision.UnexplainedMoney(),
 		MayHaveTopUp: t.movement.MayHaveTopUp(decision.Evidence),
 		Unread:       decision.Evidence.Hidden,
@@ -367,7 +378,7 @@ type StatusError struct {
 	CardID   string
 	Movement reconcile.Movement
 	Status   api.CardStatus
-	Balance  usd.Amount // now, in USD
+	Balance  usd.Amount // of the card, now, in USD
 }
 
 // Error names the movement and the status.
@@ -386,23 +397,23 @@ type PendingError struct {
 
 // Error names both movements.
 func (e *PendingError) Error() string {
-	return fmt.Sprintf("%s: nothing was sent, because it is not known yet whether an earlier run could %s",
+	return fmt.Sprintf("%s: nothing was sent, because the outcome of an earlier request to %s is not known yet",
 		api.MoveOperation(e.CardID, e.Movement.Delta), api.MoveOperation(e.CardID, e.PendingDelta))
 }
 
-// StoppedError reports that nothing was sent this time, because the card does not show whether the
-// movement was made before, or whether it is due. If the reason is NotShown, the movement was sent and
-// the service answered; it is not sent again unless the service refused its key. Amounts are in USD.
+// StoppedError reports that nothing was sent this time because of what the card shows: for example, the movement
+// may have been made before, or is not due. With the reason NotShown, however, the movement was sent and the
+// service answered. Then it is not sent again unless the service refused its key. Amounts are in USD.
 type StoppedError struct {
 	CardID          string
 	Movement        reconcile.Movement
 	Reason          reconcile.Reason
 	Balance         usd.Amount       // of the card, now
-	Unexplained     usd.Amount       // money that no transaction explains
+	Unexplained     usd.Amount       // money that no transaction explains, negative if it left the card
 	MayHaveTopUp    bool             // Unexplained may include a top-up
-	Unread          string           // what could not be read, for Unreadable
-	AnsweredBalance *usd.Amount      // the card's balance in the response; nil without one
-	Refusal         *transport.Error // the service's refusal of the key; nil if it did not refuse it
+	Unread          string           // what could not be read, if the reason is Unreadable
+	AnsweredBalance *usd.Amount      // the card's balance in the response; nil if there is none
+	Refusal         *transport.Error // the service's refusal of the key; nil if the key was not refused
 }
 
 // Error names the movement and the balance.

@@ -14,7 +14,8 @@ import (
 const (
 	// snapshotPages bounds how many pages of transactions are read since an anchor.
 	snapshotPages = 200
-	// standardPage is the length of a page by default (API §4.10).
+	// standardPage is the length from which on a page of transactions may be followed by another. It is the
+	// default length of a page of cards (API §4.2). The service documents none for transactions.
 	standardPage = 25
 	// awaitAgainAfter is the time between two readings of a card that the service may show late.
 	awaitAgainAfter = 2 * time.Second
@@ -41,10 +42,13 @@ func (r reader) ReadSnapshot(ctx context.Context, id string, since reconcile.Rec
 
 func (r reader) ReadBalance(ctx context.Context, id string, s *reconcile.Snapshot) error {
 	card, err := r.client.GetCard(ctx, id)
+	if err != nil {
+		return err
+	}
 	s.Balance = card.Balance
 	s.Status = string(card.Status)
 	s.At = r.client.ServiceTime()
-	return err
+	return nil
 }
 
 // Await reads a card that another process may have issued or changed just before this process started.
@@ -76,8 +80,8 @@ func (m *Mover) isStale(card api.CardSummary, record reconcile.Record) bool {
 }
 
 // readEvents reads pages of transactions until one contains an event from before the anchor or nothing
-// new. It does not rely on the length of a page, which the service does not promise. If the events are
-// incomplete, s.Unclear says why. A transaction may be listed late, among older ones.
+// new. Without an anchor, it reads only the newest page. It reads each page to its end, because a transaction may
+// be listed late, among older ones. If the events are incomplete, s.Unclear says why.
 func (r reader) readEvents(ctx context.Context, id string, since reconcile.Record, s *reconcile.Snapshot) {
 	read := r.client.TransactionPages(api.TransactionFilter{CardID: id})
 	clock := r.client.Clock()
@@ -106,7 +110,7 @@ func (r reader) readEvents(ctx context.Context, id string, since reconcile.Recor
 		}
 
 		added := 0
-		reachedAnchor := since.Anchor == nil
+		reachedAnchor := false
 		for _, transaction := range page {
 			event := eventOf(transaction)
 			if known[event.ID] {
@@ -120,7 +124,8 @@ func (r reader) readEvents(ctx context.Context, id string, since reconcile.Recor
 			}
 		}
 		s.More = added > 0 && len(page) >= standardPage
-		if added == 0 || reachedAnchor || oldestFirst {
+		isLastPage := added == 0 || oldestFirst
+		if isLastPage || reachedAnchor || since.Anchor == nil {
 			return
 		}
 	}
@@ -174,7 +179,7 @@ func eventOf(t api.Transaction) reconcile.Event {
 	return e
 }
 
-// wholeCents returns a decimal without its part below a cent, and notes in the event that there was one.
+// wholeCents returns a decimal rounded down to whole cents, and notes in the event that it was not whole.
 func wholeCents(d usd.Decimal, e *reconcile.Event) (usd.Amount, error) {
 	amount, err := d.Amount()
 	if err == nil {

@@ -27,17 +27,17 @@ func (t *Transfer) send(ctx context.Context, decision reconcile.Decision) error 
 		fate, failure := move.Try()
 		t.WalletBalance = response.WalletBalance
 		if fate == transport.Done {
-			return t.confirm(move, decision, &response.CardBalance, nil)
+			return t.confirm(move, decision, answer{cardBalance: &response.CardBalance})
 		}
 		if fate == transport.NotDone {
 			return t.refused(decision, failure)
 		}
 		refusal, ok := errors.AsType[*transport.Error](failure)
 		if ok && refusal.IsAboutKey() {
-			return t.confirm(move, decision, nil, refusal)
+			return t.confirm(move, decision, answer{refusal: refusal})
 		}
 		if move.Answered() { // with a response that cannot be read
-			return t.confirm(move, decision, nil, nil)
+			return t.confirm(move, decision, answer{})
 		}
 
 		afterLoss, err := t.lookAfterLoss(move, decision)
@@ -45,18 +45,24 @@ func (t *Transfer) send(ctx context.Context, decision reconcile.Decision) error 
 			return t.lost(decision, move.Undecided(fmt.Errorf("%w; the outcome could not be verified: %w", failure, err)))
 		}
 		if afterLoss.Verdict == reconcile.Made {
-			return t.found(move, decision, afterLoss)
+			t.found(move, decision, afterLoss)
+			return nil
 		}
-		if move.MayRetry() {
-			continue
+		if !move.MayRetry() {
+			err = move.GiveUpError()
+			_, undecided := errors.AsType[*transport.UndecidedError](err)
+			if undecided {
+				return t.lost(decision, err)
+			}
+			return t.refused(decision, err)
 		}
-		err = move.GiveUpError()
-		_, undecided := errors.AsType[*transport.UndecidedError](err)
-		if undecided {
-			return t.lost(decision, err)
-		}
-		return t.refused(decision, err)
 	}
+}
+
+// answer is the service's answer to a movement that it says was made, or whose key it refused as already used.
+type answer struct {
+	cardBalance *usd.Amount      // in the response; nil if it cannot be read
+	refusal     *transport.Error // of the key; nil if the service says that the movement was made
 }
 
 // lookAfterLoss waits until a request whose response was lost can no longer take effect, and then reads
@@ -76,8 +82,8 @@ func (t *Transfer) lookAfterLoss(move *transport.Mutation, decision reconcile.De
 	return afterLoss, nil
 }
 
-// found ends a movement whose response was lost and which the card shows.
-func (t *Transfer) found(move *transport.Mutation, decision, afterLoss reconcile.Decision) error {
+// found ends a movement that the card shows after its response was lost.
+func (t *Transfer) found(move *transport.Mutation, decision, afterLoss reconcile.Decision) {
 	t.How = api.Found
 	t.readWallet(move.GraceContext())
 	if decision.Verdict == reconcile.SendKey { // the unexplained money is this movement
@@ -85,7 +91,6 @@ func (t *Transfer) found(move *transport.Mutation, decision, afterLoss reconcile
 	}
 	t.setCard(afterLoss.Card)
 	t.setRecord(afterLoss.Record)
-	return nil
 }
 
 // readWallet reads the wallet's balance when no response contained it. If that fails, the result has no
@@ -97,26 +102,13 @@ func (t *Transfer) readWallet(ctx context.Context) {
 	}
 }
 
-// confirm reads the card until it shows the movement. The service has either answered that the movement
-// was made, perhaps with the card's balance, or refused its key because it has seen it before.
-func (t *Transfer) confirm(move *transport.Mutation, decision reconcile.Decision, answered *usd.Amount, refusal *transport.Error) error {
+// confirm reads the card until it shows the movement, and ends the movement.
+func (t *Transfer) confirm(move *transport.Mutation, decision reconcile.Decision, answered answer) error {
 	t.How = api.HowAnswered(move)
-	decide := func(card reconcile.Snapshot) reconcile.Decision {
-		card.AnsweredBalance = answered
-		return decision.AfterAnswer(card, refusal != nil)
-	}
-
-	// At first, read only the balance again, and use the events from before the movement.
-	card := decision.Card
-	card.Waited = false
-	err := t.mover.Cards.ReadBalance(move.GraceContext(), t.cardID, &card)
-	afterAnswer := decide(card)
-	if err == nil && afterAnswer.Verdict == reconcile.LookAgain {
-		afterAnswer, err = t.look(move.GraceContext(), decision.RecordBefore, transport.CommitWait, decide)
-	}
+	afterAnswer, err := t.lookAfterAnswer(move, decision, answered)
 	if err != nil {
-		err = move.Undecided(fmt.Errorf("the service answered, but the card could not be read after it: %w", err))
-		if refusal != nil {
+		err = move.Undecided(fmt.Errorf("the service answered, but the card could not be read afterwards: %w", err))
+		if answered.refusal != nil {
 			return t.lost(decision, err)
 		}
 		t.setRecord(decision.Record.Unread(t.mover.client.ServiceTime()))
@@ -127,11 +119,12 @@ func (t *Transfer) confirm(move *transport.Mutation, decision reconcile.Decision
 	t.setRecord(afterAnswer.Record)
 	if afterAnswer.Verdict != reconcile.Made {
 		stopped := t.stopped(afterAnswer)
-		stopped.AnsweredBalance = answered
-		stopped.Refusal = refusal
+		stopped.AnsweredBalance = answered.cardBalance
+		stopped.Refusal = answered.refusal
 		return stopped
 	}
-	if answered == nil && refusal == nil {
+	unreadableAnswer := answered.cardBalance == nil && answered.refusal == nil
+	if unreadableAnswer {
 		t.readWallet(move.GraceContext())
 	}
 	switch afterAnswer.Reason {
@@ -142,6 +135,28 @@ func (t *Transfer) confirm(move *transport.Mutation, decision reconcile.Decision
 		t.Excess = afterAnswer.Evidence.Remainder - t.movement.Delta
 	}
 	return nil
+}
+
+// lookAfterAnswer reads the card until it shows the movement, or until no further look is due.
+func (t *Transfer) lookAfterAnswer(move *transport.Mutation, decision reconcile.Decision, answered answer) (reconcile.Decision, error) {
+	decide := func(card reconcile.Snapshot) reconcile.Decision {
+		card.AnsweredBalance = answered.cardBalance
+		keySeenBefore := answered.refusal != nil
+		return decision.AfterAnswer(card, keySeenBefore)
+	}
+
+	// At first, read only the balance again, and use the events from before the movement.
+	card := decision.Card
+	card.Waited = false
+	err := t.mover.Cards.ReadBalance(move.GraceContext(), t.cardID, &card)
+	if err != nil {
+		return reconcile.Decision{}, err
+	}
+	afterAnswer := decide(card)
+	if afterAnswer.Verdict != reconcile.LookAgain {
+		return afterAnswer, nil
+	}
+	return t.look(move.GraceContext(), decision.RecordBefore, transport.CommitWait, decide)
 }
 
 // lost ends a movement whose outcome is unknown. It stays pending in the record.
@@ -159,7 +174,7 @@ func (t *Transfer) refused(decision reconcile.Decision, failure error) error {
 	if t.recordBefore == nil || !ok {
 		return failure
 	}
-	if refusal.AfterLostResponse {
+	if refusal.AfterLostResponse { // a reading after the refusal has shown that the movement was not made
 		t.Record = t.recordBefore.NotMade()
 	} else if refusal.IsFinal() {
 		t.Record = t.recordBefore.Refused(decision.Card)
