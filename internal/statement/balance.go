@@ -17,8 +17,8 @@ type Balance struct {
 	After *usd.Amount `json:"after,omitempty"`
 }
 
-// balanceOf returns nil unless the plan read exactly one wallet and has at most one provider configuration, because the
-// balance of another account's wallet must not appear next to these sums.
+// balanceOf returns the balance of the wallet that the plan read, or nil if it read none. With several wallets or
+// provider configurations, it also returns nil: the balance may be that of another account than these sums.
 func balanceOf(plan *Plan, wallets []*stateResource, s *Statement) (*Balance, error) {
 	if len(wallets) != 1 || plan.providerCount() > 1 {
 		return nil, nil //nolint:nilnil // a statement may have no balance

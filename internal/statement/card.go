@@ -16,8 +16,8 @@ import (
 
 const cardType = "vcard_card"
 
-// New returns the statement of a plan. It returns an error if an amount is not a number or too large, or if a change has
-// unknown actions or values that do not match its actions.
+// New returns the statement of a plan. It returns an error if a value is invalid, such as a negative amount, or if a
+// change has unknown actions or values that do not match its actions.
 func New(plan *Plan) (*Statement, error) {
 	if slices.Contains(plan.Changes, nil) || slices.Contains(plan.Invocations, nil) {
 		return nil, errIncomplete
@@ -58,6 +58,7 @@ func New(plan *Plan) (*Statement, error) {
 			return nil, err
 		}
 	}
+	// The cards for which the wallet pays most come first.
 	slices.SortStableFunc(s.Cards, func(a, b Card) int { return cmp.Compare(a.Wallet, b.Wallet) })
 	s.Complete = len(s.Unknown) == 0
 	balance, err := balanceOf(plan, r.prior.wallets, s)
@@ -311,17 +312,15 @@ func changesSettings(before, after values) bool {
 	if after.isUnknown("top_up") {
 		return true
 	}
+	// A change of the value of amount moves money. Setting or removing amount is a change of settings.
 	hadAmount := before.known["amount"] != nil
 	hasAmount := after.known["amount"] != nil || after.isUnknown("amount")
 	if hadAmount != hasAmount {
 		return true
 	}
 	for name, value := range after.known {
-		switch name {
-		case "amount", "balance", "frozen", "money_record", "status", "topped_up":
-			continue
-		}
-		if !reflect.DeepEqual(before.known[name], value) {
+		isSetting := !slices.Contains([]string{"amount", "balance", "frozen", "money_record", "status", "topped_up"}, name)
+		if isSetting && !reflect.DeepEqual(before.known[name], value) {
 			return true
 		}
 	}
@@ -446,7 +445,8 @@ func (r *reader) addStopReason(card *Card, before values) {
 	delete(r.prior.cards, object{card.Address, card.Deposed})
 }
 
-// discrepancy describes how the card's money may differ from its record, or returns "" if it does not.
+// discrepancy describes how the card's money may differ from its record. It returns "" if no movement is pending and
+// the card has no more money than the record explains.
 func (m cardMoney) discrepancy() string {
 	if m.record.Pending != nil {
 		return fmt.Sprintf("the outcome of an earlier movement of %s USD is unknown", m.record.Pending.Delta.Signed())

@@ -110,7 +110,8 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 	limited := &io.LimitedReader{R: r, N: maxSize + 1}
 	text := bufio.NewReader(limited)
 	// An error of Peek occurs again when the decoder reads.
-	magic, _ := text.Peek(2)
+	start, _ := text.Peek(2)
+	isZip := string(start) == "PK"
 	plan := &Plan{}
 	utf8 := transform.NewReader(text, unicode.BOMOverride(transform.Nop))
 	err := plan.decode(&valueLimiter{r: utf8})
@@ -127,7 +128,7 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 	if errors.Is(err, io.EOF) {
 		return nil, errors.New("is empty: " + expected)
 	}
-	if string(magic) == "PK" { // a zip archive, which plan -out writes
+	if isZip { // plan -out writes a zip archive
 		return nil, errors.New("is a saved plan, not its JSON: " + expected)
 	}
 	if err != nil {
@@ -222,14 +223,14 @@ func unmarshalers() json.Options {
 			*into = true
 			return decoder.SkipValue()
 		}),
-		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, _ any) error {
+		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, _ any) error { // called for values of every type
 			isMember := decoder.StackDepth() == 1 // of the plan's object
 			if isMember && decoder.PeekKind() == jsontext.KindNull {
 				return errNull
 			}
 			return errors.ErrUnsupported
 		}),
-		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *any) error {
+		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *any) error { // called for values of the type any
 			if decoder.PeekKind() != jsontext.KindNumber {
 				return errors.ErrUnsupported
 			}
@@ -276,7 +277,7 @@ type prior struct {
 	wallets []*stateResource // the data sources vcard_wallet_balance
 }
 
-// object identifies a resource instance of a state, or with a deposed key its deposed object.
+// object identifies a resource instance in a state, or one of its deposed objects if deposed is set.
 type object struct{ address, deposed string }
 
 func (p *Plan) prior() prior {

@@ -59,8 +59,9 @@ func (s *Statement) refuse(format string, args ...any) {
 }
 
 func checkNet(s *Statement, limit usd.Amount) {
-	if -s.Wallet.Net > limit {
-		s.refuse("--max-net %s: the wallet pays %s", limit, -s.Wallet.Net)
+	payment := -s.Wallet.Net // negative if the wallet gets money
+	if payment > limit {
+		s.refuse("--max-net %s: the wallet pays %s", limit, payment)
 		return
 	}
 	for _, card := range s.Cards {
@@ -85,23 +86,26 @@ func checkCards(s *Statement, limit usd.Amount) {
 		checked[card.key] = true
 		if card.mayTakeMore {
 			s.refuse("--max-card %s: %s may get more, because the exact amount is known only during apply", limit, card.Address)
-			continue
+		} else if !wasChecked { // the sum of a card with several changes is reported once
+			checkCardSum(s, limit, card, sums[card.key], toUnknownCards)
 		}
-		if wasChecked { // the sum of a card with several changes is reported once
-			continue
-		}
-		sum := sums[card.key]
-		if card.key == "" {
-			if sum > limit {
-				s.refuse("--max-card %s: one card may get %s from actions whose cards are known only during apply", limit, sum)
-			}
-			continue
-		}
+	}
+}
+
+// checkCardSum checks the sum that a card gets. toUnknownCards is the sum that actions may add to any card. If the
+// card itself is not known yet, both sums are the same.
+func checkCardSum(s *Statement, limit usd.Amount, card Card, sum, toUnknownCards usd.Amount) {
+	if card.key == "" {
 		if sum > limit {
-			s.refuse("--max-card %s: %s gets %s", limit, card.holder, sum)
-		} else if sum > 0 && sum+toUnknownCards > limit {
-			s.refuse("--max-card %s: %s gets %s, and may get %s more from actions whose cards are known only during apply", limit, card.holder, sum, toUnknownCards)
+			s.refuse("--max-card %s: one card may get %s from actions whose cards are known only during apply", limit, sum)
 		}
+		return
+	}
+	if sum > limit {
+		s.refuse("--max-card %s: %s gets %s", limit, card.holder, sum)
+	} else if sum > 0 && sum+toUnknownCards > limit {
+		s.refuse("--max-card %s: %s gets %s, and may get %s more from actions whose cards are known only during apply",
+			limit, card.holder, sum, toUnknownCards)
 	}
 }
 

@@ -198,6 +198,7 @@ const maxVerbsWidth = 20
 func (s *Statement) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", s.headline())
+	// The titles of balances are longer. Both formats have the same total width, so that the amounts align.
 	s.writeSums(&b, "  %-20s %14s\n", "  %-23s %11s\n")
 	fmt.Fprintf(&b, "\n%s\n", s.counts())
 	if len(s.Cards) > 0 {
@@ -316,5 +317,6 @@ func codeSpan(text string) string {
 			fmt.Fprintf(&b, "&#%d;", r)
 		}
 	}
-	return "<code>" + strings.ReplaceAll(b.String(), "www.", "www&#46;") + "</code>"
+	literal := strings.ReplaceAll(b.String(), "www.", "www&#46;") // GitHub turns www. into a link even without markup
+	return "<code>" + literal + "</code>"
 }

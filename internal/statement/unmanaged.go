@@ -65,16 +65,18 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 			live := account.unmanaged[id]
 			label := live.text("label")
 			sameLabel := account.byLabel[labels.Canonical(label)]
-			if label != "" && len(sameLabel) > 0 {
+			hasPlannedLabel := label != "" && len(sameLabel) > 0
+			if !hasPlannedLabel && !isGeneratedWith(prefix, label) {
+				continue // nothing shows that this card belongs here
+			}
+			if hasPlannedLabel {
 				s.refuse("--no-unmanaged: %s: live card %s has the same label, %q, and is not in this state",
 					sameLabel[0].address, id, sameLabel[0].values.text("label"))
-			} else if isGeneratedWith(prefix, label) {
+			} else {
 				s.refuse("--no-unmanaged: live card %s has the generated label %q and is not in this state", id, label)
 				if prefix == labels.DefaultPrefix {
 					usesDefaultPrefix = true
 				}
-			} else {
-				continue
 			}
 			address := account.claimAddress(live, sameLabel)
 			imports = append(imports, cardImport{address: address, id: id})
@@ -111,18 +113,14 @@ func plannedAccounts(s *Statement, plan *Plan) map[string]*account {
 			},
 			isFree: slices.Contains(c.Change.Actions, tfjson.ActionCreate),
 		}
-		label, ok := card.values.known["label"].(string)
-		if ok {
+		label, hasLabel := card.values.known["label"].(string)
+		labelIsComputed := refersToObjects(configured.Expressions["label"])
+		if hasLabel {
 			canonical := labels.Canonical(label)
 			owner.byLabel[canonical] = append(owner.byLabel[canonical], card)
-			continue
-		}
-		if !card.isFree {
-			continue
-		}
-		if refersToObjects(configured.Expressions["label"]) {
+		} else if card.isFree && labelIsComputed {
 			s.refuse("--no-unmanaged: the label of %s is known only during apply", c.Address)
-		} else {
+		} else if card.isFree {
 			owner.unlabelled = append(owner.unlabelled, card)
 		}
 	}
@@ -236,8 +234,8 @@ func importBlocks(imports []cardImport) string {
 			resource = groups[1]
 			key = groups[2]
 		}
-		isRepeated := key == "" && byResource[resource] != nil // only the placeholder of claimAddress is
-		if isRepeated {
+		isRepeated := key == "" && byResource[resource] != nil
+		if isRepeated { // only the placeholder that claimAddress returns is repeated, so number it
 			resource = fmt.Sprintf("%s_%d", resource, len(blocks)+1)
 		}
 		block := byResource[resource]
@@ -317,6 +315,7 @@ func (p *Plan) labelPrefix(providerKey string) (string, bool) {
 	}
 	config := p.Config.ProviderConfigs[providerKey]
 	if config == nil {
+		// The key does not say which configuration it is. If none of them sets label_prefix, it has the default.
 		for _, other := range p.Config.ProviderConfigs {
 			if other != nil && other.Expressions["label_prefix"] != nil {
 				return "", false
