@@ -19,10 +19,10 @@ func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	body, writer := io.Pipe()
 	w := &pipedResponse{PipeWriter: writer, header: http.Header{}, status: make(chan int, 1)}
-	go d.serve(w, r.Clone(r.Context()))
+	go d.serve(w, r.Clone(r.Context())) // a clone, because a handler may change its request
 	select {
 	case status, ok := <-w.status:
-		if !ok {
+		if !ok { // the handler panicked before the response started
 			_, err := body.Read(nil) // returns the error with which serve closed the pipe
 			return nil, err
 		}
@@ -40,12 +40,12 @@ func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// serve runs the handler and closes the response.
+// serve runs the handler and closes the response. If the handler panics, reading the response returns an error.
 func (d Direct) serve(w *pipedResponse, r *http.Request) {
 	defer close(w.status)
-	returned := false
+	returned := false // stays false if the handler panics or calls runtime.Goexit
 	defer func() {
-		reason := recover()
+		reason := recover() // nil after runtime.Goexit
 		if returned {
 			return
 		}
@@ -67,7 +67,7 @@ type pipedResponse struct {
 	header  http.Header
 	started bool
 	// status receives the status when the response starts. Its capacity is 1, so that the handler does not wait for the
-	// receiver. It is closed after the handler has returned.
+	// receiver. It is closed when the handler has ended.
 	status chan int
 }
 

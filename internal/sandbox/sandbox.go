@@ -28,7 +28,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// DefaultInitialBalance is the usual initial balance of the first wallet.
+// DefaultInitialBalance is the Options.InitialBalance that programs use unless the user sets another one. Open does not
+// apply it by itself.
 const DefaultInitialBalance = 10_000 * usd.Dollar
 
 // Options are the settings of a sandbox.
