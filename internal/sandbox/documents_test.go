@@ -235,10 +235,10 @@ func TestWhatMayHaveBeenMeant(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	s.checkCalls(s.populate(), []call{
-		{method: "GET", path: "/_sandbox/authorization", status: 404, has: []string{`"not_found"`, "there is POST /_sandbox/authorizations"}},
-		{method: "POST", path: "/_sandbox/authorisation", body: "{}", status: 404, has: []string{`"not_found"`, "there is POST /_sandbox/authorizations"}},
-		{method: "GET", path: "/_sandbox/clok", status: 404, has: []string{`"not_found"`, "there is GET /_sandbox/clock"}},
-		{method: "GET", path: "/_sandbox/cl", status: 404, has: []string{`"not_found"`, "there is GET /_sandbox/clock"}},
+		{method: "GET", path: "/_sandbox/authorization", status: 404, has: []string{`"not_found"`, "did you mean POST /_sandbox/authorizations?"}},
+		{method: "POST", path: "/_sandbox/authorisation", body: "{}", status: 404, has: []string{`"not_found"`, "did you mean POST /_sandbox/authorizations?"}},
+		{method: "GET", path: "/_sandbox/clok", status: 404, has: []string{`"not_found"`, "did you mean GET /_sandbox/clock?"}},
+		{method: "GET", path: "/_sandbox/cl", status: 404, has: []string{`"not_found"`, "did you mean GET /_sandbox/clock?"}},
 		{method: "GET", path: "/_sandbox/c", status: 404, has: []string{`"not_found"`, "GET /_sandbox/ lists the calls"}},
 		{method: "POST", path: "/_sandbox/xyz", status: 404, has: []string{`"not_found"`, "GET /_sandbox/ lists the calls"}},
 		{method: "DELETE", path: "/_sandbox/authorizations", status: 405, has: []string{`"method_not_allowed"`, "this path accepts POST, not DELETE"}},
@@ -248,7 +248,7 @@ func TestWhatMayHaveBeenMeant(t *testing.T) {
 	})
 	sandboxtest.Equal(t, "Allow", s.Call(http.MethodPut, "/_sandbox/faults", nil).Header.Get("Allow"), "GET, POST, DELETE")
 	short := sandboxtest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(s.URL, server.API)+"/cards", nil))
-	s.Do(short).Refused(404, "not_found", "the API is below /api/v1")
+	s.Do(short).Refused(404, "not_found", "paths of the API start with /api/v1/")
 	for _, path := range []string{"openapi.yaml", "openapi.json", "control.yaml", "control.json", ""} {
 		s.Send(t.Context(), http.MethodGet, "/_sandbox/"+path, nil, "Authorization", "").OK(200)
 	}

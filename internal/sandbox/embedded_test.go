@@ -18,9 +18,9 @@ func TestEmbeddedHintsAtNoListOfCalls(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = box.Close() })
 	for path, want := range map[string]string{
-		"/_sandbox/xyz":            "; the embedded sandbox serves only some control calls, and vcard sandbox serves all",
-		"/_sandbox/":               "; the embedded sandbox serves only some control calls, and vcard sandbox serves all",
-		"/_sandbox/authorisations": "; there is POST /_sandbox/authorizations",
+		"/_sandbox/xyz":            "; the embedded sandbox serves only some control calls; run vcard sandbox to use all of them",
+		"/_sandbox/":               "; the embedded sandbox serves only some control calls; run vcard sandbox to use all of them",
+		"/_sandbox/authorisations": "; did you mean POST /_sandbox/authorizations?",
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		r.Header.Set("Authorization", "Bearer "+box.APIKey())

@@ -28,6 +28,8 @@ type Operation struct {
 // IsRead reports whether the operation only reads.
 func (o Operation) IsRead() bool { return strings.HasPrefix(o.Route, http.MethodGet+" ") }
 
+// request returns the request that a handler sees. The path of its URL is the route's, with the names of the parameters,
+// because handlers read only the parameters' values.
 func (o Operation) request(ctx context.Context) *http.Request {
 	method, path, _ := strings.Cut(o.Route, " ")
 	r := &http.Request{
@@ -42,8 +44,8 @@ func (o Operation) request(ctx context.Context) *http.Request {
 	return r
 }
 
-// Do runs an operation for an account in the transaction of this call, without any limits. It decodes
-// the response into a value, unless into is nil. If it fails, the caller must roll back the whole transaction.
+// Do runs an operation for an account in the transaction of this call, without rate limits. Unless into is nil, Do
+// decodes the response into it. If Do fails, the caller must roll back the whole transaction.
 func (c *Call) Do(owner account.Account, o Operation, into any) error {
 	nested := *c
 	nested.Account = owner
@@ -102,12 +104,13 @@ func (s *Server) handleOperation(x *exchange, c *Call) (wire.Response, error) {
 	return x.route.Handle(c)
 }
 
-// Read runs f on a snapshot. Like a control call, f may take long. The error's message may be shown to users.
+// Read runs f on a snapshot. f may take long without delaying API calls. The error's message may be shown to users.
 func (s *Server) Read(ctx context.Context, f func(*store.Tx) error) *wire.Error {
 	err := s.commitDueCalls(ctx)
-	if err == nil {
-		err = s.DB.ReadLong(ctx, f)
+	if err != nil {
+		return s.explain(ctx, vault.Token("req_"), err)
 	}
+	err = s.DB.ReadLong(ctx, f)
 	if err != nil {
 		return s.explain(ctx, vault.Token("req_"), err)
 	}
@@ -136,9 +139,10 @@ const (
 	maxIdempotencyKey = 255
 )
 
-// idempotent runs a call that changes something once for each key, method and path. It stores the
-// response in the transaction of the call, so that both are committed together. A concurrent call
-// with the same key waits for its own transaction and finds the response there.
+// idempotent runs the handler of a call that writes. If the call has an idempotency key, the handler runs only once for
+// each key, method and path. idempotent stores its response in the transaction of the call, so that both are committed
+// together, and returns the stored response to later calls with the key. A concurrent call with the same key waits for
+// its own transaction and finds the response there.
 func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Response, error) {
 	key := c.request.Header.Get(idempotencyHeader)
 	if key == "" {
@@ -147,8 +151,9 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 	if len(key) > maxIdempotencyKey {
 		return wire.Response{}, wire.Invalid("%s has more than %d bytes", idempotencyHeader, maxIdempotencyKey)
 	}
-	if requestlog.Clean(key) != key { // the file and the request log store the key
-		return wire.Response{}, wire.Invalid("%s must not contain an API key or a webhook secret", idempotencyHeader)
+	if requestlog.Clean(key) != key { // the file and the request log store the key, and must not contain secrets
+		return wire.Response{}, wire.Invalid("%s must not contain an API key, a webhook secret or an unprintable character",
+			idempotencyHeader)
 	}
 	if c.body.Err != nil {
 		return wire.Response{}, c.body.Err
@@ -231,7 +236,7 @@ func (s *Server) claim(x *exchange) (release func(), err error) {
 	}
 	if inUse {
 		return nil, wire.NewError(http.StatusConflict, wire.CodeIdempotencyKeyInUse,
-			"the first call with this "+idempotencyHeader+" has no response yet")
+			"the first call with this "+idempotencyHeader+" is still in progress; try again later")
 	}
 	return func() { s.inFlight.Delete(scope) }, nil
 }
@@ -239,9 +244,10 @@ func (s *Server) claim(x *exchange) (release func(), err error) {
 // applyFault processes the call as its fault configures, and returns the response that the client sees.
 func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 	f := x.fault
-	// This is the response if the call is not processed, or is processed later.
-	unprocessed := wire.Response{Status: http.StatusOK, Body: []byte(`{"data":[],"page":1}`)}
-	res := response{Response: unprocessed}
+	// Truncate sends the first half of this response if the call is not processed, or is processed later. No other action
+	// sends it.
+	example := wire.Response{Status: http.StatusOK, Body: []byte(`{"data":[],"page":1}`)}
+	res := response{Response: example}
 	switch f.When {
 	case behavior.After:
 		// The fault comes after the call, so the call is processed now.
@@ -287,7 +293,7 @@ func (x *exchange) faultResponse(t behavior.Then) wire.Response {
 	return wire.Response{Status: t.Status, Body: t.Body}
 }
 
-// delay waits, or returns when the service stops.
+// delay waits for the given time, or until the service stops.
 func (s *Server) delay(d time.Duration) {
 	select {
 	case <-time.After(d):

@@ -25,7 +25,7 @@ type exchange struct {
 	request *http.Request
 	body    wire.Body
 
-	// longRead is whether the call may take long if it only reads.
+	// longRead allows a call that only reads to take long.
 	longRead bool
 
 	// due is the time at which a postponed call is committed. It is zero for all other calls.
@@ -49,8 +49,8 @@ func (x *exchange) isAPI() bool { return strings.HasPrefix(x.request.URL.Path, A
 // path returns the path of an API call, relative to the API's base URL.
 func (x *exchange) path() string { return strings.TrimPrefix(x.request.URL.Path, API) }
 
-// serve handles a request of the API or a control call, whether or not its path exists. respond, record and send are its
-// steps.
+// serve handles a request of the API or a control call, whether or not its path exists. It finds the response, adds the
+// call to the request log, and sends the response.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	start := time.Now()
 	x := &exchange{
@@ -294,7 +294,8 @@ func (s *Server) explain(ctx context.Context, requestID string, err error) *wire
 	}
 	s.Logger.Error("a request failed", "request", requestID, "error", err)
 	if errors.Is(err, store.ErrFull) { // not a 5xx, after which clients would check whether the request took effect
-		return wire.Refuse(wire.CodeDiskFull, "cannot write the sandbox file, because %v; nothing was done", store.ErrFull)
+		return wire.Refuse(wire.CodeDiskFull,
+			"cannot write the sandbox file, because %v; nothing was done, so make room and try again", store.ErrFull)
 	}
 	return internalError(requestID)
 }

@@ -75,7 +75,7 @@ func (s *Server) commitDueCalls(ctx context.Context) error {
 	return nil
 }
 
-// isPostponed reports whether a call with this idempotency key is not committed yet.
+// isPostponed reports whether a call with this idempotency key is postponed and not committed yet.
 func (s *Server) isPostponed(scope idempotencyScope) bool {
 	s.postponed.mu.Lock()
 	defer s.postponed.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *Server) isPostponed(scope idempotencyScope) bool {
 	return false
 }
 
-// ForgetPostponed drops the calls that are not committed yet. A reset of the file calls it.
+// ForgetPostponed drops the postponed calls that are not committed yet. A reset of the file calls it.
 func (s *Server) ForgetPostponed() {
 	s.postponed.mu.Lock()
 	defer s.postponed.mu.Unlock()

@@ -40,12 +40,13 @@ type response struct {
 	extent extent
 }
 
+// extent is how much of a response is sent.
 type extent int
 
 const (
-	whole extent = iota
-	truncated
-	dropped
+	whole     extent = iota
+	truncated        // the headers and the first half of the body; then the connection is closed
+	dropped          // nothing; the connection is closed
 )
 
 // sentStatus returns the status that the client sees, or 0 if it sees no response.

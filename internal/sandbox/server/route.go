@@ -49,8 +49,8 @@ func NoFields(handle func(*Call) (wire.Response, error)) func(*Call) (wire.Respo
 	}
 }
 
-// Call is an authenticated request in its transaction. For GET the transaction is a snapshot. Otherwise
-// it is committed together with the response, or rolled back after an error.
+// Call is an authenticated request in its transaction. For GET, the transaction is a snapshot. Otherwise, it is committed
+// if the handler returns a response, and rolled back if the handler returns an error.
 type Call struct {
 	*Server
 
@@ -73,7 +73,7 @@ func (c *Call) Fields() *wire.Fields { return c.body.Fields(c.request.Header.Get
 // RawBody returns the body, which need not be JSON.
 func (c *Call) RawBody() ([]byte, error) { return c.body.Raw, c.body.Err }
 
-// Server responds to HTTP requests by its routes.
+// Server responds to HTTP requests according to its routes.
 type Server struct {
 	DB       *store.DB
 	Keys     *vault.Keyring
@@ -81,7 +81,7 @@ type Server struct {
 	Counters *behavior.Counters
 	Logger   *slog.Logger
 	Stopping <-chan struct{}  // ends the delays of faults
-	Routes   map[string]Route // by their methods and paths; Handler fills it
+	Routes   map[string]Route // by method and path, such as "GET /api/v1/cards"; Handler fills it
 	// inFlight contains the idempotencyScope of each running call that has claimed one.
 	inFlight  sync.Map
 	postponed postponedCalls
@@ -108,12 +108,12 @@ func (s *Server) Handler(routes []Route) http.Handler {
 		res := response{Response: x.errorResponse(unknown)}
 		res.send(w, x.id, x.now)
 	}
-	mux.HandleFunc("/", serveUnknown)
+	mux.HandleFunc(unknownPattern, serveUnknown)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The mux would redirect these paths to their canonical form.
 		p := r.URL.EscapedPath()
-		isCanonical := isClean(p) && p != Control
-		if !isCanonical || !strings.HasPrefix(p, "/") {
+		// The mux would redirect other paths to their canonical form.
+		isCanonical := strings.HasPrefix(p, "/") && isClean(p) && p != Control
+		if !isCanonical {
 			serveUnknown(w, r)
 			return
 		}
@@ -121,14 +121,18 @@ func (s *Server) Handler(routes []Route) http.Handler {
 	})
 }
 
+// unknownPattern is the pattern of all requests that no route handles.
+const unknownPattern = "/"
+
 // unknownRoute returns the error for a method and path that no route has: a 405 if the path has other methods, otherwise
 // a 404.
 func (s *Server) unknownRoute(mux *http.ServeMux, r *http.Request) *wire.Error {
 	var allowed []string
-	if isClean(r.URL.Path) && r.URL.Path != Control {
+	isCanonical := isClean(r.URL.Path) && r.URL.Path != Control
+	if isCanonical { // for other paths, the mux would return the pattern of a redirect
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 			_, pattern := mux.Handler(&http.Request{Method: method, URL: &url.URL{Path: r.URL.Path}})
-			if pattern != "/" {
+			if pattern != unknownPattern {
 				allowed = append(allowed, method)
 			}
 		}
@@ -147,21 +151,21 @@ func (s *Server) unknownRoute(mux *http.ServeMux, r *http.Request) *wire.Error {
 // listOfCalls is the route that lists the control calls. Only a server has it, not the embedded service.
 const listOfCalls = "GET " + Control + "/{$}"
 
-// pathHint completes the message about an unknown path.
+// pathHint returns a hint for the end of the message about an unknown path, or "" if there is none.
 func (s *Server) pathHint(urlPath string) string {
 	similar := s.similarCall(urlPath)
 	if similar != "" {
-		return "; there is " + similar
+		return "; did you mean " + similar + "?"
 	}
 	if strings.HasPrefix(urlPath, Control) {
 		_, listed := s.Routes[listOfCalls]
 		if listed {
 			return "; GET " + Control + "/ lists the calls"
 		}
-		return "; the embedded sandbox serves only some control calls, and vcard sandbox serves all"
+		return "; the embedded sandbox serves only some control calls; run vcard sandbox to use all of them"
 	}
 	if !strings.HasPrefix(urlPath, API+"/") {
-		return "; the API is below " + API + ", as in " + API + "/cards"
+		return "; paths of the API start with " + API + "/, as in " + API + "/cards"
 	}
 	return ""
 }
