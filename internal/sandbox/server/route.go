@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
@@ -103,7 +104,7 @@ func (s *Server) Handler(routes []Route) http.Handler {
 			s.serve(w, r, Route{Method: http.MethodGet, Handle: handle})
 			return
 		}
-		x := &exchange{id: vault.Token("req_"), request: r}
+		x := &exchange{id: vault.Token("req_"), request: r, now: time.Now()}
 		unknown := s.unknownRoute(mux, r)
 		res := response{Response: x.errorResponse(unknown)}
 		res.send(w, x.id, x.now)
