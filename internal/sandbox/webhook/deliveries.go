@@ -45,15 +45,15 @@ func redeliver(c *server.Call) (wire.Response, error) {
 
 // redeliverFailed makes all deliveries whose last attempt failed due at once.
 func redeliverFailed(c *server.Call) (wire.Response, error) {
-	ids, err := makeDue(c, `(state = 'failed' OR state = 'pending' AND failures > 0)`)
+	ids, err := makeDue(c, `(state = 'failed' OR (state = 'pending' AND failures > 0))`)
 	if err != nil {
 		return wire.Response{}, err
 	}
 	return wire.List(ids), nil
 }
 
-// makeDue starts another round of attempts for the account's deliveries that match a condition. It returns
-// their ids.
+// makeDue makes the account's deliveries that match a condition due at once, and returns their ids. The retries start
+// over with the first delay.
 func makeDue(c *server.Call, condition string, args ...any) ([]string, error) {
 	c.Tx.Signal()
 	allArgs := []any{c.Tx.Now().UnixMilli(), c.Account.ID}
@@ -119,17 +119,31 @@ func deliveryByID(tx *store.Tx, accountID int64, id string) (*Delivery, error) {
 	return wire.OneOrNotFound(found, err, "delivery", id)
 }
 
+// triesAsJSON is the SQL expression for the tries of a delivery d, oldest first. The division by 1000.0 turns milliseconds
+// into seconds and keeps the fraction.
+const triesAsJSON = `(
+	SELECT json_group_array(json_object(
+		'time', strftime('%Y-%m-%dT%H:%M:%fZ', t.time / 1000.0, 'unixepoch'),
+		'status', t.status,
+		'error', t.error,
+		'duration_ms', t.duration_ms) ORDER BY t.id)
+	FROM delivery_tries t
+	WHERE t.delivery_id = d.id)`
+
 // readDeliveries returns the deliveries d that match a condition, oldest first.
 func readDeliveries(tx *store.Tx, condition string, args ...any) ([]*Delivery, error) {
 	return store.List[Delivery](tx, `
-		SELECT d.public_id, e.public_id AS event_id, e.type, w.public_id AS webhook_id, w.url, `+shownState+` AS state, e.created_at, d.due_at,
-		       (SELECT json_group_array(json_object('time', strftime('%Y-%m-%dT%H:%M:%fZ', t.time / 1000.0, 'unixepoch'), 'status', t.status,
-		         'error', t.error, 'duration_ms', t.duration_ms) ORDER BY t.id) FROM delivery_tries t WHERE t.delivery_id = d.id) AS tries, e.subject
-		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id
-		WHERE `+condition+` ORDER BY d.id`, args...)
+		SELECT d.public_id, d.due_at, `+shownState+` AS state, `+triesAsJSON+` AS tries,
+		       e.public_id AS event_id, e.type, e.subject, e.created_at,
+		       w.public_id AS webhook_id, w.url
+		FROM deliveries d
+		JOIN events e ON e.id = d.event_id
+		JOIN webhooks w ON w.id = d.webhook_id
+		WHERE `+condition+`
+		ORDER BY d.id`, args...)
 }
 
-// Filter selects deliveries of an account. An empty field excludes none.
+// Filter selects deliveries of an account. A field that is not set excludes no delivery.
 type Filter struct {
 	Endpoint string // the id of the endpoint
 	State    DeliveryState
@@ -139,10 +153,11 @@ type Filter struct {
 // NewestDeliveries returns a page of the deliveries that match a filter, newest first, and reports whether there are
 // more.
 func NewestDeliveries(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries []*Delivery, more bool, err error) {
-	// CROSS JOIN makes SQLite read the first table first, so that it stops at the limit of the page.
+	// CROSS JOIN makes SQLite read the first table first. By default, that is deliveries, which are in the order of the
+	// page, so that SQLite stops at the end of the page.
 	from := `deliveries d CROSS JOIN events e ON e.id = d.event_id `
 	bySubject := len(f.Subjects) > 0
-	if bySubject {
+	if bySubject { // only few events have one of the subjects, so reading these events first is faster
 		from = `events e CROSS JOIN deliveries d ON d.event_id = e.id `
 	}
 	where := store.NewWhere(`e.account_id = ?`, accountID).
@@ -150,13 +165,13 @@ func NewestDeliveries(tx *store.Tx, accountID int64, f Filter, page wire.Page) (
 		AndIf(f.Endpoint != "", `d.webhook_id = (SELECT id FROM webhooks WHERE public_id = ?)`, f.Endpoint).
 		AndIf(f.State != "", shownState+` = ?`, f.State)
 	type row struct {
-		ID int64 `db:"id"`
+		ID int64 `json:"id" db:"id"`
 	}
 	rows, more, err := store.Page[row](tx, page, `SELECT d.id FROM `+from+where.SQL+` ORDER BY d.id DESC`, where.Args...)
 	if err != nil {
 		return nil, false, err
 	}
-	deliveries, err = readDeliveries(tx, `d.id IN (SELECT value->>'ID' FROM json_each(?))`, string(wire.Encode(rows)))
+	deliveries, err = readDeliveries(tx, `d.id IN (SELECT value->>'id' FROM json_each(?))`, string(wire.Encode(rows)))
 	if err != nil {
 		return nil, false, err
 	}
@@ -169,7 +184,7 @@ type FullDelivery struct {
 	*Delivery
 
 	Payload   []byte
-	Response  string // the first bytes of the last response that had a body
+	Response  string // the first bytes of the last response that had a body; empty if there is none
 	Signature string // the value of the header that signs the payload
 }
 
@@ -185,7 +200,10 @@ func FullDeliveryByID(tx *store.Tx, accountID int64, id string) (FullDelivery, e
 	_, err = tx.Get([]any{&full.Payload, &secret, &response}, `
 		SELECT e.payload, w.secret,
 		       (SELECT response FROM delivery_tries WHERE delivery_id = d.id AND length(response) > 0 ORDER BY id DESC LIMIT 1)
-		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id WHERE d.public_id = ?`, full.ID)
+		FROM deliveries d
+		JOIN events e ON e.id = d.event_id
+		JOIN webhooks w ON w.id = d.webhook_id
+		WHERE d.public_id = ?`, full.ID)
 	if err != nil {
 		return FullDelivery{}, err
 	}
@@ -203,7 +221,8 @@ func (a *address) Scan(column any) error {
 	return nil
 }
 
-// plainSegment matches a path segment of words and small numbers. Any other segment may be a token.
+// plainSegment matches a path segment of up to four lower-case words or small numbers that are joined by "-", "_" or ".".
+// Any other segment may be a token.
 var plainSegment = regexp.MustCompile(`^(?:[a-z]{1,15}|v?\d{1,4})(?:[-_.](?:[a-z]{1,15}|v?\d{1,4})){0,3}$`)
 
 // shownURL replaces the parts of a URL that may be tokens with an ellipsis.

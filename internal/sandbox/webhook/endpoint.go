@@ -19,8 +19,8 @@ import (
 const (
 	maxURL    = 2048 // characters
 	maxSecret = 256  // characters
-	// maxEndpoints is the maximum number of endpoints of an account. Each change writes a delivery for
-	// each endpoint.
+	// maxEndpoints is the maximum number of endpoints of an account. It limits the cost of an event, which writes a
+	// delivery for each endpoint that subscribes to it.
 	maxEndpoints = 2000
 )
 
@@ -149,16 +149,18 @@ type Endpoint struct {
 	Events    []string  `db:"events"`
 	CreatedAt wire.Time `db:"created_at"`
 
-	// The following fields describe the newest deliveries of the endpoint.
-	Recent      int64  // the number of these deliveries
-	Delivered   int64  // how many of them were delivered
-	NextAttempt int64  // the number of the next attempt at a delivery that failed, the highest of several; 0 if there is none
-	LastError   string // why the last attempt failed; empty if it succeeded
+	// The following fields describe the endpoint's newest deliveries, at most 100.
+	Recent    int64 // the number of these deliveries
+	Delivered int64 // how many of them were delivered
+	// NextAttempt is the number of the next attempt, from 2, of a delivery that is being retried. If there are several
+	// such deliveries, it is the highest number. It is 0 if there is none.
+	NextAttempt int64
+	LastError   string // why the last attempt failed; empty if it succeeded, or if there was none
 }
 
 // readHealth sets the fields that describe the newest deliveries.
 func (e *Endpoint) readHealth(tx *store.Tx) error {
-	const recent = 100
+	const maxRecent = 100
 	_, err := tx.Get([]any{&e.Recent, &e.Delivered, &e.NextAttempt, &e.LastError}, `
 		WITH recent AS (
 			SELECT d.id, d.state, d.failures
@@ -176,7 +178,7 @@ func (e *Endpoint) readHealth(tx *store.Tx) error {
 		       COUNT(*) FILTER (WHERE state = 'delivered'),
 		       COALESCE(MAX(failures + 1) FILTER (WHERE state = 'pending' AND failures > 0), 0),
 		       COALESCE((SELECT error FROM last_try), '')
-		FROM recent`, e.ID, recent)
+		FROM recent`, e.ID, maxRecent)
 	return err
 }
 

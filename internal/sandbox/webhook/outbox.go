@@ -108,8 +108,8 @@ type target struct {
 	Secret    []byte `db:"secret"`
 }
 
-// capacity returns how many more deliveries to an endpoint may be sent; none if it is 0 or negative. selected is the
-// number of deliveries that are about to be sent in addition to those in flight.
+// capacity returns how many more deliveries to an endpoint may be sent now. A result of 0 or less means none. selected is
+// the number of deliveries to all endpoints that are about to be sent in addition to those in flight.
 func (w *Worker) capacity(webhookID string, selected int) int {
 	endpointCapacity := perEndpoint
 	for _, endpoint := range w.inFlight {
@@ -125,24 +125,28 @@ func (w *Worker) capacity(webhookID string, selected int) int {
 func (w *Worker) selectDue(tx *store.Tx) ([]*dueDelivery, error) {
 	var selected []*dueDelivery
 	now := tx.Now()
-	endpoints, err := store.List[target](tx, `
-		SELECT public_id, url, secret FROM webhooks
+	endpointIDs, err := store.Values[string](tx, `
+		SELECT public_id FROM webhooks
 		WHERE EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND due_at <= ?)`, now.UnixMilli())
 	if err != nil {
 		return nil, err
 	}
-	for _, endpoint := range endpoints {
-		capacity := w.capacity(endpoint.WebhookID, len(selected))
+	for _, endpointID := range endpointIDs {
+		capacity := w.capacity(endpointID, len(selected))
 		if capacity <= 0 {
 			continue
 		}
-		// Up to perEndpoint of the oldest deliveries may be in flight already, so the query selects that many more.
+		// Up to perEndpoint of the selected deliveries may be in flight already, so the query selects that many more.
 		due, err := store.List[dueDelivery](tx, `
 			SELECT d.public_id, d.round, e.public_id AS event_id, e.type, e.payload,
 			       w.public_id AS target_public_id, w.url AS target_url, w.secret AS target_secret
-			FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id JOIN events e ON e.id = d.event_id
-			WHERE w.public_id = ? AND d.due_at <= ? ORDER BY d.due_at, d.id LIMIT ?`,
-			endpoint.WebhookID, now.UnixMilli(), capacity+perEndpoint)
+			FROM webhooks w
+			JOIN deliveries d ON d.webhook_id = w.id
+			JOIN events e ON e.id = d.event_id
+			WHERE w.public_id = ? AND d.due_at <= ?
+			ORDER BY d.due_at, d.id
+			LIMIT ?`,
+			endpointID, now.UnixMilli(), capacity+perEndpoint)
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +178,7 @@ const (
 	pruneSize = 250
 )
 
-// prune deletes old deliveries of each account, if pruneInterval has passed since it last deleted all of them.
+// prune deletes old deliveries of each account. It does nothing if it deleted all of them less than pruneInterval ago.
 func (w *Worker) prune(tx *store.Tx) error {
 	if time.Since(w.lastPruned) < pruneInterval {
 		return nil
@@ -193,11 +197,11 @@ func (w *Worker) prune(tx *store.Tx) error {
 		if err != nil {
 			return err
 		}
-		deletedOthers, err := deleteOld(tx, account, anyState, keptDeliveries)
+		deletedAnyState, err := deleteOld(tx, account, anyState, keptDeliveries)
 		if err != nil {
 			return err
 		}
-		if deletedFinished == pruneSize || deletedOthers == pruneSize {
+		if deletedFinished == pruneSize || deletedAnyState == pruneSize {
 			more = true
 		}
 	}
@@ -207,11 +211,17 @@ func (w *Worker) prune(tx *store.Tx) error {
 	return nil
 }
 
-// deleteOld deletes an account's deliveries that match a condition, except the newest ones, whose number is keep. It
-// deletes at most pruneSize deliveries and returns how many it deleted.
+// deleteOld deletes an account's deliveries that match a condition, except the newest ones. The number of deliveries to
+// keep is keep. deleteOld deletes at most pruneSize deliveries and returns how many it deleted. The condition is empty or
+// starts with AND.
 func deleteOld(tx *store.Tx, account int64, condition string, keep int64) (int, error) {
 	deleted, err := store.Values[int64](tx, `
-		DELETE FROM deliveries WHERE id IN (SELECT d.id FROM events e JOIN deliveries d ON d.event_id = e.id
-		WHERE e.account_id = ? `+condition+` ORDER BY e.id DESC, d.id DESC LIMIT ? OFFSET ?) RETURNING id`, account, pruneSize, keep)
+		DELETE FROM deliveries WHERE id IN (
+			SELECT d.id
+			FROM events e JOIN deliveries d ON d.event_id = e.id
+			WHERE e.account_id = ? `+condition+`
+			ORDER BY e.id DESC, d.id DESC
+			LIMIT ? OFFSET ?)
+		RETURNING id`, account, pruneSize, keep)
 	return len(deleted), err
 }

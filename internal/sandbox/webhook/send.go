@@ -117,7 +117,7 @@ func sign(secret, body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// explain says why there was no response. It does not show the IP address. It does not show the URL, which may
+// explain returns the reason why there was no response. The text does not contain the IP address, the URL, which may
 // contain a token, or a malformed response, which may repeat the event.
 func (s sender) explain(err error) string {
 	errno, isErrno := errors.AsType[syscall.Errno](err)
@@ -142,7 +142,7 @@ func (s sender) explain(err error) string {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection was closed before there was a response"
 	}
-	return "malformed HTTP response, or TLS connection failed"
+	return "malformed HTTP response or failed TLS connection"
 }
 
 // hasType reports whether an error, or one that it wraps, has the type T.

@@ -39,7 +39,7 @@ type Worker struct {
 	db      *store.DB
 	logger  *slog.Logger
 	sender  sender
-	results chan result
+	results chan result   // has room for all deliveries in flight, so that no sender waits
 	stop    chan struct{} // closed by Close
 	stopped chan struct{} // closed when run returns
 
