@@ -36,7 +36,7 @@ func bodies() map[string]map[string]string {
 			`{"bin_id":"bin_ads_visa_us","amount":50,"auto_freeze_at":-1}`:   "auto_freeze_at must not be negative",
 			`{"bin_id":"bin_ads_visa_us","amount":50,"metadata":[]}`:         "metadata must be an object",
 			`{"bin_id":"bin_ads_visa_us","amount":50,"metadata":{"k0":"v","k1":"v","k2":"v","k3":"v","k4":"v","k5":"v","k6":"v","k7":"v","k8":"v","k9":"v","k10":"v","k11":"v","k12":"v","k13":"v","k14":"v","k15":"v","k16":"v","k17":"v","k18":"v","k19":"v","k20":"v"}}`: "metadata has 21 keys; at most 20 are allowed",
-			`{"bin_id":"bin_ads_visa_us","amount":50,"metadata":{"‹513×a›":1}}`:   "metadata: a name has 513 characters; at most 512 are allowed",
+			`{"bin_id":"bin_ads_visa_us","amount":50,"metadata":{"‹513×a›":1}}`:   "metadata: a key has 513 characters; at most 512 are allowed",
 			`{"bin_id":"bin_ads_visa_us","amount":50,"metadata":{"a":"‹513×é›"}}`: "metadata.a has 513 characters; at most 512 are allowed",
 			`{"bin_id":"bin_ads_visa_us","amount":50,"colour":"red"}`:             `unknown field "colour"`,
 			`{"bin_id":"bin_ads_visa_us","AMOUNT":50,"amount":50}`:                `unknown field "AMOUNT"`,

@@ -175,7 +175,7 @@ func (f *Fields) decodeAmount(name string, raw json.RawMessage) usd.Amount {
 	return amount
 }
 
-// Texts reads an array of strings, drops repeated ones, and reports whether the array is present.
+// Texts reads an array of strings, drops duplicates, and reports whether the array is present.
 func (f *Fields) Texts(name string) ([]string, bool) {
 	raw := f.pop(name)
 	if raw == nil {
@@ -218,8 +218,8 @@ func (f *Fields) Object(name string, read func(*Fields)) {
 	}
 }
 
-// Pairs reads an object of at most maxKeys strings, numbers and booleans, whose
-// names and values have at most maxLength characters.
+// Pairs reads an object with at most maxKeys keys. Its values must be strings, numbers or booleans. Each key and each value
+// has at most maxLength characters.
 func (f *Fields) Pairs(name string, maxKeys, maxLength int) map[string]json.RawMessage {
 	raw := f.pop(name)
 	if raw == nil {
@@ -241,7 +241,7 @@ func (f *Fields) Pairs(name string, maxKeys, maxLength int) map[string]json.RawM
 		case '"':
 			text = f.decodeText(name, value)
 		}
-		f.checkLength(name+": a name", key, maxLength)
+		f.checkLength(name+": a key", key, maxLength)
 		f.checkLength(fmt.Sprintf("%s.%.64s", name, key), text, maxLength)
 	}
 	return pairs

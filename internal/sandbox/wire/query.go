@@ -32,7 +32,7 @@ func (q *Query) Done() error { return q.err }
 // Skip ignores a parameter, as if it were absent.
 func (q *Query) Skip(name string) { delete(q.values, name) }
 
-// RefuseParameter refuses a parameter that is present, as an unknown one.
+// RefuseParameter refuses a parameter as unknown if it is present.
 func (q *Query) RefuseParameter(name string) {
 	if len(q.values[name]) > 0 {
 		q.Refuse(Invalid("unknown parameter %s", name))

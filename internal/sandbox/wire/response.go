@@ -80,7 +80,7 @@ const (
 	CodeInternal                = "internal_error"
 )
 
-// Error is a response that refuses a request. The request has changed nothing.
+// Error is a response that refuses a request. The request has changed nothing, unless the code is CodeInjectedFault.
 type Error struct {
 	Status  int           `json:"-"`
 	Wait    time.Duration `json:"-"` // of a 429 or 503: how long to wait before a retry
