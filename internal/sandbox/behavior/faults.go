@@ -148,7 +148,7 @@ func matchesSegment(pattern, segment string) bool {
 // Scan implements sql.Scanner.
 func (f *Fault) Scan(column any) error { return store.JSON{Into: f}.Scan(column) }
 
-// selectFaults selects faults as JSON. The id and the number of times left are in columns of their own.
+// selectFaults selects faults as JSON. It adds the id and the number of times left, which have columns of their own.
 const selectFaults = `SELECT json_set(definition, '$.id', id, '$.times', COALESCE(times_left, 0)) FROM faults `
 
 // ListFaults returns the faults that will still be applied, oldest first.
@@ -184,6 +184,7 @@ func TakeFault(tx *store.Tx, method, path string) (*Fault, error) {
 	if err != nil {
 		return nil, err
 	}
+	// NULL, the value of a fault that applies until it is deleted, stays NULL.
 	err = tx.Exec(`UPDATE faults SET times_left = times_left - 1 WHERE id = ?`, id)
 	if err != nil {
 		return nil, err

@@ -100,7 +100,7 @@ func (c *Counters) Admit(l Limits, counterID int64, class Class, now time.Time) 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var wait time.Duration
-	limited := map[Class]bool{} // the classes with a limit
+	limited := map[Class]bool{} // the classes with a limit; each counts the call once, even if it has two limits
 	for _, w := range l.windows(class) {
 		limited[w.class] = true
 		h := c.history(counterID, w.class)

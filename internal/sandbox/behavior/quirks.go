@@ -148,7 +148,7 @@ func (q *Quirks) Settings() []Setting {
 		text("error_body", &q.ErrorBody, "format of errors", "json", Extended, Nested, Text),
 		text("retry_after", &q.RetryAfter, "Retry-After of a 429", Seconds, Date, "absent"),
 		text("balance", &q.Balance, "settled: the balance falls at settlement, not at authorization", LessHolds, "settled"),
-		text("card_values", &q.CardValues, "tidied: label trimmed, spending limit lowered to the BIN’s maximum", "as_asked", Tidied),
+		text("card_values", &q.CardValues, "tidied: label trimmed, spending limit lowered to the BIN’s maximum, categories returned in upper case", "as_asked", Tidied),
 		text("amounts", &q.Amounts, "format of amounts", Decimals, Plain, Strings, Floats),
 		text("timestamps", &q.Timestamps, "bare: without a zone", UTC, Bare),
 		text("empty_metadata", &q.EmptyMetadata, "format of empty metadata", Object, Array),
