@@ -16,7 +16,7 @@ import (
 const (
 	maxDays      = 366
 	maxPerDay    = 500
-	maxPurchases = 5_000 // all other changes wait until the simulation is done
+	maxPurchases = 5_000 // not more, because all other changes wait until the simulation is done
 )
 
 // simulation simulates days of purchases on the account's active cards. Each card spends
@@ -75,7 +75,7 @@ func simulate(c *server.Call) (wire.Response, error) {
 		if err != nil {
 			return wire.Response{}, err
 		}
-		decline := numbers[i] < declinedCount // true for as many purchases as are declined, at random positions
+		decline := numbers[i] < declinedCount // true for exactly declinedCount purchases, at random positions
 		err = s.purchase(s.payingCards[i], decline)
 		if err != nil {
 			return wire.Response{}, err
@@ -124,8 +124,8 @@ type payer struct {
 	Spendable usd.Amount `db:"spendable"`
 }
 
-// selectSpendable selects cards with the amount that they can pay at the time in the first parameter
-// without being frozen automatically.
+// selectSpendable selects cards with the amount that each can pay without being frozen automatically. Its ?1 is the
+// current time, which decides the month of the spending limit.
 const selectSpendable = `
 	SELECT c.public_id,
 		MIN(l.balance - COALESCE(c.auto_freeze_at, 0), c.spending_limit - COALESCE(s.amount, 0)) AS spendable
@@ -133,7 +133,7 @@ const selectSpendable = `
 	LEFT JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ?1 / 1000, 'unixepoch') `
 
 // purchase authorizes a purchase on a card. Its amount varies around an equal share of what the card can still pay.
-// If decline is true, the amount exceeds the balance. 19 of 20 authorizations are settled.
+// If decline is true, the amount exceeds the balance. On average, 19 of 20 authorizations are settled.
 func (s *simulation) purchase(cardID string, decline bool) error {
 	c, err := card.ByPublicID(s.call.Tx, s.call.Account.ID, cardID)
 	if err != nil {
@@ -151,7 +151,8 @@ func (s *simulation) purchase(cardID string, decline bool) error {
 	affordable := available - reserved
 	amount := max(usd.Cent, min(share, affordable))
 	if decline {
-		amount = c.Balance + usd.Amount(1+s.random.IntN(5_000))
+		excess := usd.Cent * usd.Amount(1+s.random.IntN(5_000)) // from 0.01 to 50.00 USD
+		amount = c.Balance + excess
 	}
 	mcc := "7311" // advertising
 	if len(c.AllowedCategories) > 0 {
@@ -178,7 +179,7 @@ func (s *simulation) purchase(cardID string, decline bool) error {
 		s.result.Declined++
 		return nil
 	}
-	if s.random.IntN(20) == 0 { // 1 of 20 authorizations is not settled
+	if s.random.IntN(20) == 0 { // on average, 1 of 20 authorizations is not settled
 		return nil
 	}
 	s.result.Settled++

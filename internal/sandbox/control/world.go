@@ -178,15 +178,16 @@ func readSettings(f *wire.Fields, settings []behavior.Setting) {
 	for _, s := range settings {
 		if s.Text != nil {
 			*s.Text = f.OptionalChoice(s.Name, *s.Text, s.Words...)
-			continue
-		}
-		*s.Number = f.Integer(s.Name, *s.Number, s.Minimum, s.Maximum)
-		if len(s.Words) > 0 && !slices.Contains(s.Words, s.Value()) {
-			f.Refuse(wire.Invalid("%s must be one of %s", s.Name, strings.Join(s.Words, ", ")))
+		} else {
+			*s.Number = f.Integer(s.Name, *s.Number, s.Minimum, s.Maximum)
+			if len(s.Words) > 0 && !slices.Contains(s.Words, s.Value()) {
+				f.Refuse(wire.Invalid("%s must be one of %s", s.Name, strings.Join(s.Words, ", ")))
+			}
 		}
 	}
 }
 
+// walletField matches the names that a wallet field of a BIN can have.
 var walletField = regexp.MustCompile(`^[a-z][a-z0-9_]{0,59}$`)
 
 // readWalletFields reads the names of the two wallet fields of BINs. It returns the fallback if they are absent.
@@ -195,7 +196,7 @@ func readWalletFields(f *wire.Fields, fallback [2]string) [2]string {
 	if !found {
 		return fallback
 	}
-	otherFields := []string{"id", "network", "category"}
+	otherFields := []string{"id", "network", "category"} // without 3ds, which walletField does not match
 	isInvalid := func(name string) bool { return !walletField.MatchString(name) || slices.Contains(otherFields, name) }
 	if len(names) != 2 || slices.ContainsFunc(names, isInvalid) {
 		f.Refuse(wire.Invalid("wallet_fields must be two different names in lower case that no other field of a BIN has"))
@@ -212,7 +213,7 @@ func readLimits(c *server.Call) (wire.Response, error) {
 	return wire.OK(limits), nil
 }
 
-// readUsed returns the number of calls that count against each limit.
+// readUsed returns the number of calls of this key that count against each limit.
 func readUsed(c *server.Call) (wire.Response, error) {
 	used := c.Counters.Used(c.Account.CounterID(), c.Tx.Now())
 	return wire.OK(used), nil
@@ -380,8 +381,8 @@ func routeMatches(f *behavior.Fault, r server.Route) bool {
 	return slices.EqualFunc(patterns, strings.Split(path, "/"), segmentMatches)
 }
 
-// segmentMatches reports whether a segment of a route, which may be a parameter, can match a segment of a
-// fault's path.
+// segmentMatches reports whether the pattern, a segment of a fault's path, can match a segment of a route, which may be a
+// parameter.
 func segmentMatches(pattern, segment string) bool {
 	isParameter := strings.HasPrefix(segment, "{")
 	if pattern == segment || isParameter {

@@ -81,8 +81,8 @@ func hasStatus(status string, now time.Time) (condition string, args []any) {
 	}
 }
 
-// list returns the challenges with a status, newest first; the default is pending. A quirk can make it ignore the
-// status. It then returns all challenges, and only pending ones have a code.
+// list returns the challenges with the status in the query, newest first. The default status is pending. A quirk makes
+// list ignore the status. It then returns all challenges, and shows the codes only of those that are pending.
 func list(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	statusIgnored := c.Quirks.ChallengeStatus == behavior.Ignored
