@@ -14,7 +14,7 @@ import (
 const (
 	Before = "before" // the call is not processed, except with Pass: then it is processed after the delay
 	After  = "after"  // the call is committed first
-	Later  = "later"  // the call is committed some time after the response; a call that only reads is not processed
+	Later  = "later"  // the call is committed LaterSeconds after it arrived; a call that only reads is not processed
 )
 
 // The values of Then.Action: what happens to the response.

@@ -253,7 +253,7 @@ func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 		// The fault comes after the call, so the call is processed now.
 		res.Response = s.process(ctx, x)
 	case behavior.Later:
-		// The call is committed some time after the response. A call that only reads has nothing to commit.
+		// The call is committed some time after it arrived. A call that only reads has nothing to commit.
 		if x.route.isWrite() {
 			s.postpone(x, f)
 		}
