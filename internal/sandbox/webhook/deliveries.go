@@ -157,7 +157,7 @@ func NewestDeliveries(tx *store.Tx, accountID int64, f Filter, page wire.Page) (
 	// page, so that SQLite stops at the end of the page.
 	from := `deliveries d CROSS JOIN events e ON e.id = d.event_id `
 	bySubject := len(f.Subjects) > 0
-	if bySubject { // only few events have one of the subjects, so reading these events first is faster
+	if bySubject { // few events have one of the subjects, so reading the events first is faster
 		from = `events e CROSS JOIN deliveries d ON d.event_id = e.id `
 	}
 	where := store.NewWhere(`e.account_id = ?`, accountID).

@@ -211,10 +211,9 @@ func (w *Worker) prune(tx *store.Tx) error {
 	return nil
 }
 
-// deleteOld deletes an account's deliveries that match a condition, except the newest ones. The number of deliveries to
-// keep is keep. deleteOld deletes at most pruneSize deliveries and returns how many it deleted. The condition is empty or
-// starts with AND.
-func deleteOld(tx *store.Tx, account int64, condition string, keep int64) (int, error) {
+// deleteOld deletes an account's deliveries that match a condition, except the newest n. It deletes at most pruneSize
+// deliveries and returns how many it deleted. The condition is empty or starts with AND.
+func deleteOld(tx *store.Tx, account int64, condition string, n int64) (int, error) {
 	deleted, err := store.Values[int64](tx, `
 		DELETE FROM deliveries WHERE id IN (
 			SELECT d.id
@@ -222,6 +221,6 @@ func deleteOld(tx *store.Tx, account int64, condition string, keep int64) (int, 
 			WHERE e.account_id = ? `+condition+`
 			ORDER BY e.id DESC, d.id DESC
 			LIMIT ? OFFSET ?)
-		RETURNING id`, account, pruneSize, keep)
+		RETURNING id`, account, pruneSize, n)
 	return len(deleted), err
 }
