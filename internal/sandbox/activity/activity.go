@@ -72,6 +72,9 @@ func (r *Record) Remaining() usd.Amount {
 	return 0
 }
 
+// SettledOtherAmount reports whether a purchase was settled with another amount than the authorized one.
+func (r *Record) SettledOtherAmount() bool { return r.Settled != 0 && r.Settled != r.Amount }
+
 // CardChange returns the change of the card's balance, in USD. An amount that is held reduces the balance.
 func (r *Record) CardChange() usd.Amount {
 	switch r.Kind {
@@ -145,6 +148,10 @@ func ListPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wir
 // Each query selects the columns of a Record in the same order and under the same names, because a UNION matches
 // columns by their order and takes the names from its first query. Callers append conditions, an order and a limit, so
 // that SQLite uses an index to read only the newest rows.
+//
+// The amount of a movement is in its posting to the card. A movement without a card, the opening balance or a deposit,
+// has it in its posting to the ledger account of the deposits. The time of a challenge is its start: the time of expiry
+// minus the lifetime.
 const (
 	purchases = `
 		SELECT t.created_at AS at, 2 AS rank, t.id AS number, t.type AS kind, t.public_id AS id,

@@ -32,12 +32,12 @@ type cardAttention struct {
 	IsNearLimit bool
 	Used        usd.Amount // of the spending limit
 	Limit       usd.Amount
-	Declines    int64            // of the card, among the newest of the account
+	Declines    int64            // of the card, among the account's pageSize newest declines
 	Decline     *activity.Record // the newest one; nil if there is none
 	Challenge   *activity.Record // a pending challenge; nil if there is none
 }
 
-// readAttention reads at most maxAttention cards and endpoints. Cards with declined purchases come first.
+// readAttention reads at most maxAttention cards and as many endpoints. Cards with declined purchases come first.
 func readAttention(v *view) (*attention, error) {
 	a := new(attention)
 	var err error

@@ -147,11 +147,19 @@ func (d *cardData) Title() string { return cmp.Or(d.Label, "Card") + " ••" +
 
 // cardDetails is the response of the API to a request for a card's details.
 type cardDetails struct {
-	PAN      string `json:"pan"`
+	PAN      string `json:"pan"` // 16 digits
 	CVV      string `json:"cvv"`
 	ExpMonth int    `json:"exp_month"`
 	ExpYear  int    `json:"exp_year"`
 }
+
+// GroupedPAN returns the card number in groups of four digits.
+func (d *cardDetails) GroupedPAN() string {
+	return strings.Join([]string{d.PAN[:4], d.PAN[4:8], d.PAN[8:12], d.PAN[12:]}, " ")
+}
+
+// Expiry returns the month and the year of expiry, such as 03/2029.
+func (d *cardDetails) Expiry() string { return fmt.Sprintf("%02d/%d", d.ExpMonth, d.ExpYear) }
 
 func readCard(v *view) (any, error) {
 	c, err := card.ByPublicID(v.Tx, v.Account.ID, v.request.PathValue("card_id"))
@@ -305,6 +313,11 @@ func (d *cardData) Config() string {
 	return b.String()
 }
 
+// ImportBlock returns a configuration that imports the card.
+func (d *cardData) ImportBlock() string {
+	return fmt.Sprintf("import {\n  to = vcard_card.%s\n  id = %q\n}\n", d.ResourceName(), d.PublicID)
+}
+
 // metadata returns the metadata of a card as a map of HCL. A value that is not a text becomes its JSON.
 func metadata(values map[string]json.RawMessage) string {
 	var pairs []string
@@ -327,7 +340,7 @@ func quote(text string) string {
 		`\\`, `\\`, // keeps an escaped backslash, so that a b or f after it is not replaced
 		`\b`, `\u0008`,
 		`\f`, `\u000c`,
-		"\x7f", `\u007f`,
+		"\x7f", `\u007f`, // a control character that JSON does not escape
 		"${", "$${",
 		"%{", "%%{",
 	)

@@ -49,13 +49,14 @@ func readChallenges(v *view) (any, error) {
 	l.setRows(len(records), more)
 	data := new(challengeList)
 	for _, r := range records {
-		if r.Reason != threeds.Pending { // the reason of a challenge is its status
+		pending := r.Reason == threeds.Pending // the reason of a challenge is its status
+		if pending {
+			expires := r.At.Add(threeds.Lifetime)
+			timeLeft := expires.Sub(v.Tx.Now()).Round(time.Second)
+			data.Pending = append(data.Pending, pendingChallenge{Record: r, OTP: v.Server.Keys.OTP(r.ID), TimeLeft: timeLeft})
+		} else {
 			data.Decided = append(data.Decided, r)
-			continue
 		}
-		expires := r.At.Add(threeds.Lifetime)
-		timeLeft := expires.Sub(v.Tx.Now()).Round(time.Second)
-		data.Pending = append(data.Pending, pendingChallenge{Record: r, OTP: v.Server.Keys.OTP(r.ID), TimeLeft: timeLeft})
 	}
 	return data, nil
 }

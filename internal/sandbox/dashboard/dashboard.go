@@ -87,7 +87,7 @@ func New(o Options) (*Dashboard, error) {
 	return d, nil
 }
 
-// Link returns an address that logs in to the file's first account. It works once, within 15 minutes.
+// Link returns an address that logs in to the file's first account. It works once, within 15 minutes of New.
 func (d *Dashboard) Link() string {
 	return d.address.JoinPath("login").String() + "?token=" + d.link.token
 }
@@ -117,7 +117,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	headers.Set("X-Content-Type-Options", "nosniff")
 	headers.Set("X-Frame-Options", "DENY")
-	headers.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers send forms without an Origin
+	headers.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers send forms with the Origin "null"
 	headers.Set("Cross-Origin-Resource-Policy", "same-origin")
 	headers.Set("Cache-Control", "no-store")
 	if !d.isKnown(r.Host) {
@@ -145,11 +145,10 @@ func isPage(u *url.URL) bool {
 	}
 	// A path that is not clean, such as /cards/../api, may lead to the API after a redirect.
 	clean := path.Clean(p)
-	if clean == "/" {
+	if clean == "/" { // which already has the final slash that other clean paths may have
 		return p == "/"
 	}
-	withSlash := clean + "/"
-	return p == clean || p == withSlash
+	return p == clean || p == clean+"/"
 }
 
 // isKnown reports whether a Host header has an IP address or one of the server's own names. Any other
@@ -160,7 +159,8 @@ func (d *Dashboard) isKnown(host string) bool {
 	if err == nil {
 		name = withoutPort
 	}
-	_, err = netip.ParseAddr(strings.Trim(name, "[]"))
+	name = strings.Trim(name, "[]") // an IPv6 address without a port still has its brackets
+	_, err = netip.ParseAddr(name)
 	if err == nil || strings.EqualFold(name, "localhost") {
 		return true
 	}
@@ -179,9 +179,11 @@ const (
 	refreshInterval = 10 * time.Second
 	// watchInterval is how often the server looks for changes.
 	watchInterval = 250 * time.Millisecond
+	// eventTimeout is how long the server tries to send an event.
+	eventTimeout = 10 * time.Second
 )
 
-// liveVersion returns a text that changes whenever a page may have changed: with the version of the file,
+// liveVersion returns a text that changes whenever a page may have changed: with each change of the file,
 // and after each refreshInterval.
 func liveVersion(fileVersion string, now time.Time) string {
 	return fmt.Sprintf("%s.%d", fileVersion, now.UnixMilli()/refreshInterval.Milliseconds())
@@ -193,15 +195,14 @@ type liveState struct {
 	Now     string `json:"now"`     // by the service's clock
 }
 
-// live sends a server-sent event for each change, while the session lasts. It ignores errors from
-// setting deadlines, because only the connections of some tests have none. It stops when the page is
-// closed.
+// live sends a server-sent event for each change, until the session ends, the page is closed or the server
+// shuts down. It ignores errors from setting deadlines: only connections of tests do not support deadlines.
 func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Time{})
+	_ = connection.SetReadDeadline(time.Time{}) // no deadline, because the connection stays open
 	w.Header().Set("Content-Type", "text/event-stream")
 	send := func(event string) error {
-		_ = connection.SetWriteDeadline(time.Now().Add(refreshInterval))
+		_ = connection.SetWriteDeadline(time.Now().Add(eventTimeout))
 		_, err := fmt.Fprint(w, event, "\n\n")
 		if err != nil {
 			return err
@@ -213,7 +214,8 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	for {
 		_, found := d.sessions.accountID(cookieValue(r))
 		if !found {
-			_ = send("event: ended\ndata:") // an error means that the page is closed
+			// Browsers ignore an event without data, even empty data. An error means that the page is closed.
+			_ = send("event: ended\ndata:")
 			return
 		}
 		fileVersion, now, refused := d.Server.Version(r.Context())
@@ -256,6 +258,7 @@ func assetPath(file string) (string, error) {
 	return hashedPath(file, content), nil
 }
 
+// hashedPath returns the path of a file of assets with this content.
 func hashedPath(file string, content []byte) string {
 	hash := sha256.Sum256(content)
 	short := hex.EncodeToString(hash[:8]) // enough to distinguish the versions of a file
@@ -276,7 +279,8 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 		".svg": "image/svg+xml",
 	}
 	w.Header().Set("Content-Type", types[path.Ext(file)])
-	w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+	const oneYear = 365 * 24 * 60 * 60 // in seconds
+	w.Header().Set("Cache-Control", fmt.Sprintf("private, max-age=%d, immutable", oneYear))
 	// An error means that the client has gone away.
 	_, _ = w.Write(content) //nolint:gosec // the content is one of our own files
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -26,7 +27,7 @@ type overview struct {
 	Pending usd.Amount // deposits that are not confirmed yet
 	card.Counts
 
-	Start     *gettingStarted   // shown instead of figures while the account has no cards
+	Start     *gettingStarted   // nil if the account has cards
 	Runs      []*requestlog.Run // the newest runs with changes
 	LastPlan  *requestlog.Run   // the newest run without changes; nil if there is none
 	Attention *attention
@@ -39,8 +40,15 @@ type overview struct {
 
 // gettingStarted is what a user needs to issue a first card.
 type gettingStarted struct {
-	Address string `json:"-"`
+	Address string `json:"-"`       // of the API
 	Key     string `json:"api_key"` // empty unless the user has just asked for it
+}
+
+// Environment returns the shell commands that point Terraform at the sandbox. Without the key, they contain "…" in
+// its place.
+func (s *gettingStarted) Environment() string {
+	key := cmp.Or(s.Key, "…")
+	return fmt.Sprintf("export VCARD_BASE_URL=%s\nexport VCARD_API_KEY=%s", s.Address, key)
 }
 
 // limitUse is a rate limit and the number of requests that count against it.
@@ -152,7 +160,7 @@ type timelineDay struct {
 	HasBalance bool       // false if the timeline covers all cards, and before the card was issued
 }
 
-// plot is a chart with stacked bars or a line. It is 100 units high.
+// plot is a chart with stacked bars or a line. It is plotHeight units high. y is 0 at the top.
 type plot struct {
 	Class   string // of the style sheet
 	Title   string
@@ -163,16 +171,19 @@ type plot struct {
 	Line    string // the points of the line; empty for bars
 }
 
-// column is a day of a plot.
+// column is a day of a plot, with two bars that may have no height.
 type column struct {
-	X      int64
-	Y1, H1 int64 // of the bottom bar
-	Y2, H2 int64 // of the bar on top of it
+	X      int64 // the left edge
+	Y1, H1 int64 // the top and the height of the lower bar
+	Y2, H2 int64 // the top and the height of the bar above it
 	Day    *timelineDay
 }
 
-// columnWidth is the width of a day, in units of the plot.
-const columnWidth = 10
+// The height of a plot and the width of a day, in units of the plot. The template timeline contains the same numbers.
+const (
+	plotHeight  = 100
+	columnWidth = 10
+)
 
 // span is a number of days that the user can choose for the timeline.
 type span struct {
@@ -227,7 +238,7 @@ func formatCents(cents int64) string { return formatAmount(usd.Amount(cents)) }
 
 func formatCount(n int64) string { return strconv.FormatInt(n, 10) }
 
-// The following functions return the values of a day in a plot: of the bottom bar, and of the bar on top of it.
+// The following functions return the values of a day in a plot: of the lower bar, and of the bar above it.
 
 func settledAndHeld(d *timelineDay) (int64, int64) { return int64(d.Settled), int64(d.Held) }
 
@@ -235,8 +246,9 @@ func declines(d *timelineDay) (int64, int64) { return d.Declines, 0 }
 
 func balance(d *timelineDay) (int64, int64) { return int64(d.Balance), 0 }
 
-// addDays adds n days, starting with the first one, and including days without purchases. days and balances
-// are in order of time and have no rows for days without changes. The loop cuts off the rows that it has used.
+// addDays adds n days, starting with the first one, and including days without purchases. Days are numbered as by
+// store.Day. days and balances are in order of time and have no rows for days without changes. The loop cuts off the
+// rows that it has used.
 func (t *timeline) addDays(first, n int64, days []*transaction.Day, balances []*ledger.DailyBalance) {
 	dayLength := (24 * time.Hour).Milliseconds()
 	var lastBalance usd.Amount
@@ -265,7 +277,7 @@ func (t *timeline) addDays(first, n int64, days []*transaction.Day, balances []*
 	t.Dates = []string{t.Days[0].Date, t.Days[middle].Date, t.Days[n-1].Date}
 }
 
-// addPlot adds a chart of two values per day, one on top of the other. The top of its scale is a round number.
+// addPlot adds a chart of two values per day, one above the other. The top of its scale is a round number.
 func (t *timeline) addPlot(class, title string, format func(int64) string, values func(*timelineDay) (below, above int64)) *plot {
 	highest := int64(1)
 	for _, d := range t.Days {
@@ -280,21 +292,21 @@ func (t *timeline) addPlot(class, title string, format func(int64) string, value
 	for i, d := range t.Days {
 		below, above := values(d)
 		c := column{X: int64(i) * columnWidth, H1: barHeight(below, scale), H2: barHeight(above, scale), Day: d}
-		c.Y1 = 100 - c.H1
-		c.Y2 = max(0, c.Y1-c.H2)
+		c.Y1 = plotHeight - c.H1
+		c.Y2 = c.Y1 - c.H2
 		p.Columns = append(p.Columns, c)
 	}
 	t.Plots = append(t.Plots, p)
 	return p
 }
 
-// barHeight returns the height of a bar in a plot whose scale ends at the given value. A bar of a value above
+// barHeight returns the height of the bar for a value, in a plot with scale at its top. The bar for a value above
 // zero is at least one unit high, so that it is visible. No value is negative.
 func barHeight(value, scale int64) int64 {
 	if value == 0 {
 		return 0
 	}
-	return max(1, value*100/scale)
+	return max(1, value*plotHeight/scale)
 }
 
 // roundUp returns the smallest of 1, 2, 5, 10, 20, 50, … that is not less than a value.

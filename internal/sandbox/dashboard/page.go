@@ -26,12 +26,15 @@ import (
 type page struct {
 	Path   string // a pattern of http.ServeMux
 	Title  string
-	Parent string // the path of the navigation's page that contains it; empty if the navigation shows it
+	Parent string // the path of the page above it; empty if the navigation has a link to the page
 
 	html    string                   // the file of its template
 	read    func(*view) (any, error) // returns the Data of the template
 	actions []action                 // the calls of its forms; a form sends the name of one as the field "action"
 }
+
+// Link returns the path of a page in the navigation. The pattern of the overview ends with {$}, so that it matches only /.
+func (p *page) Link() string { return strings.TrimSuffix(p.Path, "{$}") }
 
 // view gives a page access to one snapshot of the data, for one account.
 type view struct {
@@ -47,8 +50,8 @@ type view struct {
 	filterErr error     // why the filter is invalid; the page shows the filter again
 }
 
-// decodeResponse decodes the response to the page's last form into a value. It reports whether that form
-// made the given action, and the response could be decoded.
+// decodeResponse decodes the response to the form that led to the page into a value. It returns false if there
+// is no such form, if the form had another action or was refused, or if its response cannot be decoded.
 func (v *view) decodeResponse(action string, into any) bool {
 	if v.outcome == nil || v.outcome.action != action {
 		return false
@@ -72,7 +75,8 @@ func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 		d.sendToLogin(w, r)
 		return
 	}
-	// A page that updates itself keeps the outcome of a form on the screen, so it does not take one.
+	// An open page that updates itself keeps its notices, so it cannot show an outcome. The outcome waits for the
+	// next page that the browser opens.
 	var outcome *formOutcome
 	if r.Header.Get(liveHeader) == "" {
 		outcome = d.sessions.take(cookieValue(r), r.URL.RequestURI())
@@ -223,8 +227,8 @@ func describeUnusual(tx *store.Tx, ahead time.Duration) ([]string, error) {
 	return texts, nil
 }
 
-// countWaiting counts pending challenges, and endpoints with a delivery that will be retried, by the paths of
-// the pages that show them.
+// countWaiting returns the numbers of pending challenges and of endpoints with a delivery that will be retried.
+// The keys are the paths of the pages that show them.
 func countWaiting(tx *store.Tx, accountID int64) (map[string]int64, error) {
 	pending, err := threeds.CountPending(tx, accountID)
 	if err != nil {
@@ -260,8 +264,8 @@ type frame struct {
 // IsIn reports whether the frame shows a page of the navigation, or one below it.
 func (f *frame) IsIn(p *page) bool { return f.Page.Path == p.Path || f.Page.Parent == p.Path }
 
-// Value returns the content of a field of an action's form. That is the input if the form was refused, or
-// else the default.
+// Value returns the content of a field of an action's form: the input if the form was refused, or else the
+// default.
 func (f *frame) Value(action, field, defaultValue string) string {
 	if f.outcome == nil || f.outcome.refused == nil {
 		return defaultValue

@@ -65,7 +65,8 @@ type runData struct {
 	Story      []storyLine
 }
 
-// cardChange sums up the requests of a run for one card, or for one that it failed to issue.
+// cardChange sums up the requests of a run for one card. A request that failed to issue a card has a cardChange of
+// its own.
 type cardChange struct {
 	*requestlog.Entry // the first of these requests
 
@@ -83,19 +84,22 @@ type storyLine struct {
 	*requestlog.Entry
 
 	Since   time.Duration // since the start of the run
-	Waited  time.Duration // since the previous response; 0 if that was a short time
-	AtLimit bool          // whether the client waited because of a rate limit
+	Waited  time.Duration // the pause since the previous response; 0 if it was short
+	AtLimit bool          // whether the client paused because of a rate limit
 	Try     int           // the number of the attempt; 0 for a read
 }
 
 // Title returns a title that distinguishes runs.
 func (r *runData) Title() string { return r.Kind() + " " + r.Key() }
 
+// issued is the participle of a call that issues a card.
+const issued = "issued"
+
 // participle returns what a call for a change does, as a past participle. It depends on the end of the path.
 func participle(e *requestlog.Entry) string {
 	switch path.Base(e.Path) {
 	case "cards":
-		return "issued"
+		return issued
 	case "fund":
 		return "funded"
 	case "withdraw":
@@ -141,40 +145,49 @@ func readRun(v *view) (any, error) {
 	return &runData{Run: found, Cards: shown, CardPaging: paging, Story: story(found, entries)}, nil
 }
 
-// sumByCard sums up the requests of each card, in the order of their first requests.
+// sumByCard sums up the requests of each card, in the order of their first requests. It leaves out requests that
+// concern no card.
 func sumByCard(entries []*requestlog.Entry) []*cardChange {
 	var cards []*cardChange
 	byID := map[string]*cardChange{}
 	for _, e := range entries {
-		done := participle(e)
-		if e.CardID == "" && done != "issued" {
-			continue // the request concerns no card
-		}
-		c := byID[e.CardID]
-		if c == nil || e.CardID == "" { // each failure to issue a card has no id and gets its own line
-			c = &cardChange{Entry: e}
-			byID[e.CardID] = c
-			cards = append(cards, c)
-		}
-		changed := e.EntryID != 0 || e.StatusChangeID != 0
-		if changed {
-			if len(c.Done) == 0 { // the first change
-				c.Before = e.Before
+		if e.CardID != "" {
+			c := byID[e.CardID]
+			if c == nil {
+				c = &cardChange{Entry: e}
+				byID[e.CardID] = c
+				cards = append(cards, c)
 			}
-			c.Done = append(c.Done, done)
-			c.After = e.After
-		} else if e.Message != "" {
-			c.Refused = append(c.Refused, e.Message)
+			c.add(e)
+		} else if participle(e) == issued { // the card was not issued, so it has no id
+			c := &cardChange{Entry: e}
+			cards = append(cards, c)
+			c.add(e)
 		}
-		c.Wallet += e.Wallet
-		c.Fees += e.Fee
-		c.Lost = c.Lost || e.Lost
 	}
 	for _, c := range cards {
+		// The list shows a text that repeats the previous one only once.
 		c.Done = slices.Compact(c.Done)
 		c.Refused = slices.Compact(c.Refused)
 	}
 	return cards
+}
+
+// add adds the effect of a request.
+func (c *cardChange) add(e *requestlog.Entry) {
+	changed := e.EntryID != 0 || e.StatusChangeID != 0
+	if changed {
+		if len(c.Done) == 0 { // the first change
+			c.Before = e.Before
+		}
+		c.Done = append(c.Done, participle(e))
+		c.After = e.After
+	} else if e.Message != "" {
+		c.Refused = append(c.Refused, e.Message)
+	}
+	c.Wallet += e.Wallet
+	c.Fees += e.Fee
+	c.Lost = c.Lost || e.Lost
 }
 
 // story returns the requests of a run, oldest first. It counts the attempts of each call and finds long pauses

@@ -44,7 +44,7 @@ type sentForm struct {
 	hash [sha256.Size]byte // of the path and all fields
 	once sync.Once         // makes the call
 
-	// The following fields are set after callOnce has returned.
+	// callOnce sets the following fields. They must not be read before it has returned.
 	response wire.Response
 	refused  *wire.Error
 }
@@ -177,7 +177,7 @@ func newLoginLink(now time.Time) *loginLink {
 }
 
 // use reports whether a token logs in: it must be the link's token, and the link must be neither used nor
-// expired. The link is used afterwards.
+// expired. After a login, use refuses every token.
 func (l *loginLink) use(token string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -226,7 +226,7 @@ func setCookie(w http.ResponseWriter, r *http.Request, value string) {
 }
 
 // maxFormBytes is the maximum size of a form.
-const maxFormBytes = 64 << 10
+const maxFormBytes = 64 * 1024
 
 // showLogin asks for a key, or accepts the login link.
 func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
@@ -246,8 +246,8 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.startSession(w, r, d.FirstAccountID)
-	// After a redirect, browsers do not send a strict cookie if the user came from another site. So the page
-	// has no redirect and refreshes itself.
+	// If the user came from another site, browsers do not send a strict cookie after a redirect. So the response
+	// is a page that opens the overview.
 	w.Header().Set("Refresh", "0; url=/")
 	d.render(w, "welcome", http.StatusOK, &frame{Title: "Welcome"})
 }
@@ -324,7 +324,7 @@ func (d *Dashboard) parseForm(w http.ResponseWriter, r *http.Request) bool {
 	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 	err := r.ParseForm()
 	if err != nil {
-		d.showError(w, r, wire.Invalid("the form could not be read, so nothing was done; it may be larger than %d KiB", maxFormBytes>>10))
+		d.showError(w, r, wire.Invalid("the form could not be read, so nothing was done; it may be larger than %d KiB", maxFormBytes/1024))
 		return false
 	}
 	return true

@@ -162,7 +162,7 @@ func newBar(part, whole any) bar {
 	return bar{Percent: max(1, percent), Full: p >= w} // at least 1 percent, so that it is visible
 }
 
-// part is the argument of a template that needs the frame and the item to show.
+// part is the argument of a template that needs both the frame and the item to show.
 type part struct {
 	Frame *frame
 	Item  any
@@ -183,7 +183,7 @@ type inputField struct {
 // listPage is a page of a list, with the list's filter. The rows are in the Data of the frame.
 type listPage struct {
 	Fields      []*inputField // of the filter
-	First, Last int64         // the rows that are shown
+	First, Last int64         // the numbers of the first and the last row on the page, counted from 1
 	Total       int64         // 0 if unknown
 	Newer       string        // the query of the previous page; empty if there is none
 	Older       string        // the query of the next page; empty if there is none
@@ -246,8 +246,9 @@ func pick(name string, values ...string) *inputField {
 // text returns the value of a field of the filter.
 func (l *listPage) text(name string) string { return strings.TrimSpace(l.query.Get(name)) }
 
-// Filtered reports whether the list has a filter, or shows another page than the first.
-func (l *listPage) Filtered() bool {
+// IsNarrowed reports whether the user has chosen a filter, or a page after the first. If such a list is empty, other
+// rows may exist.
+func (l *listPage) IsNarrowed() bool {
 	if l.page.Number > 1 {
 		return true
 	}
@@ -286,9 +287,9 @@ func withValue(query url.Values, name, value string) string {
 func (l *listPage) days() (from, to time.Time, err error) {
 	filled := url.Values{}
 	for _, name := range []string{"from", "to"} {
-		day := l.query.Get(name)
-		if day != "" {
-			filled.Set(name, day)
+		date := l.query.Get(name)
+		if date != "" {
+			filled.Set(name, date)
 		}
 	}
 	reader := wire.ReadQuery(filled.Encode())

@@ -64,16 +64,17 @@ type purchase struct {
 	*activity.Record
 
 	Chain      []step
-	Sum        step // without a transaction
+	Sum        step // the changes of the whole chain; its Transaction is nil
 	Entries    []*ledger.Entry
 	Deliveries []*webhook.Delivery
 }
 
-// step is a transaction of a purchase, with its effect on the owner's money and on the hold.
+// step is a transaction of a purchase, with the changes of balances that it made.
 type step struct {
 	*transaction.Transaction
 
-	Balance, Hold usd.Amount
+	Balance usd.Amount // the change of the balances of card and wallet together
+	Hold    usd.Amount // the change of the amount that authorizations hold
 }
 
 // Title returns a title that distinguishes purchases.

@@ -97,7 +97,7 @@ func faultResponse(f form) map[string]any {
 	return map[string]any{"then": response}
 }
 
-// presets returns common faults by their names.
+// presets returns common faults by their names. A fault with times 0 stays until it is removed.
 func presets() map[string]map[string]any {
 	rateLimited := map[string]any{
 		"status": 429,
@@ -214,7 +214,7 @@ func settingFields(f form) map[string]any {
 	return fields
 }
 
-// quirkFields is like settingFields, but joins the two wallet fields to one list.
+// quirkFields is like settingFields, but joins the two wallet fields into one list.
 func quirkFields(f form) map[string]any {
 	fields := settingFields(f)
 	names := walletFields()
