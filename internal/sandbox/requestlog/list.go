@@ -51,7 +51,7 @@ func ListNewest(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Ent
 		"fault":     `r.fault <> ''`,
 	}
 	outcome, hasOutcome := outcomes[f.Outcome]
-	const ofRun = `r.run_id IN (SELECT id FROM runs WHERE account_id = ? AND (name = ? OR name = '' AND id = ?))`
+	const ofRun = `r.run_id IN (SELECT id FROM runs WHERE account_id = ? AND (name = ? OR (name = '' AND id = ?)))`
 	where := store.NewWhere(`r.account_id = ?`, accountID).
 		AndIf(f.Run != "", ofRun, accountID, f.Run, f.Run).
 		AndIf(f.Method != "", `r.method = ?`, f.Method).
@@ -83,7 +83,7 @@ type Run struct {
 	ID        int64      `db:"id"`
 	Name      string     `db:"name"` // empty if the client does not name its runs
 	Requests  int64      `db:"requests"`
-	Refused   int64      `db:"refused"`
+	Refused   int64      `db:"refused"`    // requests with an error status, except lost changes
 	Lost      int64      `db:"lost"`       // changes whose response a fault dropped or replaced
 	Changes   int64      `db:"changes"`    // requests that ask for a change
 	ToCards   usd.Amount `db:"to_cards"`   // from the wallet to cards
@@ -99,8 +99,8 @@ const RunKey = `COALESCE(NULLIF(u.name, ''), u.id)`
 // Key returns the run's name, or its id if it has no name. URLs identify the run by this key.
 func (r *Run) Key() string { return cmp.Or(r.Name, strconv.FormatInt(r.ID, 10)) }
 
-// Kind returns "Apply" for a run that requested changes and "Plan" for one that only read. A run without a name
-// is from another client.
+// Kind returns "Apply" for a run that requested changes, and "Plan" for one that only read. A run without a name is not
+// from the provider, so Kind returns "Other client".
 func (r *Run) Kind() string {
 	if r.Name == "" {
 		return "Other client"
@@ -156,7 +156,7 @@ func LastReadOnlyRun(tx *store.Tx, accountID int64) (*Run, error) {
 // RunByKey returns the run with a key. If there is none, it returns a 404 error.
 func RunByKey(tx *store.Tx, accountID int64, key string) (*Run, error) {
 	found, err := store.List[Run](tx, selectRuns+`
-		WHERE u.account_id = ?1 AND (u.name = ?2 OR u.name = '' AND u.id = ?2) ORDER BY u.id DESC LIMIT 1`, accountID, key)
+		WHERE u.account_id = ?1 AND (u.name = ?2 OR (u.name = '' AND u.id = ?2)) ORDER BY u.id DESC LIMIT 1`, accountID, key)
 	return wire.OneOrNotFound(found, err, "run", key)
 }
 

@@ -20,7 +20,7 @@ import (
 const (
 	// flushDelay is how long the recorder collects entries in memory, so that not every request costs a write.
 	flushDelay = 100 * time.Millisecond
-	// maxPending is the maximum number of entries in memory while the file is locked. The recorder drops older ones.
+	// maxPending is the maximum number of entries that stay in memory after a failed write. The recorder drops older ones.
 	maxPending = 10_000
 	// maxEntries is the maximum number of entries in the file. The recorder deletes older ones.
 	maxEntries = 100_000
@@ -33,9 +33,9 @@ const (
 
 // Entry is one API call.
 type Entry struct {
-	ID             int64         `json:"-" db:"id"` // set when it is read
+	ID             int64         `json:"-" db:"id"` // set when the entry is read
 	AccountID      int64         `json:"-" db:"account_id"`
-	RunID          int64         `json:"-" db:"run_id"` // set when it is read
+	RunID          int64         `json:"-" db:"run_id"` // set when the entry is read
 	Method         string        `json:"method" db:"method"`
 	Path           string        `json:"path" db:"path"` // relative to the base URL
 	Query          string        `json:"query" db:"query"`
@@ -162,19 +162,24 @@ func writeAll(tx *store.Tx, entries []Entry) error {
 	return tx.Exec(`DELETE FROM runs WHERE last_entry <= ?`, lastDeletedID)
 }
 
-// write adds the entry to its run and returns the entry's id. It creates the run if necessary.
+// write adds the entry to its run and returns the entry's id. It creates the run if necessary. A run with a name never
+// ends; a run without one ends after runPause without a request.
 func (e *Entry) write(tx *store.Tx) (int64, error) {
-	begun := e.Time.UnixMilli()
+	start := e.Time.UnixMilli() // of the call
 	runID, err := store.Value[int64](tx, `
-		SELECT id FROM runs WHERE account_id = ? AND name = ? AND (name <> '' OR ended > ?) ORDER BY id DESC LIMIT 1`,
-		e.AccountID, e.Run, begun-runPause.Milliseconds())
+		SELECT id
+		FROM runs
+		WHERE account_id = ? AND name = ? AND (name <> '' OR ended > ?)
+		ORDER BY id DESC
+		LIMIT 1`,
+		e.AccountID, e.Run, start-runPause.Milliseconds())
 	if err != nil {
 		return 0, err
 	}
 	if runID == 0 { // no row was found
 		runID, err = tx.Insert(`
 			INSERT INTO runs (account_id, name, requests, refused, lost, changes, to_cards, from_cards, fees, begun, ended, last_entry)
-			VALUES (?1, ?2, 0, 0, 0, 0, 0, 0, 0, ?3, ?3, 0)`, e.AccountID, e.Run, begun)
+			VALUES (?1, ?2, 0, 0, 0, 0, 0, 0, 0, ?3, ?3, 0)`, e.AccountID, e.Run, start)
 		if err != nil {
 			return 0, err
 		}
@@ -185,16 +190,18 @@ func (e *Entry) write(tx *store.Tx) (int64, error) {
 		                         entry_id, status_change)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, 0), NULLIF(?, 0))`,
 		e.AccountID, runID, e.Method, e.Path, e.Query, e.Status, e.Error, e.IdempotencyKey, e.Replayed, e.CardID, e.Fault,
-		e.Lost, e.Duration.Microseconds(), begun, e.Message, e.Wallet, e.Fee, e.Before.Balance, e.After.Balance,
+		e.Lost, e.Duration.Microseconds(), start, e.Message, e.Wallet, e.Fee, e.Before.Balance, e.After.Balance,
 		e.Before.Status, e.After.Status, e.EntryID, e.StatusChangeID)
 	if err != nil {
 		return 0, err
 	}
 	refused := e.Status >= http.StatusBadRequest && !e.Lost
-	toCard := e.AmountToCard()
+	toCard := e.AmountToCard() // negative for a withdrawal
 	return id, tx.Exec(`
-		UPDATE runs SET requests = requests + 1, lost = lost + ?2, refused = refused + ?3, ended = MAX(ended, ?4), last_entry = ?5,
-			changes = changes + ?6, to_cards = to_cards + ?7, from_cards = from_cards + ?8, fees = fees + ?9 WHERE id = ?1`,
+		UPDATE runs
+		SET requests = requests + 1, lost = lost + ?2, refused = refused + ?3, ended = MAX(ended, ?4), last_entry = ?5,
+		    changes = changes + ?6, to_cards = to_cards + ?7, from_cards = from_cards + ?8, fees = fees + ?9
+		WHERE id = ?1`,
 		runID, e.Lost, refused, e.Time.Add(e.Duration).UnixMilli(), id,
 		e.IsChange(), max(0, toCard), max(0, -toCard), e.Fee)
 }
@@ -260,8 +267,8 @@ func (e *Entry) IsChange() bool { return e.Method != http.MethodGet }
 type Reading struct {
 	wallet         usd.Amount
 	fees           usd.Amount
-	entryID        int64 // of the newest ledger entry
-	statusChangeID int64 // of the newest change of a status
+	entryID        int64 // of the newest ledger entry of all accounts
+	statusChangeID int64 // of the newest change of a status of all accounts
 	card           CardState
 }
 
@@ -270,13 +277,17 @@ type Reading struct {
 func TakeReading(tx *store.Tx, accountID int64, cardID string) (Reading, error) {
 	var r Reading
 	_, err := tx.Get([]any{&r.wallet, &r.fees, &r.entryID, &r.statusChangeID, &r.card.Balance, &r.card.Status}, `
-		SELECT w.balance, f.balance,
-		       (SELECT COALESCE(MAX(id), 0) FROM ledger_entries), (SELECT COALESCE(MAX(id), 0) FROM status_changes),
-		       COALESCE(l.balance, 0), COALESCE(c.status, '')
-		FROM ledger_accounts w JOIN ledger_accounts f ON f.account_id = w.account_id AND f.kind = 'fees'
-		LEFT JOIN cards c ON c.public_id = ? AND c.account_id = w.account_id
-		LEFT JOIN ledger_accounts l ON l.id = c.ledger_account_id
-		WHERE w.account_id = ? AND w.kind = 'wallet'`, cardID, accountID)
+		SELECT wallet.balance,
+		       fees.balance,
+		       (SELECT COALESCE(MAX(id), 0) FROM ledger_entries),
+		       (SELECT COALESCE(MAX(id), 0) FROM status_changes),
+		       COALESCE(on_card.balance, 0),
+		       COALESCE(c.status, '')
+		FROM ledger_accounts wallet
+		JOIN ledger_accounts fees ON fees.account_id = wallet.account_id AND fees.kind = 'fees'
+		LEFT JOIN cards c ON c.public_id = ? AND c.account_id = wallet.account_id
+		LEFT JOIN ledger_accounts on_card ON on_card.id = c.ledger_account_id
+		WHERE wallet.account_id = ? AND wallet.kind = 'wallet'`, cardID, accountID)
 	return r, err
 }
 
