@@ -83,13 +83,12 @@ func Main(ctx context.Context, args []string, getenv func(string) string, stdout
 	}
 	if err != nil {
 		const exampleFlag = "--data cards.db"
-		err = cli.ExplainSingleDash(err, exampleFlag)
-	} else {
-		err = s.readArguments(flags.Args(), getenv)
+		printUsageError(stderr, cli.ExplainSingleDash(err, exampleFlag))
+		return exitUsage
 	}
+	err = s.readArguments(flags.Args(), getenv)
 	if err != nil {
-		message := requestlog.Clean(err.Error()) // an argument may contain a key
-		_, _ = fmt.Fprintf(stderr, "sandbox: %s\nRun \"vcard sandbox --help\" for usage.\n", message)
+		printUsageError(stderr, err)
 		return exitUsage
 	}
 	err = s.run(ctx, stdout, stderr)
@@ -100,10 +99,17 @@ func Main(ctx context.Context, args []string, getenv func(string) string, stdout
 	return exitOK
 }
 
+// printUsageError prints an error in the flags or arguments.
+func printUsageError(stderr io.Writer, err error) {
+	message := requestlog.Clean(err.Error()) // an argument may contain a key
+	_, _ = fmt.Fprintf(stderr, "sandbox: %s\nRun \"vcard sandbox --help\" for usage.\n", message)
+}
+
+// flags returns the flags, which set the fields of the settings.
 func (s *settings) flags() *pflag.FlagSet {
 	flags := pflag.NewFlagSet("sandbox", pflag.ContinueOnError)
 	flags.SortFlags = false
-	flags.Usage = func() {}
+	flags.Usage = func() {} // Main prints the help
 	flags.StringVar(&s.listen, "listen", "127.0.0.1:8420", "`ADDRESS` to listen on; port 0 picks a free one")
 	flags.StringVar(&s.data, "data", "vcard-sandbox.db", "`FILE` of the sandbox; :memory: saves nothing")
 	s.initialBalance = sandbox.DefaultInitialBalance
@@ -170,11 +176,11 @@ func (s *settings) takeSnapshot(ctx context.Context) error {
 
 // The maximum sizes of files, in bytes.
 const (
-	maxKeyFile = 1 << 10
-	maxFile    = 4 << 20 // enough for a world with twenty thousand purchases
+	maxKeyFile = 1024
+	maxFile    = 4 * 1024 * 1024 // enough for a world with twenty thousand purchases
 )
 
-// readFile reads the file that a flag names. It returns nil if the flag is not set.
+// readFile reads the file that a flag names. It returns nil if the flag is not set. limit is the maximum size in bytes.
 func readFile(flag, path string, limit int64) ([]byte, error) {
 	if path == "" {
 		return nil, nil
@@ -184,7 +190,7 @@ func readFile(flag, path string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, limit+1))
+	text, err := io.ReadAll(io.LimitReader(file, limit+1)) // one more byte shows that the file is too large
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
@@ -209,7 +215,7 @@ func (a *amount) Set(text string) error {
 	return nil
 }
 
-// level is the value of a flag: a log level by its name in lower case.
+// level is the value of a flag: the name of a log level.
 type level slog.Level
 
 func (l *level) String() string { return strings.ToLower(slog.Level(*l).String()) }

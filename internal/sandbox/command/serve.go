@@ -42,7 +42,8 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, logger *slog.Log
 	defer func() { _ = listener.Close() }() // for errors before the server runs, which closes it too
 	exposed := !isLoopback(listener.Addr())
 	if exposed {
-		logger.Warn("other machines can reach the sandbox; plain HTTP exposes its API key to the network", "address", listener.Addr().String())
+		logger.Warn("other machines can reach the sandbox, and plain HTTP exposes its API key to the network; listen on 127.0.0.1 to prevent this",
+			"address", listener.Addr().String())
 	}
 	service, err := served.Open(ctx, served.Options{
 		Options: sandbox.Options{
@@ -88,10 +89,10 @@ func (s *settings) serveOn(ctx context.Context, listener net.Listener, service *
 	}
 	web := &http.Server{
 		Handler:        dashboard,
-		ReadTimeout:    shutdownTime, // of headers and body: a shutdown waits no longer for a request that still arrives
+		ReadTimeout:    shutdownTime, // a shutdown must not wait longer for a request that is still arriving
 		WriteTimeout:   2 * time.Minute,
 		IdleTimeout:    2 * time.Minute,
-		MaxHeaderBytes: 64 << 10,
+		MaxHeaderBytes: 64 * 1024,
 		ErrorLog:       slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 	web.RegisterOnShutdown(dashboard.Close)
