@@ -105,7 +105,7 @@ func create(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	c.Quirks = behavior.DefaultQuirks()
+	c.Quirks = behavior.DefaultQuirks() // the steps expect the default behavior, whatever quirks the file has
 	b := &builder{world: world, call: c, created: Created{Accounts: []*CreatedAccount{}}}
 	err = b.build()
 	if err != nil {
@@ -431,8 +431,8 @@ func (a *accountBuilder) addCard(place string, spec *cardSpec) {
 func (c *cardBuilder) addMovement(place string, m *movementSpec) {
 	route := "POST " + server.API + "/cards/{card_id}/fund"
 	rank := issue
-	amount, isNegative := strings.CutPrefix(string(m.Amount), "-")
-	if isNegative {
+	amount, negative := strings.CutPrefix(string(m.Amount), "-")
+	if negative {
 		route = "POST " + server.API + "/cards/{card_id}/withdraw"
 		rank = withdrawal
 		m.Amount = value(amount)
@@ -518,14 +518,13 @@ func (c *cardBuilder) addChallenge(place string, s *challengeSpec) {
 }
 
 // authorize makes the call for a purchase. Until the card has its final status, authorize first gives the card the status
-// that the purchase needs: frozen for a purchase that is declined for that reason, and otherwise active. If the document
-// sets no final status, a card that an event has frozen stays frozen.
+// that the purchase needs.
 func (c *cardBuilder) authorize(place string, p *purchaseSpec, response *merchantResponse) error {
 	authorization := request{place: place, route: "POST " + server.Control + "/authorizations", body: p, response: response}
 	if c.hasFinalStatus {
 		return c.do(authorization)
 	}
-	if p.Declined == "card_frozen" {
+	if p.Declined == "card_frozen" { // freeze the card for this purchase only
 		err := c.replaceStatus("active", "frozen")
 		if err != nil {
 			return err
@@ -536,7 +535,7 @@ func (c *cardBuilder) authorize(place string, p *purchaseSpec, response *merchan
 		}
 		return c.replaceStatus("frozen", "active")
 	}
-	if c.status != "" {
+	if c.status != "" { // undo an automatic freeze, because the document says which status the card has at the end
 		err := c.replaceStatus("frozen", "active")
 		if err != nil {
 			return err
@@ -545,8 +544,7 @@ func (c *cardBuilder) authorize(place string, p *purchaseSpec, response *merchan
 	return c.do(authorization)
 }
 
-// replaceStatus changes the card's status from one to another. If the card has a third status, it changes nothing. It
-// makes no call and records no event.
+// replaceStatus changes the card's status if it is from. It makes no call and records no event.
 func (c *cardBuilder) replaceStatus(from, to string) error {
 	return c.call.Tx.Exec(`UPDATE cards SET status = ? WHERE public_id = ? AND status = ?`, to, c.card.ID, from)
 }

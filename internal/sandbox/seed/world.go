@@ -138,7 +138,8 @@ func (v *value) UnmarshalYAML(node *yaml.Node) error {
 	case "!!str", "!!timestamp":
 		return v.encode(node, node.Value)
 	case "!!bool", "!!int", "!!float":
-		return v.encode(node, json.RawMessage(strings.ToLower(node.Value)))
+		literal := strings.ToLower(node.Value) // YAML also accepts True and TRUE
+		return v.encode(node, json.RawMessage(literal))
 	default:
 		return invalidValue(node)
 	}
@@ -169,15 +170,18 @@ func (i *instant) UnmarshalYAML(node *yaml.Node) error {
 	at, err := time.Parse(time.RFC3339, node.Value)
 	valid := err == nil && isInRange(at)
 	if !valid {
-		return wire.Invalid("line %d: the value must be a time from 1971 to %d, such as 2026-11-22T09:30:00Z",
-			node.Line, control.LatestYear)
+		return wire.Invalid("line %d: the value must be a time from %d to %d, such as 2026-11-22T09:30:00Z",
+			node.Line, earliestYear, control.LatestYear)
 	}
 	i.Time = at
 	return nil
 }
 
-// isInRange reports whether the clock of a sandbox can show a time.
-func isInRange(t time.Time) bool { return 1971 <= t.Year() && t.Year() <= control.LatestYear }
+// earliestYear is the first year that a time in the document may have.
+const earliestYear = 1971
+
+// isInRange reports whether a document may contain a time.
+func isInRange(t time.Time) bool { return earliestYear <= t.Year() && t.Year() <= control.LatestYear }
 
 // read decodes a document, which must be one mapping in YAML or JSON.
 func read(text []byte) (*world, error) {
@@ -201,7 +205,8 @@ func read(text []byte) (*world, error) {
 }
 
 var (
-	// quoted matches parts of the document in the decoder's messages. They may be secrets.
+	// quoted matches the part of a message of the decoder from the first to the last quote. The decoder quotes the
+	// document, which may contain secrets.
 	quoted = regexp.MustCompile("(?s)['`].*['`]")
 	// wrongType matches the decoder's message about a value that does not fit the type of its field. The groups are the
 	// line and the Go type.
