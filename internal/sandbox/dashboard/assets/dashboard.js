@@ -1,187 +1,252 @@
-// Brings the page up to date while it is open: hears that something has changed, and
-// then replaces what differs, so that focus, typed text and open parts stay.
+// Updates the open page: the server reports each change, and the script fetches the page again and replaces
+// only the parts that differ. So the focus, typed text and open sections stay.
 "use strict";
 
-const connection = document.getElementById("connection");
+const connectionText = document.getElementById("connection");
 const clock = document.getElementById("clock");
-const held = document.getElementById("held");
-let version = document.body.dataset.version;
-let newest = version; // that the server has told of
-let fetching = false;
-let latest; // the content that the server has, while rows of it are held back
-let waiting = 0; // such rows
+const heldButton = document.getElementById("held");
+let shownVersion = document.body.dataset.version;
+let newestVersion = shownVersion; // that the server has reported
+let refreshing = false;
+let heldContent = null; // the newest content, while some of its rows are held back
+let heldRows = 0; // the number of rows of heldContent that the page does not show yet
 let stream;
-let ahead; // of the service's clock, in milliseconds
+let clockAhead; // how far the service's clock is ahead of the browser's, in milliseconds
 
-function say(words) {
-  if (connection.textContent !== words) connection.textContent = words;
+// Shows a problem of the connection; an empty text means that there is none.
+function showConnection(text) {
+  // Screen readers announce each change of the element, so an equal text must not replace the text.
+  if (connectionText.textContent !== text) connectionText.textContent = text;
 }
 
-// A hidden page does not listen: browsers have few connections to one host.
-function listen() {
+// Opens the stream of changes. A hidden page has none, because browsers limit the connections to one host.
+function connect() {
   stream?.close();
   if (document.hidden) return;
   stream = new EventSource("/live");
   stream.onmessage = (event) => {
     const state = JSON.parse(event.data);
-    ahead = Date.parse(state.now) - Date.now();
-    tick();
-    newest = state.version;
-    bringUpToDate();
+    clockAhead = Date.parse(state.now) - Date.now();
+    showTime();
+    newestVersion = state.version;
+    refresh();
   };
+  // After the end of the session, the reloaded page is the login page.
   stream.addEventListener("ended", () => location.replace(location.href));
   stream.onerror = () => {
-    say("The sandbox does not answer");
-    if (stream.readyState === EventSource.CLOSED) setTimeout(listen, 2000);
+    showConnection("The sandbox does not answer");
+    const retryDelay = 2000; // milliseconds
+    // A browser reconnects by itself. After an HTTP error, it closes the stream instead.
+    if (stream.readyState === EventSource.CLOSED) setTimeout(connect, retryDelay);
   };
 }
 
-function tick() {
-  if (ahead !== undefined) clock.textContent = new Date(Date.now() + ahead).toISOString().slice(0, 19).replace("T", " ");
+function showTime() {
+  if (clockAhead === undefined) return;
+  const now = new Date(Date.now() + clockAhead);
+  clock.textContent = now.toISOString().slice(0, 19).replace("T", " "); // such as 2026-01-31 12:00:00
 }
 
-async function bringUpToDate() {
-  if (fetching) return;
-  fetching = true;
+// Fetches and shows the page until it has the newest version. Only one call at a time does so.
+async function refresh() {
+  if (refreshing) return;
+  refreshing = true;
   try {
-    while (version !== newest) {
-      const told = newest;
+    while (shownVersion !== newestVersion) {
+      const version = newestVersion; // a newer one may be reported during the fetch
       const response = await fetch(location.href, { cache: "no-store", headers: { "X-Dashboard-Live": "1" } });
-      if (response.redirected) return location.replace(location.href);
+      if (response.redirected) return location.replace(location.href); // the session has ended
       const next = new DOMParser().parseFromString(await response.text(), "text/html");
-      show(next.getElementById("live"));
-      for (const around of ["unusual", "pages"]) update(document.getElementById(around), next.getElementById(around));
-      version = told;
+      show(next.getElementById("live"), { holdRows: isRowInUse() });
+      for (const id of ["unusual", "pages"]) update(document.getElementById(id), next.getElementById(id));
+      shownVersion = version;
     }
-    say("");
+    showConnection("");
   } catch {
-    say("The sandbox does not answer");
+    showConnection("The sandbox does not answer");
   }
-  fetching = false;
+  refreshing = false;
 }
 
-// Rows neither come nor go under a pointer, or around the focus: a press would hit another one.
-function show(next, all = false) {
-  const busy = !all && isBusy();
-  waiting = 0;
-  update(document.getElementById("live"), next, busy);
-  latest = busy ? next : null;
-  held.hidden = !waiting;
-  held.textContent = `${waiting} new`;
+// Shows new content. With holdRows, no row appears or disappears, because that would move the rows that the
+// user is about to click. A button then shows how many rows are held back.
+function show(content, { holdRows }) {
+  heldRows = 0;
+  update(document.getElementById("live"), content, holdRows);
+  heldContent = holdRows ? content : null;
+  heldButton.hidden = heldRows === 0;
+  heldButton.textContent = `${heldRows} new`;
 }
 
-function isBusy() {
+// Reports whether the pointer or the focus is in a row.
+function isRowInUse() {
   return document.querySelector("#live tr:is(:hover, :focus-within)") !== null;
 }
 
-held.addEventListener("click", () => show(latest, true));
+heldButton.addEventListener("click", () => show(heldContent, { holdRows: false }));
+
+function showHeldContent() {
+  if (heldContent && !isRowInUse()) show(heldContent, { holdRows: false });
+}
 for (const event of ["pointerout", "focusout"]) {
-  document.addEventListener(event, () => setTimeout(() => latest && !isBusy() && show(latest)));
+  // During these events, the pointer or the focus has not reached its next element yet. The timeout waits for that.
+  document.addEventListener(event, () => setTimeout(showHeldContent));
 }
 
-function update(old, next, busy) {
-  if (old.isEqualNode(next) || old.hasAttribute("data-keep")) return; // kept as long as there is its like
+// Makes an element equal to another one of the same kind. It changes as few nodes as possible. An element with
+// data-keep stays as it is.
+function update(old, next, holdRows = false) {
+  if (old.isEqualNode(next) || old.hasAttribute("data-keep")) return;
+  updateAttributes(old, next);
+  const hasRows = old.querySelector(":scope > :is(tr, tbody)[id]") !== null;
+  if (holdRows && hasRows) {
+    updateRows(old, next);
+  } else {
+    updateChildren(old, next, holdRows);
+  }
+}
+
+// Only the user opens and closes a section, so the attribute open stays.
+function updateAttributes(old, next) {
   for (const { name } of [...old.attributes]) {
     if (!next.hasAttribute(name) && name !== "open") old.removeAttribute(name);
   }
   for (const { name, value } of next.attributes) {
     if (name !== "open" && old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
-  if (busy && old.querySelector(":scope > :is(tr, tbody)[id]")) {
-    for (const child of next.children) {
-      const same = idOf(child) && rowOf(old, child);
-      if (same) update(same, child, busy);
-      else if (child.matches("tr, tbody") && idOf(child)) waiting++;
+}
+
+// Updates the rows that both elements have, and counts the new rows. It adds and removes none.
+function updateRows(old, next) {
+  const holdRows = true;
+  for (const child of next.children) {
+    const existing = idOf(child) ? childWithIDOf(old, child) : null;
+    if (existing) {
+      update(existing, child, holdRows);
+    } else if (child.matches(":is(tr, tbody)[id]")) {
+      heldRows++;
     }
-    return;
   }
-  const kept = new Set([...next.children].map(idOf).filter(Boolean));
-  let at = old.firstChild;
+}
+
+// Makes the children equal, in the order of the new ones.
+function updateChildren(old, next, holdRows) {
+  const nextIDs = new Set([...next.children].map(idOf).filter(Boolean));
+  let at = old.firstChild; // the old nodes from here on are not updated yet
   for (const child of [...next.childNodes]) {
-    while (at && idOf(at) && !kept.has(idOf(at))) at = remove(at);
-    const id = idOf(child);
-    const same = id ? rowOf(old, child) : at && !idOf(at) && alike(at, child) ? at : null;
-    if (!same || !alike(same, child)) {
+    while (at && idOf(at) && !nextIDs.has(idOf(at))) at = remove(at); // these have disappeared
+    const match = findMatch(old, at, child);
+    if (match) {
+      // Remove the nodes before the match, up to one that a later child matches by its id. The match moves before that.
+      while (at !== match && !nextIDs.has(idOf(at))) at = remove(at);
+      if (at !== match) old.insertBefore(match, at);
+      updateNode(match, child, holdRows);
+      at = match.nextSibling;
+    } else {
       old.insertBefore(document.importNode(child, true), at);
-      continue;
     }
-    while (at !== same && !kept.has(idOf(at))) at = remove(at);
-    if (at !== same) old.insertBefore(same, at);
-    if (same.nodeType === Node.ELEMENT_NODE) update(same, child, busy);
-    else if (same.data !== child.data) same.data = child.data;
-    at = same.nextSibling;
   }
   while (at) at = remove(at);
 }
 
-// A form's own id property may be a field of that name.
+// Returns the old node to update for a new child, or null if there is none. A child with an id needs the old child with
+// the same id, at any place. A child without an id needs the node at the given place, which must have no id either.
+function findMatch(parent, at, child) {
+  const candidate = idOf(child) ? childWithIDOf(parent, child) : at;
+  if (!candidate || !isSameKind(candidate, child)) return null;
+  if (!idOf(child) && idOf(candidate)) return null;
+  return candidate;
+}
+
+// Makes a node equal to another one of the same kind.
+function updateNode(old, next, holdRows) {
+  if (old.nodeType === Node.ELEMENT_NODE) {
+    update(old, next, holdRows);
+  } else if (old.data !== next.data) {
+    old.data = next.data;
+  }
+}
+
+// Returns the id of an element; other nodes have none. The property id would be wrong for a form with a field of
+// that name: it is the field.
 function idOf(node) {
   return node.getAttribute?.("id");
 }
 
-function rowOf(parent, child) {
-  return parent.querySelector(`:scope > #${CSS.escape(idOf(child))}`);
+// Returns the child of a parent that has the same id as a node, or null.
+function childWithIDOf(parent, node) {
+  return parent.querySelector(`:scope > #${CSS.escape(idOf(node))}`);
 }
 
-function alike(a, b) {
+// Reports whether both nodes are text, or elements of the same name.
+function isSameKind(a, b) {
   return a.nodeType === b.nodeType && a.nodeName === b.nodeName;
 }
 
+// Removes a node and returns the next one.
 function remove(node) {
   const next = node.nextSibling;
   node.remove();
   return next;
 }
 
-listen();
-setInterval(tick, 1000);
-document.addEventListener("visibilitychange", listen);
+connect();
+setInterval(showTime, 1000);
+document.addEventListener("visibilitychange", connect);
 
-// What was refused is as if it were typed, which updates leave alone.
-if (document.querySelector("#notices [role=alert]")) {
-  for (const field of document.querySelectorAll("#live :is(input:not([type=hidden]), select, textarea)")) field.value = field.value;
+// After a refused form, the fields have the refused input. When a script assigns a value, the browser treats it
+// as typed, so that updates of the attribute value do not change it.
+const refused = document.querySelector("#notices [role=alert]") !== null;
+if (refused) {
+  const fields = document.querySelectorAll("#live :is(input:not([type=hidden]), select, textarea)");
+  for (const field of fields) field.value = field.value;
 }
 
-// The second click of a double click may meet the page that the first one led to.
+// The second click of a double click may hit a button of the page that the first click opened.
 document.addEventListener("click", (event) => {
-  if (event.detail > 1 && event.target.closest("form[method=post] button")) event.preventDefault();
+  const clicks = event.detail;
+  if (clicks > 1 && event.target.closest("form[method=post] button")) event.preventDefault();
 });
 
+// The key / moves the focus to the search field, unless the user is typing into a field.
 document.addEventListener("keydown", (event) => {
-  const field = document.querySelector("input[type=search]");
-  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || !field || event.target.closest("input, select, textarea")) return;
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+  const search = document.querySelector("input[type=search]");
+  if (!search || event.target.closest("input, select, textarea")) return;
   event.preventDefault();
-  field.focus();
-  field.select();
+  search.focus();
+  search.select();
 });
 
-// A chart tells of the day under the pointer, or that has the focus. The first tap tells,
-// a second one leads to the day's purchases.
-function read(day) {
+// A chart shows the figures of the day under the pointer or with the focus. On a touch screen, the first tap shows
+// them, and a second tap opens the list of the day's purchases.
+function showFigures(day) {
   const panel = day.closest("section");
   for (const other of panel.querySelectorAll("a.read")) other.classList.remove("read");
   day.classList.add("read");
   panel.querySelector(".readout").textContent = day.dataset.read;
 }
-for (const event of ["pointerover", "focusin"]) {
-  document.addEventListener(event, (e) => {
-    const day = e.target.closest("a[data-read]");
-    if (day && e.pointerType !== "touch") read(day);
+for (const type of ["pointerover", "focusin"]) {
+  document.addEventListener(type, (event) => {
+    const day = event.target.closest("a[data-read]");
+    if (day && event.pointerType !== "touch") showFigures(day);
   });
 }
 document.addEventListener("click", (event) => {
   const day = event.target.closest("a[data-read]");
-  if (!day || event.pointerType !== "touch" || day.classList.contains("read")) return;
+  const isFirstTap = day && event.pointerType === "touch" && !day.classList.contains("read");
+  if (!isFirstTap) return;
   event.preventDefault();
-  read(day);
+  showFigures(day);
 });
 
-document.documentElement.classList.add("scripted");
+document.documentElement.classList.add("scripted"); // shows the copy buttons, which need this script
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
   try {
-    await navigator.clipboard.writeText(button.dataset.copy); // not there on a plain HTTP page of another host
+    // On a plain HTTP page of another host, browsers offer no clipboard, so this fails.
+    await navigator.clipboard.writeText(button.dataset.copy);
     button.textContent = "Copied";
   } catch {
     button.textContent = "Not allowed";
