@@ -198,7 +198,7 @@ func walletFields() [2]string { return [2]string{"wallet_field_1", "wallet_field
 func quirkSettings(q *behavior.Quirks) []behavior.Setting {
 	all := q.Settings()
 	for i, name := range walletFields() {
-		all = append(all, behavior.Setting{Name: name, About: "name of a mobile wallet field of a BIN", Text: &q.WalletFields[i]})
+		all = append(all, behavior.Setting{Name: name, About: "name of the BIN field for a mobile wallet", Text: &q.WalletFields[i]})
 	}
 	return all
 }
