@@ -159,8 +159,8 @@ func (d *Dashboard) isKnown(host string) bool {
 	if err == nil {
 		name = withoutPort
 	}
-	name = strings.Trim(name, "[]") // an IPv6 address without a port still has its brackets
-	_, err = netip.ParseAddr(name)
+	withoutBrackets := strings.Trim(name, "[]") // an IPv6 address without a port still has its brackets
+	_, err = netip.ParseAddr(withoutBrackets)
 	if err == nil || strings.EqualFold(name, "localhost") {
 		return true
 	}
@@ -214,7 +214,7 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	for {
 		_, found := d.sessions.accountID(cookieValue(r))
 		if !found {
-			// Browsers ignore an event without data, even empty data. An error means that the page is closed.
+			// Browsers ignore an event that has no data line. An error means that the page is closed.
 			_ = send("event: ended\ndata:")
 			return
 		}

@@ -544,7 +544,8 @@ func (c *cardBuilder) authorize(place string, p *purchaseSpec, response *merchan
 	return c.do(authorization)
 }
 
-// replaceStatus changes the card's status if it is from. It makes no call and records no event.
+// replaceStatus changes the card's status to another one, but only if it has the status from. It makes no call and
+// records no event.
 func (c *cardBuilder) replaceStatus(from, to string) error {
 	return c.call.Tx.Exec(`UPDATE cards SET status = ? WHERE public_id = ? AND status = ?`, to, c.card.ID, from)
 }
