@@ -39,9 +39,9 @@ type failure struct {
 	final      bool          // the response is the service's final decision; see fateOf
 	got2xx     bool          // the response is a 2xx whose body cannot be used
 	permanent  bool          // a retry cannot succeed
-	lost       bool          // there is no complete response
+	lost       bool          // sending the request or reading its response failed
 	notShown   bool          // the service does not show this process's latest change yet
-	status     int           // 0 if there is no complete response
+	status     int           // 0 after a panic, or if there is no complete response
 	retryAfter time.Duration // the response's Retry-After; 0 for none
 	err        error
 }
@@ -84,7 +84,8 @@ func isTransient(err error) bool {
 	if untrusted || withoutTLS {
 		return false
 	}
-	return !errors.Is(err, context.Canceled)
+	interrupted := errors.Is(err, context.Canceled)
+	return !interrupted
 }
 
 // sentError returns the error for a request that was sent, or may have been sent, and failed with err.
@@ -105,19 +106,16 @@ func (call *Call) unsentError(err error) *RequestError {
 	}
 }
 
-// isFinalForReads reports whether repeating a read is useless. A redirect is final, because the client follows none.
-// A response of a gateway with a 4xx status is final, too, with four exceptions: 404 and 410, because the service
-// itself may find the object, and 408 and 429, which are temporary.
+// isFinalForReads reports whether repeating a read is useless.
 func (f *failure) isFinalForReads() bool {
-	if f.final || f.isRedirect() {
+	if f.final || f.isRedirect() { // the client follows no redirects
 		return true
 	}
-	if f.fate != Unknown || !isClientError(f.status) {
-		return false
-	}
 	switch f.status {
-	case http.StatusNotFound, http.StatusGone, http.StatusRequestTimeout, http.StatusTooManyRequests:
-		return false
+	case http.StatusNotFound, http.StatusGone:
+		return false // a gateway may have sent it, or the card may be too new
+	case http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false // temporary
 	}
-	return true
+	return isClientError(f.status)
 }

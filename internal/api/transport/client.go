@@ -58,8 +58,8 @@ func New(config Config) (*Client, error) {
 		}
 		config.Transport = transport
 		secrets = transport.proxySecrets(base)
-	} else if standard, ok := config.Transport.(*http.Transport); ok { // net/http retries its requests, too
-		transport := singleAttempt{standard}
+	} else if standard, ok := config.Transport.(*http.Transport); ok {
+		transport := singleAttempt{standard} // alone, it would retry some requests; see newTransport
 		config.Transport = transport
 		secrets = transport.proxySecrets(base)
 	}
@@ -133,10 +133,11 @@ func (c *Client) WithoutKeys(text string) string { return c.scrub.redactKnown(&C
 // keyHeader is the header with the idempotency key.
 const keyHeader = "X-Idempotency-Key"
 
-// Timeouts of connections. RequestTimeout limits everything else.
+// The limits of connections. RequestTimeout limits everything else.
 const (
-	connectTimeout = 15 * time.Second // for the connection, and again for the TLS handshake
-	idleTimeout    = 90 * time.Second // of a connection that is kept for the next call
+	connectTimeout     = 15 * time.Second // for the connection, and again for the TLS handshake
+	idleTimeout        = 90 * time.Second // of a connection that is kept for the next call
+	maxIdleConnections = 32               // more than the calls that Terraform usually makes in parallel
 )
 
 // newTransport returns the transport for requests to base. It uses the proxy that environment configures for
@@ -161,14 +162,14 @@ func newTransport(base string, environment *httpproxy.Config) (singleAttempt, er
 		DialContext:         (&net.Dialer{Timeout: connectTimeout}).DialContext,
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: connectTimeout,
-		MaxIdleConnsPerHost: 32,
+		MaxIdleConnsPerHost: maxIdleConnections,
 		IdleConnTimeout:     idleTimeout,
 	}}, nil
 }
 
 // invalidProxyVariable returns the name of the environment variable that should configure the proxy for base,
-// if its value is not a proxy's address. httpproxy would use another proxy or none, and the API key would go
-// there.
+// if its value is not a proxy's address. Otherwise it returns "". With an invalid value, httpproxy would send the
+// API key through another proxy, or without a proxy.
 func invalidProxyVariable(base string, environment httpproxy.Config) string {
 	name := "HTTPS_PROXY"
 	address := environment.HTTPSProxy
@@ -180,7 +181,7 @@ func invalidProxyVariable(base string, environment httpproxy.Config) string {
 		return ""
 	}
 	// Requests to loopback addresses and to those of NO_PROXY use no proxy, so the variable does not matter for
-	// them. A valid address in its place shows whether base is one of them.
+	// them. With a valid address instead, httpproxy shows whether requests to base use a proxy.
 	environment.HTTPSProxy = "http://proxy.example.com"
 	environment.HTTPProxy = "http://proxy.example.com"
 	target, err := url.Parse(base)

@@ -159,7 +159,7 @@ func checkKey(key string) error {
 	}
 	for _, r := range key {
 		if r < '!' || r > '~' { // outside of the printable ASCII characters, or a space
-			return violation("not contain spaces, line breaks or characters other than printable ASCII")
+			return violation("contain only printable ASCII characters, without spaces or line breaks")
 		}
 	}
 	return nil

@@ -34,11 +34,12 @@ func (e *ShapeError) withPath(path string) *ShapeError {
 	return &ShapeError{Field: path + "." + e.Field, Problem: e.Problem}
 }
 
-// DecodeObject decodes a JSON object. Every other text than an id must be decoded into one of the types of
-// text. Ids are the fields "id" and "…_id"; markInvalidIDs replaces those that are not valid. A field whose
-// name differs from another one only in case is ignored, because json would mix them up. A null counts as
-// missing, and the required fields must exist: a missing balance must never be read as zero. The error is a
-// *ShapeError, unless the body may not come from the service at all.
+// DecodeObject decodes a JSON object. The required fields must exist, because a missing balance must never be read
+// as zero. A null counts as missing. If two names differ only in case, the one in lower case counts, because
+// encoding/json would mix the fields up.
+//
+// Ids are the fields "id" and "…_id"; markInvalidIDs replaces those that are not valid. Any other text must be decoded
+// into a Word, Name, Label or Line. The error is a *ShapeError, unless the body may not come from the service at all.
 func DecodeObject(body []byte, into any, required ...string) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
@@ -52,10 +53,10 @@ func DecodeObject(body []byte, into any, required ...string) error {
 	}
 	countBefore := len(fields)
 	maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool {
-		folded := strings.ToLower(strings.ToUpper(name)) // json ignores case in this way
+		folded := strings.ToLower(strings.ToUpper(name)) // both, because encoding/json also matches "ſ" with "s"
 		return name != folded && fields[folded] != nil
 	})
-	// Only now, since a null also makes its variants in another case ignored.
+	// Nulls are deleted second, because a null "balance" must also hide a "Balance".
 	maps.DeleteFunc(fields, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
 	deleted := len(fields) < countBefore
 	marked := markInvalidIDs(fields)
@@ -109,6 +110,7 @@ func findWrongField(fields map[string]json.RawMessage, into any) error {
 	return &ShapeError{Field: "the object", Problem: "cannot be read"}
 }
 
+// shapeError returns the error for a field that encoding/json could not decode because of err.
 func shapeError(name string, err error) *ShapeError {
 	if wrongType, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		kind, _, _ := strings.Cut(wrongType.Value, " ") // "number" if the value is "number 12.5"
@@ -132,7 +134,8 @@ type List struct {
 // Count is a whole number. Some services write it as 130.0 or "130".
 type Count int
 
-// UnmarshalJSON decodes a whole number in any notation, also from a string.
+// UnmarshalJSON decodes a whole number in any notation, also from a string. It replaces a number beyond ±2^53 with
+// that limit.
 func (c *Count) UnmarshalJSON(data []byte) error {
 	var number json.Number
 	err := json.Unmarshal(data, &number)
@@ -143,7 +146,7 @@ func (c *Count) UnmarshalJSON(data []byte) error {
 	if err != nil || value != math.Trunc(value) {
 		return errors.New("not a whole number")
 	}
-	const limit = 1 << 53 // larger JSON numbers may not be exact
+	const limit = 1 << 53 // a larger float64 may not be exact
 	value = max(value, -limit)
 	value = min(value, limit)
 	*c = Count(value)
@@ -156,8 +159,8 @@ const (
 	maxFields  = 1_000 // of one object
 )
 
-// DecodeListFunc decodes a list and calls read for each entry. Without data, the list is empty if the service
-// counts 0 entries or writes null.
+// DecodeListFunc decodes a list and calls read for each entry. The list is also empty if data is null, or if data is
+// missing and total is 0.
 func DecodeListFunc[T any](body []byte, read func(i int, data json.RawMessage) (T, error)) ([]T, List, error) {
 	var envelope List
 	if err := DecodeObject(body, &envelope); err != nil {
@@ -207,7 +210,7 @@ func DecodeEntry(i int, data json.RawMessage, into any, required ...string) erro
 	if ok {
 		return shape.withPath(path)
 	}
-	// The entry is no object, or an object with none of the required fields.
+	// The entry is not an object, or has none of the required fields.
 	return &ShapeError{Field: path, Problem: "lacks " + strings.Join(required, ", ")}
 }
 
@@ -222,11 +225,11 @@ func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	if err == nil {
 		return nil
 	}
-	text := strings.ToUpper(string(*t))
+	text := strings.ToUpper(string(*t)) // "t" and "z" become "T" and "Z"
 	text = strings.Replace(text, " ", "T", 1)
 	_, err = time.Parse("2006-01-02T15:04:05", text)
 	if err == nil {
-		*t = Timestamp(text + "Z")
+		*t = Timestamp(text + "Z") // UTC
 		return nil
 	}
 	layouts := []string{

@@ -25,8 +25,8 @@ type Error struct {
 	Withheld  bool   // the response has a message, which may contain secrets and is not in Message
 	Attempts  int
 	RetryAt   time.Time // after a 429 response: when the client could send again, by its own clock
-	// AfterLostResponse reports whether an earlier attempt of the call had an unknown outcome. A later read
-	// showed that nothing was done.
+	// AfterLostResponse reports whether an earlier attempt, or an earlier run, may have made the change, and a later
+	// read did not show it.
 	AfterLostResponse bool
 }
 
@@ -215,7 +215,7 @@ type UndecidedError struct {
 	Answered   bool        // by a 2xx response that cannot be used, or whose effect no later read shows
 	SentAt     time.Time   // when the last attempt was sent, by the service's clock
 	Err        error       // the last failure
-	Candidates []Candidate // for an issuance
+	Candidates []Candidate // the cards that may be the requested one; only after MutationIssue
 }
 
 func (e *UndecidedError) Error() string {

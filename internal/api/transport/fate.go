@@ -17,7 +17,7 @@ const (
 )
 
 // fateOf returns what a response says about a change. It also reports whether the response is the service's
-// final decision, so that a retry is useless. Only a response with an error code of the service proves that
+// final decision, so that a retry is useless. Only a 4xx response with an error code of the service can prove that
 // nothing was done: a gateway may fail after the service has made the change.
 func fateOf(status int, code string) (fate Fate, final bool) {
 	code = strings.ToLower(code)
@@ -28,12 +28,13 @@ func fateOf(status int, code string) (fate Fate, final bool) {
 	case isSuccess(status):
 		return Done, true
 	case !isClientError(status), status == http.StatusRequestTimeout, code == "":
-		// A gateway may have sent the response.
+		// A gateway may have sent the response, or the service may have failed halfway.
 		return Unknown, false
 	case status == http.StatusTooManyRequests:
 		return NotDone, false
 	case codeHas("frozen", "terminated", "insufficient", "invalid", "blocked", "denied", "exceeded", "not_", "label"):
-		// The service refused the change because of the card, the balance or the request itself.
+		// The service refused the change because of the card, the balance or the request itself. This case comes
+		// first, because codes such as card_already_frozen and duplicate_label also contain words of later cases.
 		return NotDone, true
 	case codeHas("in_flight", "in_progress", "in_use", "processing", "concurrent"):
 		// An earlier request may still be running.
@@ -43,8 +44,10 @@ func fateOf(status int, code string) (fate Fate, final bool) {
 		// response.
 		return Unknown, true
 	case status == http.StatusConflict:
+		// The code does not say whether the conflict is with the card or with an earlier request.
 		return Unknown, false
 	}
+	// Any other code of the service is a refusal, too.
 	return NotDone, true
 }
 

@@ -15,8 +15,7 @@ import (
 // concurrent use.
 type Mutation struct {
 	SentAt time.Time // when the last attempt was sent, by the service's clock
-	// Lost reports whether an attempt ended with neither a 2xx response nor a final one, so that its
-	// outcome is unknown.
+	// Lost reports whether an attempt had an unknown outcome and got neither a 2xx response nor a final one.
 	Lost bool
 	// SentBefore reports whether an earlier run may have sent the change with the same key. The caller sets it.
 	SentBefore bool
@@ -27,9 +26,9 @@ type Mutation struct {
 	graceCtx  context.Context // ends some time after runCtx; see withGrace
 	beganAt   time.Time
 	retries   int
-	conflicts int  // attempts with a 409 response
-	got2xx    bool // an attempt got a 2xx response, even one that cannot be decoded
-	last      *failure
+	conflicts int      // attempts with a 409 response
+	got2xx    bool     // an attempt got a 2xx response, even one that cannot be decoded
+	last      *failure // of the last attempt that failed; nil if none has
 
 	priorAnswers int // the result of breaker.begin, which breaker.end needs
 }
@@ -69,9 +68,10 @@ func (m *Mutation) Attempts() int { return m.call.attempts }
 func (m *Mutation) GraceContext() context.Context { return m.graceCtx }
 
 // Try makes an attempt. It repeats the attempt by itself if the service certainly did nothing, because the
-// request was not sent or a rate limit was exceeded. If keys are honoured, it also repeats an attempt with an
-// unknown outcome, with the same key and without reading anything first. After an attempt with an unknown
-// outcome, no later failure proves that the change was not made, so the fate is Unknown.
+// request was not sent, a rate limit was exceeded, or the service does not find a new card yet. If keys are
+// honoured, it also repeats an attempt with an unknown outcome, with the same key and without reading anything
+// first. After an attempt with an unknown outcome, no later failure proves that the change was not made, so the
+// fate is Unknown.
 func (m *Mutation) Try() (Fate, error) {
 	// A further Try is a retry, unless a rate limit stopped the last one.
 	if m.last != nil && !m.last.isRateLimited() {
@@ -115,7 +115,10 @@ func (m *Mutation) waitToRepeat() bool {
 		return false
 	}
 	if m.mayBeDone() {
-		return m.client.config.KeysHonoured && m.waitToRepeatUnknown()
+		if !m.client.config.KeysHonoured { // the caller has to verify first
+			return false
+		}
+		return m.waitToRepeatUnknown()
 	}
 	if f.isRateLimited() { // the next attempt itself waits for the end of the pause
 		return !m.pausedTooLong()
@@ -143,13 +146,18 @@ func (m *Mutation) waitToRepeatUnknown() bool {
 	}
 	maxRetries := m.client.config.MaxRetries
 	if m.retries >= maxRetries {
-		// A client that is configured without retries makes none, and each repeat would get the same redirect.
-		mayExceed := maxRetries > 0 && !f.isRedirect()
-		if !mayExceed || now.Sub(m.beganAt) >= MaxRetryTime {
+		if maxRetries <= 0 { // a client that is configured without retries makes none
+			return false
+		}
+		if f.isRedirect() { // each further attempt would get the same redirect
+			return false
+		}
+		if now.Sub(m.beganAt) >= MaxRetryTime {
 			return false
 		}
 	}
-	// A 429 response counts as a retry unless it proves that nothing was done. A gateway's does not prove that.
+	// An attempt after the service's own 429 response does not count as a retry. One after a gateway's 429 response
+	// counts, because the change may have been made.
 	if !f.isRateLimited() {
 		m.retries++
 	}
@@ -201,13 +209,11 @@ func (m *Mutation) metConflictsOnly() bool {
 }
 
 // GiveUpError returns the error for a change that was not visible in a read after the last attempt. It is the
-// service's refusal if that was final, and otherwise an *UndecidedError.
+// service's last response if that is a final refusal, and otherwise an *UndecidedError.
 func (m *Mutation) GiveUpError() error {
-	final := m.last.final
 	// If keys are honoured, a conflict may come from an earlier attempt with the same key.
-	if m.metConflictsOnly() && !m.client.config.KeysHonoured {
-		final = true
-	}
+	refusedByConflict := m.metConflictsOnly() && !m.client.config.KeysHonoured
+	final := m.last.final || refusedByConflict
 	refusal, ok := errors.AsType[*Error](m.last.err)
 	if ok && final {
 		refusal.AfterLostResponse = true
@@ -230,10 +236,10 @@ func (m *Mutation) Undecided(reason error) error {
 }
 
 // withGrace returns a context that ends some time after ctx. That time is enough to finish the current attempt, to
-// wait until it takes effect, and to read what it did. The caller must call the function, which ends the context at
-// once.
+// wait until it takes effect, and to read what it did. The caller must call the returned function, which ends the
+// context at once.
 func (c *Client) withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
-	grace := 2*c.config.RequestTimeout + CommitWait
+	grace := c.config.RequestTimeout + CommitWait + c.config.RequestTimeout // the attempt, the wait and the read
 	graceCtx, end := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		select {

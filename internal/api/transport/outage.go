@@ -95,10 +95,7 @@ func (b *breaker) begin(call *Call, hasWritten bool) (priorAnswers int, err erro
 	defer b.mu.Unlock()
 	for _, endpoint := range []string{call.endpoint(), ""} { // an outage of all endpoints replaces the first error
 		o := b.outages[endpoint]
-		if !b.isActive(o) {
-			continue
-		}
-		if !hasWritten || o.kind.isRefusal() {
+		if b.isActive(o) && (!hasWritten || o.kind.isRefusal()) {
 			err = o.error(nil)
 		}
 	}
@@ -106,7 +103,7 @@ func (b *breaker) begin(call *Call, hasWritten bool) (priorAnswers int, err erro
 }
 
 // end returns the error of a call whose last attempt failed with f, where priorAnswers is the result of begin. If
-// the failure means an outage and the service has not answered since, it records the outage and returns an
+// the failure means an outage and no answer has been recorded since begin, it records the outage and returns an
 // *OutageError. The failure of an interrupted call shows no outage.
 func (b *breaker) end(ctx context.Context, call *Call, priorAnswers int, f *failure) error {
 	b.mu.Lock()
@@ -124,7 +121,8 @@ func (b *breaker) end(ctx context.Context, call *Call, priorAnswers int, f *fail
 		endpoint = call.endpoint()
 	}
 	o := b.outages[endpoint]
-	// A refusal stops more calls than any other outage, so they do not count as the same outage.
+	// A refusal stops more calls than any other outage, so it is never the same outage. The later one replaces the
+	// earlier one.
 	known := b.isActive(o) && o.kind.isRefusal() == kind.isRefusal()
 	if !known {
 		o = &outage{kind: kind, cause: f.err, until: b.clock.Now().Add(longestDelay)}
@@ -160,8 +158,9 @@ func (f *failure) outageKind(neverAnswered bool) OutageKind {
 	return noOutage
 }
 
-// isFromOtherServer reports whether a response looks like another server's, such as a login page. A gateway of the
-// service may send one too, so the result counts only if the service has never answered.
+// isFromOtherServer reports whether a response looks like another server's: a page such as a login form, a redirect,
+// or a path that is not found. A gateway of the service may send such a response too, so the result counts only if
+// the service has never answered.
 func (f *failure) isFromOtherServer() bool {
 	if f.status == 0 || f.isFromService() {
 		return false

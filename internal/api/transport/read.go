@@ -13,10 +13,10 @@ import (
 const (
 	// firstDelay is the delay before the first retry. Each further delay is twice as long, up to longestDelay.
 	firstDelay = 500 * time.Millisecond
-	// longestRetryAfter is the longest Retry-After that a single call respects.
+	// longestRetryAfter is the longest Retry-After that backOff respects. A 429 response pauses the limits instead.
 	longestRetryAfter = time.Minute
-	// MaxRetryTime limits how long a person waits for a read that 429 responses delay, for a change with an unknown
-	// outcome that is repeated more than MaxRetries times, and for transactions that are listed late.
+	// MaxRetryTime limits the time for a read that 429 responses delay, for repeating a change with an unknown
+	// outcome more than MaxRetries times, and for waiting for transactions that are listed late.
 	MaxRetryTime = 10 * time.Minute
 	// notShownDelay is the delay before the next attempt if a response does not show this process's latest change
 	// yet.

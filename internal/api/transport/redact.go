@@ -31,6 +31,7 @@ func newScrubber(key, base string, secrets ...string) scrubber {
 			patterns = append(patterns, regexp.QuoteMeta(secret))
 		}
 	}
+	// A text may also contain the key without its prefix.
 	token := strings.TrimPrefix(key, SandboxKeyPrefix)
 	token = strings.TrimPrefix(token, keyPrefix)
 	if len(token) >= minToken {
@@ -90,7 +91,7 @@ func (s scrubber) redactKnown(call *Call, text string) string {
 // quote returns the beginning of someone else's text, as an error of the call may show it.
 func (s scrubber) quote(call *Call, text string) string {
 	parts := []string{s.base + call.Path, call.Query.Encode(), call.Operation, string(call.Body)}
-	request := strings.Join(parts, " and ")
+	request := strings.Join(parts, " and ") // a word, so that withoutSecrets does not join the digits of two parts
 	text = s.redactKnown(call, text)
 	text = cleaned(text)
 	text = s.redactKnown(call, text) // cleaning may have joined the parts of a secret
@@ -106,7 +107,7 @@ var (
 func (s scrubber) quoteCode(call *Call, code string) string {
 	const maxLength = 64
 	harmless := wordCode.MatchString(code)
-	if !harmless && !call.Secret {
+	if !harmless && !call.Secret { // the digits of a code could be a secret of the response
 		harmless = numberCode.MatchString(code)
 	}
 	containsSecret := s.redactKnown(call, code) != code
@@ -160,7 +161,7 @@ func (s scrubber) connectionProblem(call *Call, connected bool, err error) strin
 		problem := cleaned(certificate.Error())
 		problem = s.redactOwn(problem)
 		return shortened(problem, maxLength) +
-			"; to trust the certificate, add its authority to this system's certificates or, on Linux, set SSL_CERT_FILE to its PEM file"
+			"; to trust the certificate, add its authority to this system's certificates or, on Linux, set SSL_CERT_FILE to the authority's PEM file"
 	}
 	if timedOut {
 		return "no response arrived in time"

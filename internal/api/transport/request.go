@@ -43,7 +43,7 @@ func (c *Client) do(ctx, sendCtx context.Context, call *Call) *failure {
 	return f
 }
 
-// attempt is do, except that an error does not contain the host. It turns a panic into a failure.
+// attempt makes the attempt for do. Its error does not contain the host yet. It turns a panic into a failure.
 func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) {
 	call.attempts++
 	var status int
@@ -123,14 +123,14 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 	return f
 }
 
-// send sends the request and reads the response. It returns an error unless the response is complete. The status is
-// set as soon as it is known, also with an error.
+// send sends the request and reads the response. It returns an error if the response is not complete. It returns the
+// status, if it is known, even with an error.
 func (c *Client) send(ctx context.Context, call *Call) (int, http.Header, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.RequestTimeout)
 	defer cancel()
-	var dialing, connected atomic.Bool
+	var connecting, connected atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn: func(string) { dialing.Store(true) },
+		GetConn: func(string) { connecting.Store(true) },
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	})
 	address := c.base + call.Path
@@ -143,7 +143,7 @@ func (c *Client) send(ctx context.Context, call *Call) (int, http.Header, []byte
 		return 0, nil, nil, &notSentError{err}
 	}
 	c.setHeader(request.Header)
-	request.Close = call.Secret // no other request uses a connection after a secret
+	request.Close = call.Secret // a connection that carried a secret is not used again
 	if call.Body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
@@ -155,7 +155,8 @@ func (c *Client) send(ctx context.Context, call *Call) (int, http.Header, []byte
 	if err != nil {
 		operation, ok := errors.AsType[*net.OpError](err)
 		dialFailed := ok && operation.Op == "dial"
-		neverConnected := dialing.Load() && !connected.Load()
+		// A transport that is not net/http's may report neither event, and then neverConnected is false.
+		neverConnected := connecting.Load() && !connected.Load()
 		err = c.scrub.connectionError(call, connected.Load(), err)
 		if dialFailed || neverConnected {
 			return 0, nil, nil, &notSentError{err}
@@ -213,6 +214,8 @@ func (c *Client) judge(call *Call, status int, body []byte) *failure {
 	return &failure{fate: Unknown, got2xx: true, permanent: wrongShape, err: call.sentError(err)}
 }
 
+// checkSize returns an error for a body that is too large to decode. To count the values without decoding them, it
+// counts the commas between values, and the arrays.
 func checkSize(body []byte) error {
 	if len(body) > maxBody {
 		return &ShapeError{Field: "its body", Problem: fmt.Sprintf("is larger than %d MiB", maxBody/mebibyte)}

@@ -98,8 +98,11 @@ func stringOrJSON(data []byte) string {
 func ReadWord(data []byte) (string, error) {
 	var text string
 	err := json.Unmarshal(data, &text)
-	word := NewWord(text) // of an empty text after an error
-	return strings.ToLower(word.String()), err
+	if err != nil {
+		return "", err
+	}
+	word := NewWord(text)
+	return strings.ToLower(word.String()), nil
 }
 
 // UnmarshalJSON decodes a word. It keeps a value that is not a string as it is written.
@@ -185,13 +188,11 @@ func withoutSecrets(message, request string) string {
 	isPunctuation := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	words := strings.Split(message, " ")
 	for i, word := range words {
-		likeCode := twoDigits.MatchString(word) && strings.ContainsFunc(word, unicode.IsLetter)
+		looksLikeCode := twoDigits.MatchString(word) && strings.ContainsFunc(word, unicode.IsLetter)
 		tooLong := utf8.RuneCountInString(word) > longestWord
-		if !likeCode && !tooLong {
-			continue
-		}
 		bareWord := strings.TrimFunc(word, isPunctuation)
-		if !strings.Contains(request, bareWord) {
+		known := strings.Contains(request, bareWord)
+		if (looksLikeCode || tooLong) && !known {
 			words[i] = Redacted
 		}
 	}
@@ -245,10 +246,7 @@ func markInvalidIDs(fields map[string]json.RawMessage) bool {
 		}
 		var id string
 		err := json.Unmarshal(value, &id)
-		if err != nil || id == "" {
-			continue
-		}
-		if IsID(id) {
+		if err != nil || id == "" || IsID(id) {
 			continue
 		}
 		shown := NewWord(id).String()
