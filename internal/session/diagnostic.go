@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/transfer"
@@ -245,6 +247,12 @@ func advice(err error) string {
 	if _, ok := errors.AsType[*transport.ShapeError](err); ok {
 		return "The response is not what the API documentation describes, so trying again does not help. Check that base_url is the address of the service. If it is, report the field to the service's support."
 	}
+	if paused, ok := errors.AsType[*ratelimit.PausedError](err); ok {
+		return rateLimitAdvice(paused.Until)
+	}
+	if _, ok := errors.AsType[*crash.Error](err); ok {
+		return "" // its text asks to report the bug
+	}
 	if errors.Is(err, context.Canceled) {
 		return "The run was interrupted. Nothing more was sent. Run terraform plan to see what is still missing."
 	}
@@ -309,6 +317,17 @@ func adviceForUndecided(e *transport.UndecidedError) string {
 	return todo
 }
 
+// rateLimitAdvice returns what to do when the service enforces a rate limit until a time, which is zero if it is not
+// known.
+func rateLimitAdvice(until time.Time) string {
+	wait := "Wait a minute"
+	if !until.IsZero() {
+		wait = "Wait until " + until.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	return "Other users of this API key have probably used up its rate limit. " + wait +
+		" and try again, or give each pipeline a share with rate_limits in the provider configuration."
+}
+
 const readiness = "Before an account can use the API, its owner must confirm the e-mail address and make a first deposit. " +
 	"Then support must enable API access."
 
@@ -364,11 +383,7 @@ func adviceForResponse(refused *transport.Error) string {
 	case status == http.StatusConflict:
 		return "Someone may be changing the same object at the moment. Try again; if the error persists, check the object in the dashboard."
 	case status == http.StatusTooManyRequests:
-		wait := "Wait a minute"
-		if !refused.RetryAt.IsZero() {
-			wait = "Wait until " + refused.RetryAt.UTC().Format("2006-01-02 15:04:05 UTC")
-		}
-		return "Other users of this API key have probably used up its rate limit. " + wait + " and try again, or give each pipeline a share with rate_limits in the provider configuration."
+		return rateLimitAdvice(refused.RetryAt)
 	case status >= 300 && status < 400:
 		return "The provider does not follow redirects, because they would send the API key to another address. Set base_url to the address of the service itself."
 	case status == http.StatusServiceUnavailable:

@@ -23,7 +23,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
@@ -247,6 +249,7 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 		"a proxy":              sent(&transport.ProxyError{Address: "10.0.0.1:3128", Err: errors.New("Forbidden")}),
 		"interrupted":          sent(context.Canceled),
 		"too slow":             sent(context.DeadlineExceeded),
+		"a long pause":         sent(&ratelimit.PausedError{Until: time.Date(2026, time.March, 1, 14, 30, 0, 0, time.UTC)}),
 		"another shape":        &transport.ShapeError{Field: "balance", Problem: "is missing"},
 		"undecided transfer":   undecided(transport.MutationMove, fund(500, "")),
 		"undecided by 499":     undecided(transport.MutationMove, fund(499, "")),
@@ -271,6 +274,16 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 	}
 	if len(others) > 0 {
 		t.Errorf("nothing is told of %v", others)
+	}
+}
+
+// A panic during a read is a bug of the provider, so the error does not blame the network.
+func TestErrorDiagnosticOfAPanic(t *testing.T) {
+	t.Parallel()
+	panicked := &transport.RequestError{Sent: true, Err: &crash.Error{Type: "string", Stack: "  main"}}
+	detail := session.ErrorDiagnostic("read card card_1", panicked).Detail()
+	if !strings.Contains(detail, "Please report the bug") || strings.Contains(detail, "network") {
+		t.Errorf("the detail is %q", detail)
 	}
 }
 
