@@ -41,8 +41,8 @@ func DescribePanic(err error) string {
 }
 
 // ErrorDiagnostic describes a failed operation: what was tried, what the service returned, and what to do. The
-// operation completes "Could not …", as in "fund card X". An outage that affects all calls is reported in full once,
-// under its own title, and after that without a detail. A change that may have taken effect is always reported in
+// operation completes "Could not …", as in "fund card X". An outage, which affects other calls too, is reported in full
+// once, under its own title, and after that without a detail. A change that may have taken effect is always reported in
 // full.
 func ErrorDiagnostic(operation string, err error) diag.Diagnostic {
 	_, isUndecided := errors.AsType[*transport.UndecidedError](err)
@@ -71,7 +71,7 @@ func (s *Session) ErrorOnce(describe func() diag.Diagnostic) diag.Diagnostics {
 	return diag.Diagnostics{failure}
 }
 
-// outageDiagnostic reports why no request can succeed: once in full, and after that without a detail.
+// outageDiagnostic reports a failure that affects other calls too: once in full, and after that without a detail.
 func outageDiagnostic(operation string, outage *transport.OutageError) diag.Diagnostic {
 	reason := outageReason(outage.Kind)
 	if !outage.ClaimFirstReport() {
@@ -101,7 +101,7 @@ func adviceForOutage(outage *transport.OutageError) string {
 }
 
 // ReadFailure describes a failed read for a warning about its consequences. The reason is a sentence that follows a
-// colon, as in "GET /bins returned 500." The advice is "" if all there is to do is to try again later.
+// colon, as in "GET /bins returned 500." The second result says what to do, or is "" if waiting is all that can help.
 func ReadFailure(err error) (reason, todo string) {
 	cause := err
 	outage, isOutage := errors.AsType[*transport.OutageError](err)
@@ -174,7 +174,8 @@ func causeFrom(server string, err error) string {
 	return sentence(describeResponse(server, refused))
 }
 
-// describeResponse describes an error response of a server or to a request.
+// describeResponse describes an error response. The subject is the server that sent it, or the request that it
+// responds to, as in "GET /bins".
 func describeResponse(subject string, refused *transport.Error) string {
 	text := fmt.Sprintf("%s returned %d", subject, refused.Status)
 	if refused.Code != "" {
@@ -308,7 +309,7 @@ func adviceForUndecided(e *transport.UndecidedError) string {
 		todo = "The money may have moved. If Terraform manages the card, plan and apply again: the provider first checks whether the money moved, and does not move it twice. " +
 			"Otherwise check the card in the dashboard before you try again."
 	case transport.MutationRegister:
-		todo = "The endpoint may exist. Check the dashboard, and remove it there before you register it again."
+		todo = "The endpoint may exist. Check the dashboard. If the endpoint is there, remove it before you register it again."
 	}
 	refused, ok := errors.AsType[*transport.Error](e.Err)
 	if ok && refused.Code == "" && refused.Status < 500 {

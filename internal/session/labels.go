@@ -33,7 +33,7 @@ const maxCompared = 10 * api.MaxPerPage
 // NewestCards are the newest live cards of the account by their labels. New labels are compared with these only, so
 // that the cost of a plan does not grow with the account.
 type NewestCards struct {
-	ids            map[string]bool
+	ids            map[string]bool // of the cards in byLabel
 	byLabel        map[string][]api.CardListItem
 	GeneratedCount int   // the number of cards whose label was generated recently
 	Truncated      bool  // whether the account has more live cards
@@ -45,8 +45,8 @@ func (c NewestCards) CardsWithLabel(label string) []api.CardListItem {
 	return c.byLabel[labels.Canonical(label)]
 }
 
-// NewestCards lists the newest live cards, once per session. A failure is in Err. The error says that the call was
-// cancelled.
+// NewestCards lists the newest live cards, once per session. If they cannot be listed, the result's Err says why. The
+// returned error says that the call was cancelled.
 func (s *Session) NewestCards(ctx context.Context) (NewestCards, error) {
 	newest, err := s.newest.get(ctx, func(ctx context.Context) (NewestCards, error) {
 		newest := NewestCards{ids: map[string]bool{}, byLabel: map[string][]api.CardListItem{}}
@@ -76,7 +76,7 @@ func (s *Session) addNewest(ctx context.Context, newest *NewestCards, status api
 		}
 		count++
 		if card.Status == api.StatusTerminated || newest.ids[card.ID] {
-			continue // the service may ignore the filter
+			continue // a service that ignores the filter lists terminated cards, and each card twice
 		}
 		newest.ids[card.ID] = true
 		label := card.Label.Raw()

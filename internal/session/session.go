@@ -91,7 +91,7 @@ func (s *Session) Require(diags *diag.Diagnostics, purpose string) bool {
 	return false
 }
 
-// Topic is something that concerns many cards and is reported once, or in full once.
+// Topic is something that FirstTime notes. Most topics concern many cards, and are reported once or in full once.
 type Topic int
 
 // The topics. If a topic has several reports, the key of FirstTime says which one it is.
@@ -192,8 +192,7 @@ func (f *fetchedOnce[T]) get(ctx context.Context, fetch func(context.Context) (T
 	}
 }
 
-// LoadDiagnostic refuses an attribute that gives one card more USD than the provider
-// configuration allows.
+// LoadDiagnostic returns an error if an attribute gives one card more USD than the provider configuration allows.
 func (s *Session) LoadDiagnostic(at path.Path, load usd.Amount) diag.Diagnostics {
 	if s == nil || s.MaxCardLoad == nil {
 		return nil

@@ -344,7 +344,7 @@ func TestWalletCheck(t *testing.T) {
 		warning    = "Warning: Wallet cannot cover this plan. "
 		mayBeShort = "Warning: Wallet may not cover this plan. "
 		refusal    = "Error: Wallet cannot cover this plan. "
-		unread     = "Warning: Plan is not checked against the wallet. The provider could not read the wallet, so it does not know whether the wallet can pay for this plan: "
+		unread     = "Warning: Plan is not checked against the wallet. The provider could not read the wallet: "
 		unreadable = "Error: Plan is not checked against the wallet. "
 	)
 	keeps := session.PlannedSpend{CardName: "kept", CardBalance: 50_00}
@@ -431,7 +431,7 @@ func TestWalletCheckWithAFailingEndpoint(t *testing.T) {
 	t.Parallel()
 	s := against(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	text := textOf(s.CountSpend(t.Context(), takes(100_00)))
-	want := "Warning: Plan is not checked against the wallet. The provider could not read the wallet, so it does not know whether the wallet can pay for this plan: GET /wallet/balance returned 500."
+	want := "Warning: Plan is not checked against the wallet. The provider could not read the wallet: GET /wallet/balance returned 500."
 	if !strings.HasPrefix(text, want) {
 		t.Errorf("says %q, want %q", text, want)
 	}

@@ -29,7 +29,7 @@ type PlannedSpend struct {
 	CardName    string     // for messages
 	Taken       usd.Amount // from the wallet; never negative
 	Returned    usd.Amount // to the wallet
-	CardBalance usd.Amount // the balance of the existing card, of which the plan returns at most Returned
+	CardBalance usd.Amount // what the card holds before the plan; 0 for a new card
 	// IsReplan is set if Terraform plans a card a second time, to replace it. Terraform drops the warnings of the
 	// second plan. CountedNet and CountedTaken are what the first plan was counted with.
 	IsReplan     bool
@@ -122,8 +122,8 @@ func (w walletBalances) mayBeShort(t planTotals) bool {
 	return w.balanceErr != nil || t.net > w.Balance
 }
 
-// returnable returns the sum of the balances of the cards that were not planned yet. No more can still return to the
-// wallet.
+// returnable returns the sum of the balances of the cards that were not planned yet, which is the most that can still
+// return to the wallet.
 func (w walletBalances) returnable(t planTotals) usd.Amount {
 	return max(0, w.CardsTotalBalance-t.cardBalances)
 }
@@ -137,8 +137,8 @@ func (w walletBalances) isUnpayable(t planTotals) bool {
 	return shortfall > w.returnable(t)
 }
 
-// CountSpend counts what the plan of a card does to the wallet. It refuses every card with which the plans of this
-// process take more than MaxTakenPerPlan. It also counts during apply, because Terraform then plans each card again and
+// CountSpend counts what the plan of a card does to the wallet. It refuses each card that would raise the amount taken
+// by this process above MaxTakenPerPlan. It also counts during apply, because Terraform then plans each card again and
 // some amounts are known only then.
 //
 // CountSpend also checks the wallet until the first write of this process, because a write changes the balance. While
@@ -283,8 +283,8 @@ func unreadText(wallet walletBalances) string {
 	if todo == "" {
 		todo = "Check the wallet balance in the dashboard, or plan again later. If the error persists, ask the service's support."
 	}
-	return "The provider could not read the wallet, so it does not know whether the wallet can pay for this plan: " + reason +
-		" If the wallet is short, part of the plan fails during apply.\n\n" + todo
+	return "The provider could not read the wallet: " + reason +
+		" The provider therefore does not know whether the wallet can pay for this plan. If the wallet is short, part of the plan fails during apply.\n\n" + todo
 }
 
 // UpfrontCost returns what the plan so far takes from the wallet before anything returns, and the balance of the wallet,
@@ -303,8 +303,8 @@ func (s *Session) UpfrontCost(ctx context.Context) (upfront, balance usd.Amount,
 	return upfront, wallet.Balance, exceedsBalance
 }
 
-// readWallet reads the wallet once. A failure is part of the result, so that the wallet is not read again. The error
-// says that the call was cancelled.
+// readWallet reads the wallet once. A failure is part of the result, so that the wallet is not read again. The
+// returned error says that the call was cancelled.
 func (s *Session) readWallet(ctx context.Context) (walletBalances, error) {
 	wallet, err := s.wallet.get(ctx, func(ctx context.Context) (walletBalances, error) {
 		response, err := s.Client.WalletBalance(ctx)
