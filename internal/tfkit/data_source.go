@@ -1,4 +1,4 @@
-// Package tfkit has what the packages of resources and data sources share on top of the plugin framework:
+// Package tfkit contains what the packages of resources and data sources share on top of the plugin framework:
 // a generic data source, validators, and checks of ids.
 package tfkit
 
@@ -24,7 +24,8 @@ type DataSource[M any] struct {
 	NewSchema func() schema.Schema
 	// Check adds errors about combinations of attributes. It may be nil.
 	Check func(M, *diag.Diagnostics)
-	// Fill completes a configuration to a state. The state is saved if Fill returns nil and adds no error.
+	// Fill adds the service's values to a configuration, which makes it a state. The state is saved if Fill returns nil
+	// and adds no error.
 	Fill func(context.Context, *session.Session, *M, *diag.Diagnostics) error
 
 	session *session.Session

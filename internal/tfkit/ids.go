@@ -19,7 +19,8 @@ import (
 )
 
 var (
-	// idForm allows every character that tokens usually have, except a slash.
+	// idForm allows every character that tokens usually have, except a slash. The limit of 251 gives a card's id at
+	// most 256 characters, including the prefix.
 	idForm = regexp.MustCompile(`^(card|wh)_[A-Za-z0-9._~:=+-]{1,251}$`)
 	// notCardIDForm matches the ids of other objects, and a card's prefix alone.
 	notCardIDForm = regexp.MustCompile(`^((wh|txn|3ds|bin|evt)_.*|card_)$`)
@@ -41,22 +42,22 @@ func IdentityByID(description string) identityschema.Schema {
 // CardID requires an id that may belong to a card: any safe id except those of other objects. It does not
 // require the documented form, because a mocked provider makes up ids.
 func CardID() validator.String {
-	return cardID(func(id string) bool { return transport.IsID(id) && !notCardIDForm.MatchString(id) })
+	return cardIDRule(func(id string) bool { return transport.IsID(id) && !notCardIDForm.MatchString(id) })
 }
 
 // CheckCardID checks an optional id before it is sent. It reports whether the id is null or has the documented
 // form, and adds an error if not.
 func CheckCardID(at path.Path, id types.String, diags *diag.Diagnostics) bool {
-	rule := cardID(IsCardID)
+	documented := cardIDRule(IsCardID)
 	req := validator.StringRequest{Path: at, ConfigValue: id}
 	resp := validator.StringResponse{}
-	rule.ValidateString(context.Background(), req, &resp)
+	documented.ValidateString(context.Background(), req, &resp)
 	diags.Append(resp.Diagnostics...)
 	return !resp.Diagnostics.HasError()
 }
 
-// cardID requires an id that isValid accepts.
-func cardID(isValid func(string) bool) validator.String {
+// cardIDRule requires an id that isValid accepts.
+func cardIDRule(isValid func(string) bool) validator.String {
 	return Rule("Invalid card id", func(id string) string {
 		if isValid(id) {
 			return ""
@@ -93,8 +94,8 @@ type InvalidIDs struct {
 	named []string // descriptions of the first of these records
 }
 
-// AddIfMalformed adds a record for the warning if its id is malformed, or the id of its owner. It reports
-// whether it has added the record. The owner of a record without an owner is "".
+// AddIfMalformed adds a record to the warning if its own id or its owner's id is malformed. It reports whether it has
+// added the record. The owner is "" for a record without one.
 func (i *InvalidIDs) AddIfMalformed(id, owner string) bool {
 	hasValidOwner := owner == "" || transport.IsID(owner)
 	if hasValidOwner && transport.IsID(id) {
@@ -145,14 +146,14 @@ func Enumerate(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// Replacement collects the attributes that replace a resource.
+// Replacement collects the attributes whose changes replace a resource.
 type Replacement struct {
 	Paths   path.Paths
 	names   []string
 	unknown []string // the names of the attributes whose configured values are not known yet
 }
 
-// Add notes that an attribute replaces the resource with its configured value.
+// Add notes that the change of an attribute to its configured value replaces the resource.
 func (r *Replacement) Add(ctx context.Context, name string, configured attr.Value) {
 	r.Paths = append(r.Paths, path.Root(name))
 	r.names = append(r.names, name)

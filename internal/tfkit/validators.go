@@ -26,7 +26,7 @@ func (rule[Value]) Description(context.Context) string { return "" }
 // MarkdownDescription is empty for the same reason.
 func (rule[Value]) MarkdownDescription(context.Context) string { return "" }
 
-// validate adds an error if a value that is neither null nor unknown is invalid.
+// validate adds an error if a value is invalid. The value must be known and not null.
 func (r rule[Value]) validate(at path.Path, value Value, diags *diag.Diagnostics) {
 	title, problem := r(value)
 	if problem != "" {
@@ -101,7 +101,7 @@ func OneOf[Word ~string](words ...Word) validator.String {
 func WholeNumberBetween(least, most int64) validator.Number {
 	rangeText := fmt.Sprintf("a whole number between %d and %d", least, most)
 	wholeText := rangeText
-	if most == math.MaxInt64 { // its 19 digits would be redacted like a card number
+	if least == math.MinInt64 && most == math.MaxInt64 { // their 19 digits would be redacted like a card number
 		rangeText = "a whole number between -2^63 and 2^63 - 1"
 		wholeText = "a whole number"
 	}
@@ -111,7 +111,8 @@ func WholeNumberBetween(least, most int64) validator.Number {
 		if accuracy == big.Exact && isInRange {
 			return "", ""
 		}
-		got := number.Text('g', 10)
+		const maxDigits = 10 // enough to recognize the value
+		got := number.Text('g', maxDigits)
 		if number.IsInt() {
 			return "Number out of range", fmt.Sprintf("must be %s, got %s.", rangeText, got)
 		}
