@@ -33,8 +33,8 @@ func fateOf(status int, code string) (fate Fate, final bool) {
 	case status == http.StatusTooManyRequests:
 		return NotDone, false
 	case codeHas("frozen", "terminated", "insufficient", "invalid", "blocked", "denied", "exceeded", "not_", "label"):
-		// The service refused the change because of the card, the balance or the request itself. This case comes
-		// first, because codes such as card_already_frozen and duplicate_label also contain words of later cases.
+		// The service refused the change because of the card, the balance or the request itself. This case precedes
+		// the next two, because codes such as card_already_frozen and duplicate_label also contain words of those.
 		return NotDone, true
 	case codeHas("in_flight", "in_progress", "in_use", "processing", "concurrent"):
 		// An earlier request may still be running.
