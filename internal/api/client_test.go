@@ -453,6 +453,25 @@ func TestLargeResponses(t *testing.T) {
 	}
 }
 
+// A list whose last page arrives late has ended all the same.
+func TestListThatEndsLate(t *testing.T) {
+	t.Parallel()
+	clock := newFakeClock()
+	client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("page") == "1" {
+			_, _ = fmt.Fprint(w, `{"data":[{"id":"txn_1","type":"settlement","amount":1}]}`)
+			return
+		}
+		for range 24 * 6 {
+			if err := clock.Wait(r.Context(), 10*time.Minute); err != nil {
+				t.Error(err)
+			}
+		}
+		_, _ = fmt.Fprint(w, `{"data":[]}`)
+	}), on(clock))
+	must(t, client, "transactions")
+}
+
 // A list that never ends is refused in words, with or without a total.
 func TestEndlessLists(t *testing.T) {
 	t.Parallel()

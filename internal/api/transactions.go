@@ -24,14 +24,16 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 		var end endCheck
 		for number := 1; ; number++ {
 			page, err := pages.read(ctx, number)
-			if err == nil && !c.clock.Now().Before(deadline) {
-				err = fmt.Errorf("the list did not end in time, and page %d was the last one read; request a shorter period", number)
-			}
 			if err != nil {
 				yield(Transaction{}, err)
 				return
 			}
 			if len(page) == 0 {
+				return
+			}
+			if !c.clock.Now().Before(deadline) {
+				err = fmt.Errorf("the list did not end in time, and page %d was the last one read; request a shorter period", number)
+				yield(Transaction{}, err)
 				return
 			}
 			if number == 1 {
