@@ -52,6 +52,11 @@ type Transaction struct {
 	Problem string
 }
 
+// IsOfOtherCard reports whether the transaction names another card than the given one.
+func (t Transaction) IsOfOtherCard(cardID string) bool {
+	return t.CardID != "" && t.CardID != cardID
+}
+
 // Merchant is where a card was used.
 type Merchant struct {
 	Name transport.Name `json:"name"`
@@ -66,10 +71,13 @@ type TransactionFilter struct {
 	To     time.Time
 }
 
-// selects applies the type and the period again, because a service may return more than was requested. It does not
-// check the card. It selects a transaction whose time cannot be read. It also selects one of an unknown type, which
-// may be the service's own word for the requested one.
+// selects applies the filter again, because a service may return more than was requested. It selects a transaction
+// without a card, or whose time cannot be read. It also selects one of an unknown type, which may be the service's own
+// word for the requested one.
 func (f TransactionFilter) selects(t Transaction) bool {
+	if f.CardID != "" && t.IsOfOtherCard(f.CardID) {
+		return false
+	}
 	differs := f.Type != "" && t.Type != f.Type
 	if differs && t.Type.IsKnown() {
 		return false

@@ -271,8 +271,8 @@ func TestTransactionsAreAskedForAsTheServiceWants(t *testing.T) {
 	}
 }
 
-// The period and the type are applied to what a service shows too much.
-func TestPeriodAndTypeAreApplied(t *testing.T) {
+// The card, the period and the type are applied to what a service shows too much.
+func TestFiltersAreAppliedAgain(t *testing.T) {
 	t.Parallel()
 	var rows []string
 	for _, at := range []string{"2026-04-01T00:00:00Z", "2026-03-31T23:59:59.999", "2026-03-31T23:59:59.5Z", "yesterday", "2026-03-01T00:00:00Z", "2026-03-01 00:00:00", "2026-03-01T01:00:00+02:00", "2026-02-28T23:59:59.999Z"} {
@@ -281,8 +281,11 @@ func TestPeriodAndTypeAreApplied(t *testing.T) {
 	for _, its := range [][2]string{{"another", `"refund"`}, {"unreadable", "7"}, {"own_word", `"capture"`}} {
 		rows = append(rows, fmt.Sprintf(`{"id":%q,"card_id":"card_1","type":%s,"amount":1,"created_at":"2026-03-01T00:00:00Z"}`, its[0], its[1]))
 	}
+	for id, card := range map[string]string{"other_card": `"card_2"`, "without_card": "null"} {
+		rows = append(rows, fmt.Sprintf(`{"id":%q,"card_id":%s,"type":"settlement","amount":1,"created_at":"2026-03-01T00:00:00Z"}`, id, card))
+	}
 	client := newClient(t, respond(200, `{"data":[`+strings.Join(rows, ",")+`],"page":1}`))
-	filter := api.TransactionFilter{Type: api.TransactionSettlement, From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 4, 1, 0, 0, 0, -1, time.UTC)}
+	filter := api.TransactionFilter{CardID: "card_1", Type: api.TransactionSettlement, From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 4, 1, 0, 0, 0, -1, time.UTC)}
 	var got []string
 	for transaction, err := range client.Transactions(t.Context(), filter) {
 		if err != nil {
@@ -290,7 +293,7 @@ func TestPeriodAndTypeAreApplied(t *testing.T) {
 		}
 		got = append(got, transaction.ID)
 	}
-	if want := []string{"2026-03-31T23:59:59.999", "2026-03-31T23:59:59.5Z", "yesterday", "2026-03-01T00:00:00Z", "2026-03-01_00:00:00", "unreadable", "own_word"}; !slices.Equal(got, want) {
+	if want := []string{"2026-03-31T23:59:59.999", "2026-03-31T23:59:59.5Z", "yesterday", "2026-03-01T00:00:00Z", "2026-03-01_00:00:00", "unreadable", "own_word", "without_card"}; !slices.Equal(got, want) {
 		t.Errorf("selected %q, want %q", got, want)
 	}
 }

@@ -415,6 +415,12 @@ func TestMoveByWhatWasRead(t *testing.T) {
 		}
 	}
 	firstPageAlways := func(s *service, _ string) { s.front = sandboxtest.Query(s.front, "/transactions", "page", "") }
+	refundOfOtherCard := func(s *service, _ string) { // of as much, in a list that ignores card_id
+		other := s.add(api.CardListItem{Balance: start})
+		s.spend(other, api.TransactionDecline, forty)
+		s.odd("type", "refund")
+		s.front = sandboxtest.Query(s.front, "/transactions", "card_id", "")
+	}
 	undone := func(_ *testing.T, _ *service, _ string, r *reconcile.Record) {
 		r.Anchor.Balance, r.Anchor.Last = start+forty, forty // and 40 USD were taken back
 	}
@@ -433,6 +439,7 @@ func TestMoveByWhatWasRead(t *testing.T) {
 		"a purchase":                        {keys: either, before: events(spend(api.TransactionAuthorization, 7*usd.Dollar)), ends: "moved", posts: 1},
 		"killed, made":                      {keys: either, before: killed(), ends: "made before", waited: 30 * time.Second},
 		"killed, made, and bought as much":  {keys: honoured, before: killed(spend(api.TransactionAuthorization, forty)), ends: "made before", posts: 1, waited: 30 * time.Second},
+		"killed, made, and another card's":  {keys: unknown, before: killed(refundOfOtherCard), ends: "made before", waited: 30 * time.Second},
 		"as much by another hand":           {keys: either, before: events(come(forty)), ends: "made before", waited: 30 * time.Second},
 		"an older fund and another hand's":  {keys: either, before: undone, ends: "stops, behind the last -40.00", waited: 30 * time.Second, again: "moved"},
 		"made or not":                       {keys: unknown, before: events(come(forty), spend(api.TransactionAuthorization, forty)), ends: "stops, looks either", waited: 30 * time.Second, again: "moved"},

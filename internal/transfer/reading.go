@@ -81,7 +81,8 @@ func (m *Mover) isStale(card api.CardSummary, record reconcile.Record) bool {
 
 // readEvents reads pages of transactions until one contains an event from before the anchor or nothing
 // new. Without an anchor, it reads only the newest page. It reads each page to its end, because a transaction may
-// be listed late, among older ones. If the events are incomplete, s.Unclear says why.
+// be listed late, among older ones. It leaves out transactions of other cards, because a service may ignore card_id. If
+// the events are incomplete, s.Unclear says why.
 func (r reader) readEvents(ctx context.Context, id string, since reconcile.Record, s *reconcile.Snapshot) {
 	read := r.client.TransactionPages(api.TransactionFilter{CardID: id})
 	clock := r.client.Clock()
@@ -117,8 +118,11 @@ func (r reader) readEvents(ctx context.Context, id string, since reconcile.Recor
 				continue
 			}
 			known[event.ID] = true
-			s.Events = append(s.Events, event)
 			added++
+			if transaction.IsOfOtherCard(id) {
+				continue
+			}
+			s.Events = append(s.Events, event)
 			if since.Anchor != nil && since.Anchor.SideOf(event) == reconcile.BeforeAnchor {
 				reachedAnchor = true
 			}
