@@ -564,6 +564,25 @@ func TestOwnExcessIsKnown(t *testing.T) {
 	same(t, "two movements", []any{told(own, err), told(next, failed), service.balance(card)}, fmt.Sprintf("[moved, excess 5.00 moved %s]", start+10*step))
 }
 
+// What an action moved is part of the balance of a record whose pending movement is resolved afterwards.
+func TestResolvedRecordIncludesActions(t *testing.T) {
+	t.Parallel()
+	service, card, record := newAccount(t)
+	client := service.client(t)
+	record.Pending = &reconcile.Pending{Delta: step, SentAt: service.clock.Now().Add(-time.Minute)}
+	service.give(card, step)
+	action, err := mover(client).Move(t.Context(), card, by(8*step), nil)
+	if err != nil {
+		t.Fatal(action, err)
+	}
+	resolved, err := mover(client).Resolve(t.Context(), card, *record)
+	if err != nil || resolved.Record.Anchor.Balance != start+9*step {
+		t.Fatalf("resolved as %+v: %v", resolved, err)
+	}
+	next, err := mover(client).Move(t.Context(), card, by(2*step), &resolved.Record)
+	same(t, "next", []any{told(next, err), service.balance(card)}, fmt.Sprintf("[moved %s]", start+11*step))
+}
+
 // What takes back a movement that was waited for is no reading from before that.
 func TestMovementAfterAnAwaitedOne(t *testing.T) {
 	t.Parallel()

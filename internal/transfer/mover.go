@@ -117,10 +117,8 @@ func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Move
 	if record == nil && err == nil {
 		m.addUnrecorded(cardID, movement.Delta+t.Excess)
 	}
-	// A new anchor's balance includes what was moved without a record. A record that keeps its anchor
-	// keeps the pointer to it.
-	if record != nil && t.Record.Anchor != record.Anchor {
-		m.forgetUnrecorded(cardID)
+	if record != nil {
+		m.forgetIncluded(cardID, *record, t.Record)
 	}
 	return *t, err
 }
@@ -129,6 +127,11 @@ func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Move
 // a *transport.UndecidedError if the outcome is still unknown.
 func (m *Mover) Resolve(ctx context.Context, cardID string, record reconcile.Record) (Transfer, error) {
 	t := &Transfer{Record: record, mover: m, cardID: cardID, movement: record.Pending.Movement(), recordBefore: &record}
+	unlock, err := m.client.LockCard(ctx, cardID)
+	if err != nil {
+		return *t, err
+	}
+	defer unlock()
 	decision, err := t.resolve(ctx)
 	if err != nil {
 		return *t, err
@@ -139,7 +142,16 @@ func (m *Mover) Resolve(ctx context.Context, cardID string, record reconcile.Rec
 		return *t, nil
 	}
 	err = t.notSent(decision)
+	m.forgetIncluded(cardID, record, t.Record)
 	return *t, err
+}
+
+// forgetIncluded forgets what was moved on a card without a record if the record has a new anchor, whose balance
+// includes that. A record that keeps its anchor keeps the pointer to it.
+func (m *Mover) forgetIncluded(cardID string, before, after reconcile.Record) {
+	if after.Anchor != before.Anchor {
+		m.forgetUnrecorded(cardID)
+	}
 }
 
 // Preview predicts, for a plan's messages, what an apply will decide about a change of a card. It first
@@ -244,15 +256,10 @@ func (t *Transfer) ask(ctx context.Context) (reconcile.Decision, error) {
 	})
 }
 
-// resolve decides what became of the record's pending movement.
+// resolve decides what became of the record's pending movement. The card must be locked.
 func (t *Transfer) resolve(ctx context.Context) (reconcile.Decision, error) {
 	record := *t.recordBefore
-	unlock, err := t.mover.client.LockCard(ctx, t.cardID)
-	if err != nil {
-		return reconcile.Decision{}, err
-	}
-	defer unlock()
-	err = t.waitForCommit(ctx, record.Pending.SentAt)
+	err := t.waitForCommit(ctx, record.Pending.SentAt)
 	if err != nil {
 		return reconcile.Decision{}, err
 	}
