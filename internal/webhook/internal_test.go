@@ -17,6 +17,7 @@ func TestHTTPSURL(t *testing.T) {
 		{"https://%zz hush", "not an address"},
 		{"https://hooks.example.com:65536/hush", "a port that is not between 1 and 65535"},
 		{"https://hooks.example.com:0/hush", "a port that is not between 1 and 65535"},
+		{"HTTPS://hooks.example.com/hush", "a scheme that is not in lower case"},
 		{"https://hooks.example.com/t/ hush", "with a space."},
 		{"https://hooks.example.com/$HUSH/hush", "with a $"},
 		{"https://https://hooks.example.com/hush", "a second scheme"},

@@ -151,6 +151,8 @@ func checkHTTPSURL(text string) string {
 		got = "an address without a scheme"
 	case u.Scheme != "https":
 		got = "an address that starts with " + u.Scheme + ":"
+	case !strings.HasPrefix(text, "https://") && strings.HasPrefix(strings.ToLower(text), "https://"):
+		got = "an address with a scheme that is not in lower case"
 	case u.Hostname() == "":
 		got = "an address without a host"
 	case strings.Contains(text, " "):
