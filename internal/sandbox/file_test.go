@@ -257,10 +257,13 @@ func TestOpenRefuses(t *testing.T) {
 	if os.Geteuid() == 0 { // root may write everywhere
 		locked, refused = filepath.Join(folder, "none"), "create it first"
 	}
+	closed := filepath.Join(folder, "closed")
+	sandboxtest.Must(0, os.Mkdir(closed, 0))
 	for name, c := range map[string]struct {
 		options sandbox.Options
 		text    string
 	}{
+		"in a closed folder": {sandbox.Options{Path: filepath.Join(closed, "folder", "x.db")}, refused},
 		"a locked folder":    {sandbox.Options{Path: filepath.Join(locked, "x.db")}, refused},
 		"a damaged file":     {sandbox.Options{Path: written(t, damaged)}, "damaged; restore its last copy or snapshot"},
 		"a damaged page":     {sandbox.Options{Path: written(t, headless)}, "damaged; restore its last copy or snapshot"},

@@ -33,6 +33,9 @@ const private = 0o600
 func prepareFile(path string, newest int32) (bool, error) {
 	folder := filepath.Dir(path)
 	info, err := os.Stat(folder)
+	if errors.Is(err, fs.ErrPermission) {
+		return false, notWritable(path)
+	}
 	if err != nil || !info.IsDir() {
 		return false, fmt.Errorf("cannot open the sandbox file %s: there is no folder %s; create it first", path, folder)
 	}
