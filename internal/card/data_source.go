@@ -110,7 +110,7 @@ func findByLabel(ctx context.Context, client *api.Client, label string) (api.Car
 	if len(found) == 0 {
 		return api.CardListItem{}, diag.NewAttributeErrorDiagnostic(path.Root("label"), "No live card has this label",
 			fmt.Sprintf("No active or frozen card of the account has the label %q. Labels are case-sensitive. "+
-				"Compare label with the data source vcard_cards, which lists the live cards. With status = \"terminated\", it lists the terminated ones.", label))
+				"Compare label with the labels in the data source vcard_cards, which lists the live cards. With status = \"terminated\", it lists the terminated ones.", label))
 	}
 	lines := make([]string, len(found))
 	for i, card := range found {

@@ -29,8 +29,8 @@ func replaceAdvice(amount usd.Amount) string {
 	return " If you passed -replace: run terraform taint on this resource instead, then apply."
 }
 
-// withdrawsIntoTopUp explains why a withdrawal is refused: the balance after it would be less than below, which is
-// top_up.below. Both are in USD.
+// withdrawsIntoTopUp explains why a withdrawal is refused. after is the balance that it would leave, and below is
+// top_up.below, both in USD.
 func withdrawsIntoTopUp(card model, after, below usd.Amount) string {
 	return fmt.Sprintf("Lowering amount leaves %s with %s USD, less than top_up.below (%s USD). "+
 		"The same plan would then top the card up again. Lower amount by less, lower top_up.below as well, or remove %s.",
@@ -81,7 +81,8 @@ func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
 }
 
 // errorWithAdvice returns session.ErrorDiagnostic with more advice at the end. The advice starts with the space or line
-// breaks that separate it from the detail. A repeated outage has no detail, so that the advice then stands alone.
+// breaks that separate it from the detail. If there is no detail, as for a repeated outage, the
+// advice stands alone.
 func errorWithAdvice(operation string, err error, advice string) diag.Diagnostic {
 	failure := session.ErrorDiagnostic(operation, err)
 	return diag.NewErrorDiagnostic(failure.Summary(), strings.TrimLeft(failure.Detail()+advice, "\n "))
@@ -173,7 +174,7 @@ func labelsNotRead(err error) diag.Diagnostic {
 	if todo != "" {
 		text += "\n\n" + todo
 	}
-	text += "\n\nIf an earlier run was interrupted, plan again before you apply. If the check fails again, look for cards with these labels in the dashboard."
+	text += "\n\nIf an earlier run was interrupted, plan again before you apply. If the check fails again, look for cards with the planned labels in the dashboard."
 	return diag.NewWarningDiagnostic("Labels of new cards were not checked", text)
 }
 
@@ -208,21 +209,23 @@ func isConfigurable(attribute, value string) bool {
 	return value != ""
 }
 
-// rejection returns session.ErrorDiagnostic. If the card's last known status may be the reason, it adds advice.
+// rejection returns session.ErrorDiagnostic. If the reason may be the card's last known status, or the amount in a
+// withdrawal, it adds advice.
 func rejection(status api.CardStatus, operation string, err error) diag.Diagnostic {
 	rejected := statusRejection(err)
 	if rejected == nil {
 		return session.ErrorDiagnostic(operation, err)
 	}
-	advice := adviceForStatus(status, rejected)
+	advice := adviceForRejection(status, rejected)
 	if advice == "" {
 		return session.ErrorDiagnostic(operation, err)
 	}
 	return errorWithAdvice(operation, err, "\n\n"+advice)
 }
 
-// adviceForStatus returns what to do if the card's last known status may be the reason for a rejection, or "".
-func adviceForStatus(status api.CardStatus, rejected *transport.Error) string {
+// adviceForRejection returns what to do about a rejection whose reason may be the card's last known status, or the amount
+// in a withdrawal. For any other rejection, it returns "".
+func adviceForRejection(status api.CardStatus, rejected *transport.Error) string {
 	if status == api.StatusTerminated {
 		return "The card " + terminatedForGood + " Run terraform plan again. If the configuration still contains this card, the new plan issues another one."
 	}
@@ -242,7 +245,7 @@ func adviceForStatus(status api.CardStatus, rejected *transport.Error) string {
 	}
 	if rejected.Status == 400 && strings.HasSuffix(rejected.Path, "/withdraw") {
 		return "The service may not accept an amount for withdrawals. If so, withdraw in the dashboard. " +
-			"If Terraform manages the card, also restore the previous amount in the configuration. Otherwise each apply tries again."
+			"If Terraform manages the card, also restore the previous amount in the configuration, so that the next apply does not try again."
 	}
 	return ""
 }
@@ -306,7 +309,7 @@ func pendingAdvice(card model, pending reconcile.Movement) string {
 		return advice + "Otherwise " + change + ", remove " + topUp + ", and apply: that moves no money. You can restore " + topUp + " afterwards."
 	}
 	return advice + fmt.Sprintf("If top_up is set, remove %[1]s while you do this, and restore %[1]s afterwards. "+
-		"If the money did not move, set amount to %[2]s and apply. If it moved, remove amount and apply, then set amount to %[3]s and apply. Neither moves money.",
+		"If the money did not move, set amount to %[2]s and apply. If it moved, remove amount and apply, then set amount to %[3]s and apply. None of this moves money.",
 		topUp, card.Amount.Amount(), pending.LoadedBefore+pending.Delta)
 }
 
@@ -565,8 +568,8 @@ func excessWarning(name, operation string, result transfer.Transfer) diag.Diagno
 			name, result.CardBalance, result.Excess.Abs(), difference))
 }
 
-// notMovedAfterStop returns the error for a transfer that was not made or is not shown. It gives the reason and the next
-// step.
+// notMovedAfterStop returns the error for a transfer that was not sent, or that the card does not show although the
+// service answered. It gives the reason and the next step.
 func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError, record reconcile.Record) diag.Diagnostic {
 	m := stop.Movement
 	balance := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), stop.Balance)
@@ -610,7 +613,7 @@ func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError
 			text = fmt.Sprintf("The service has already seen the idempotency key of this request. %s %s, which does not show this transfer. %s",
 				session.Cause(stop.Refusal), balance, advice)
 		}
-	default:
+	default: // LooksEither or LeftOver
 		reason = "it may already be done"
 		text = fmt.Sprintf("Nothing was sent. %s. %s An interrupted run or an action may have made this transfer. %s",
 			balance, explainBalance(m.Delta, stop.Unexplained, stop.MayHaveTopUp), advice)

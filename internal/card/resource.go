@@ -129,7 +129,7 @@ func (r *cardResource) terminate(ctx context.Context, card model, nextCost usd.A
 		}
 		if err != nil {
 			return diag.Diagnostics{errorWithAdvice("check whether the wallet can cover the replacement of "+card.name(), err,
-				` This card was not terminated. To replace it without this check, set wallet_check = "off" in the provider configuration. Then a wallet that is too low leaves you without a card.`)}
+				` This card was not terminated. To replace it without this check, set wallet_check = "off" in the provider configuration. If the wallet balance is then too low, you are left without a card.`)}
 		}
 		if missing > 0 {
 			diags.AddError("Wallet cannot cover the replacement of "+card.name(),
