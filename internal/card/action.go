@@ -313,7 +313,8 @@ func describeTransfer(name string, result transfer.Transfer) string {
 		capitalized(name), result.CardBalance, result.WalletBalance.WithoutNoise())
 }
 
-// checkAmount validates the amount again, because validation may run before the amount is known.
+// checkAmount validates the amount again, because validation may run before the amount is known. If the action
+// funds the card, it also compares the amount with max_card_load.
 func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) diag.Diagnostics {
 	at := path.Root("amount")
 	if amount.IsNull() && !a.withdraws {

@@ -91,8 +91,9 @@ func (m model) toAPI(ctx context.Context, diags *diag.Diagnostics) api.IssueCard
 		SpendingLimit: m.SpendingLimit.Pointer(),
 		AutoFreezeAt:  m.AutoFreezeAt.Pointer(),
 	}
-	diags.Append(m.AllowedCategories.ElementsAs(ctx, &req.AllowedCategories, false)...)
-	diags.Append(m.Metadata.ElementsAs(ctx, &req.Metadata, false)...)
+	const allowUnhandled = false // during apply, no element is null or unknown
+	diags.Append(m.AllowedCategories.ElementsAs(ctx, &req.AllowedCategories, allowUnhandled)...)
+	diags.Append(m.Metadata.ElementsAs(ctx, &req.Metadata, allowUnhandled)...)
 	return req
 }
 
@@ -287,7 +288,7 @@ var modelAttributes = sync.OnceValue(func() []modelAttribute {
 type privateState struct {
 	// Shown maps an attribute to the service's value if that differs from the configured one.
 	Shown map[string]string `json:"shown,omitempty"`
-	// DefaultLimit reports that the spending limit was not configured.
+	// DefaultLimit reports that the spending limit was not configured when Terraform issued the card.
 	DefaultLimit bool `json:"default_limit,omitempty"`
 	// Month is the month of the last refresh; 0 if that refresh skipped its request.
 	Month reconcile.Month `json:"month,omitempty"`
@@ -318,9 +319,9 @@ type replacedCard struct {
 	Name      string     `json:"name"`
 	Protected bool       `json:"protected"`
 	Balance   usd.Amount `json:"balance"`
-	// CountedNet is the amount that the first plan added to the wallet's net total.
+	// CountedNet is what the first plan of this card takes from the wallet, less what it returns.
 	CountedNet usd.Amount `json:"planned"`
-	// CountedTaken is the amount that the first plan added to the total for max_taken_per_plan.
+	// CountedTaken is what the first plan takes, without that deduction. It counts toward max_taken_per_plan.
 	CountedTaken usd.Amount `json:"taken"`
 }
 

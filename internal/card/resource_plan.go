@@ -84,6 +84,7 @@ func (p *planner) planDestroy(ctx context.Context) {
 // the private state describes the replaced card.
 func (p *planner) planIssue(ctx context.Context) {
 	replaced := p.private.Replaced
+	// Only -replace or replace_triggered_by leads here: planReplacement refuses other replacements of a protected card.
 	if replaced != nil && replaced.Protected {
 		p.refuseTermination(replaced.Name, "forced", doNotForce)
 		return

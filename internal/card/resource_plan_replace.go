@@ -143,7 +143,7 @@ func (p *planner) lostSettings() []string {
 	}
 	names := unreportedNames(&p.config)
 	if p.state.isImported() && len(names) > 0 {
-		lost = append(lost, "any "+strings.Join(names, ", ")+" that it was issued with (the service does not report them)")
+		lost = append(lost, "any "+tfkit.Enumerate(names)+" that it was issued with (the service does not report them)")
 	}
 	return lost
 }
@@ -159,7 +159,8 @@ const (
 // maxProtected is the maximum number of protected cards that one plan names. The first error already fails the plan.
 const maxProtected = 10
 
-// refuseTermination adds the error for a protected card. The advice is given once for each reason.
+// refuseTermination adds the error for a protected card. The reason is not shown: it is the key by which the advice is
+// given only once for all cards that are refused for the same reason.
 func (p *planner) refuseTermination(name, reason, advice string) {
 	s := p.resource.session
 	count := s.CountProtected()
@@ -237,13 +238,13 @@ func (s setting) isSame() bool {
 	return s.wanted.Equal(s.current)
 }
 
-// isSameLabel reports whether the card has the wanted label in the form in which the service reports it.
+// isSameLabel reports whether the card's label is the shown form of the wanted one.
 func (s setting) isSameLabel() bool {
 	current, ok := s.current.(types.String)
 	if !ok || !isKnown(s.wanted) {
 		return false
 	}
-	return s.reportedForm(s.wanted) == current.ValueString()
+	return s.shownForm(s.wanted) == current.ValueString()
 }
 
 // isEmpty reports whether a map has no elements. A null map has none.
@@ -252,8 +253,9 @@ func isEmpty(m types.Map) bool { return !m.IsUnknown() && len(m.Elements()) == 0
 // isKnown reports whether a value is neither null nor unknown.
 func isKnown(value attr.Value) bool { return !value.IsNull() && !value.IsUnknown() }
 
-// reportedForm returns a value in the form in which the service reports it.
-func (s setting) reportedForm(value attr.Value) string {
+// shownForm returns a value in the form of the texts in privateState.Shown. Characters of a label that are unsafe to show
+// are replaced.
+func (s setting) shownForm(value attr.Value) string {
 	switch v := value.(type) {
 	case usdtype.Value:
 		return v.Amount().String()
@@ -273,26 +275,26 @@ func (s setting) isAlreadyShown(shown map[string]string) bool {
 	if !differs || !isKnown(s.wanted) {
 		return false
 	}
-	return s.reportedForm(s.wanted) == value
+	return s.shownForm(s.wanted) == value
 }
 
-// keepConfigured restores the settings in the state after reading the card has overwritten them. It returns the service's
-// values that differ from them. A spending limit that was not configured follows the service.
-func keepConfigured(card, state *model, defaultLimit bool) map[string]string {
-	followsLimit := defaultLimit || !isKnown(state.SpendingLimit)
+// keepConfigured restores the configured settings in a model after the service's values have overwritten them. It
+// returns the service's values that differ from them. A spending limit that was not configured follows the service.
+func keepConfigured(m, configured *model, defaultLimit bool) map[string]string {
+	followsLimit := defaultLimit || !isKnown(configured.SpendingLimit)
 	shown := map[string]string{}
-	for _, s := range settings(card, state) {
+	for _, s := range settings(m, configured) {
 		if s.name == "spending_limit" && followsLimit {
 			continue
 		}
 		if s.isReported() && !s.isSame() {
-			shown[s.name] = s.reportedForm(s.current)
+			shown[s.name] = s.shownForm(s.current)
 		}
 	}
-	card.BinID = state.BinID
-	card.Label = state.Label
+	m.BinID = configured.BinID
+	m.Label = configured.Label
 	if !followsLimit {
-		card.SpendingLimit = state.SpendingLimit
+		m.SpendingLimit = configured.SpendingLimit
 	}
 	return shown
 }

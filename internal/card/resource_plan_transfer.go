@@ -33,6 +33,7 @@ func (p *planner) planTransfer(ctx context.Context) {
 	}
 	change := moneyChange(ctx, p.state, p.plan)
 	mayMoveMoney := t.unknown || len(change.Movements()) > 0
+	// Without top_up, an apply that moves no money abandons a pending transfer.
 	mayHaveNoTopUp := p.plan.TopUp.IsNull() || p.plan.TopUp.IsUnknown()
 	mayAbandonTransfer := record.Pending != nil && mayHaveNoTopUp
 	p.plan.Balance = p.state.Balance
@@ -95,8 +96,9 @@ func (p *planner) warnPending(t plannedTransfer, movements []reconcile.Movement,
 	}
 }
 
-// preview warns if apply would stop, and refuses to withdraw more than the card has. It returns the amount that the
-// transfers take from the wallet. Transfers that a fresh reading of the card shows as made do not count.
+// preview warns if apply would stop, and refuses to withdraw more than the card has. It returns the amount in USD that
+// the transfers take from the wallet, which is negative if they return money. Transfers that a fresh reading of the
+// card shows as made do not count.
 func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconcile.Change, record reconcile.Record) usd.Amount {
 	movements := change.Movements()
 	var net usd.Amount
@@ -164,7 +166,8 @@ func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
 		return
 	}
 
-	if t.unknown || p.state.Frozen.ValueBool() {
+	mayBeToppedUp := t.unknown // then the card may be left with more than this balance
+	if mayBeToppedUp || p.state.Frozen.ValueBool() {
 		return
 	}
 	threshold := p.state.AutoFreezeAt
@@ -237,7 +240,7 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record recon
 	if old != nil && rule != nil {
 		sameRange := old.Below.SameCents(rule.Below) && old.To.SameCents(rule.To)
 		if sameRange {
-			p.plan.TopUp = p.state.TopUp
+			p.plan.TopUp = p.state.TopUp // an amount with the same cents keeps its notation
 		}
 	}
 	if p.config.MaxTopUpPerMonth.SameCents(p.state.MaxTopUpPerMonth) {
@@ -297,8 +300,8 @@ func (p *planner) topUpDuringApply(t plannedTransfer) plannedTransfer {
 	return t
 }
 
-// planFrozen plans frozen and status. If frozen is not configured and a withdrawal may make the service freeze the
-// card, both are unknown.
+// planFrozen plans frozen and status. Both are unknown if the configured value is unknown, or if there is none and a
+// withdrawal may make the service freeze the card.
 func (p *planner) planFrozen(t plannedTransfer) {
 	p.plan.Status = p.state.Status
 	wanted := p.config.Frozen

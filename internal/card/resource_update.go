@@ -16,8 +16,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-// Update takes the steps that are needed of these: it unfreezes the card, moves money, undoes an automatic freeze, and
-// freezes the card. It freezes the card even if moving money failed. It saves the state after each step.
+// Update unfreezes the card, moves money, undoes an automatic freeze, and freezes the card. It skips a step that is not
+// needed, and saves the state after each step. It freezes the card even if moving money failed.
 func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var config, prior, plan model
 	decode(ctx, req.Config.Raw, &config, &resp.Diagnostics)
@@ -189,7 +189,7 @@ func (m model) topUpRange(ctx context.Context) *reconcile.Range {
 	return &reconcile.Range{Below: rule.Below.Amount(), To: rule.To.Amount()}
 }
 
-// abandonPending drops a pending transfer whose outcome is unknown from the record. It moves no money.
+// abandonPending removes the pending transfer from the record, although its outcome is unknown. It moves no money.
 func (u *update) abandonPending(ctx context.Context, record reconcile.Record) diag.Diagnostics {
 	snapshot, err := u.mover.Cards.ReadSnapshot(ctx, u.id(), record)
 	if err != nil {
