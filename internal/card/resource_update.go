@@ -141,11 +141,12 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for _, m := range movements {
 		operation := operationOf(u.prior.name(), m.Delta)
+		earlier := record.Pending
 		result, err := u.mover.Move(ctx, u.id(), m, &record)
 		record = result.Record // it must be kept even after an error
 		u.state.setRecord(record)
 		if err != nil {
-			diags.Append(u.notMoved(operation, result.CardStatus, err))
+			diags.Append(u.notMoved(operation, earlier, result.CardStatus, err))
 			return diags
 		}
 		if m.Delta < 0 {
@@ -200,19 +201,18 @@ func (u *update) abandonPending(ctx context.Context, record reconcile.Record) di
 	return nil
 }
 
-// notMoved returns the error for a transfer that failed or was not sent, and records what the failure shows about
-// the card.
-func (u *update) notMoved(operation string, status api.CardStatus, err error) diag.Diagnostic {
-	pending := u.prior.record().Pending
+// notMoved returns the error for a transfer that failed or was not sent, and records what the failure shows about the
+// card. earlier is the transfer that an earlier apply left pending, or nil if there is none.
+func (u *update) notMoved(operation string, earlier *reconcile.Pending, status api.CardStatus, err error) diag.Diagnostic {
 	_, blocked := errors.AsType[*transfer.PendingError](err)
-	if blocked {
-		return stoppedForPending(u.prior, operation, *pending)
+	if blocked { // by the earlier transfer
+		return stoppedForPending(u.prior, operation, *earlier)
 	}
 	// A transfer that the service has confirmed is not sent again, so this error is about the earlier request.
-	confirmed := pending != nil && pending.Answered
+	confirmed := earlier != nil && earlier.Answered
 	_, undecided := errors.AsType[*transport.UndecidedError](err)
 	if confirmed && undecided {
-		return stoppedForPending(u.prior, operation, *pending)
+		return stoppedForPending(u.prior, operation, *earlier)
 	}
 	unusable, ok := errors.AsType[*transfer.StatusError](err)
 	if ok {
