@@ -88,6 +88,7 @@ type stateAction struct {
 	cardAction
 	verb   string // "freeze" or "unfreeze"
 	gerund string // "Freezing" or "Unfreezing"
+	// change freezes or unfreezes the card with the given id.
 	change func(*api.Client, context.Context, string) (api.CardState, error)
 }
 

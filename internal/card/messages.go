@@ -81,8 +81,7 @@ func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
 }
 
 // errorWithAdvice returns session.ErrorDiagnostic with more advice at the end. The advice starts with the space or line
-// breaks that separate it from the detail. If there is no detail, as for a repeated outage, the
-// advice stands alone.
+// breaks that separate it from the detail. If there is no detail, as for a repeated outage, the advice stands alone.
 func errorWithAdvice(operation string, err error, advice string) diag.Diagnostic {
 	failure := session.ErrorDiagnostic(operation, err)
 	return diag.NewErrorDiagnostic(failure.Summary(), strings.TrimLeft(failure.Detail()+advice, "\n "))
@@ -250,6 +249,7 @@ func adviceForRejection(status api.CardStatus, rejected *transport.Error) string
 	return ""
 }
 
+// terminatedForGood completes a sentence that starts with the card.
 const terminatedForGood = "is terminated, which is final: it has no balance and no details, and its status cannot change."
 
 // statusRejection returns the service's rejection of a call if the card's status may be the reason, else nil.
@@ -390,7 +390,8 @@ func changedBy(delta usd.Amount) string {
 
 const (
 	outcomeNotShown = "The balance does not show whether this transfer was made."
-	sameAsBefore    = ", the same as before Terraform's last transfer. " +
+	// sameAsBefore follows the card's balance.
+	sameAsBefore = ", the same as before Terraform's last transfer. " +
 		"The service may not show that transfer yet, or someone may have reversed it. "
 )
 
