@@ -34,7 +34,7 @@ func (m Movement) MayHaveTopUp(e Explanation) bool {
 	if m.Purpose != ForAmount || !m.IsFund() || m.Range == nil {
 		return false
 	}
-	// The lowest balance that the card may have had before the fund. Refunds may have arrived after the top-up.
+	// The lowest balance that the card may have had before the fund: every refund may have arrived later.
 	balanceBefore := e.Balance - e.MaxArrived - e.Refunded
 	topUpWasDue := balanceBefore+m.Delta < m.Range.Below
 	if !topUpWasDue {
@@ -106,9 +106,9 @@ func (c Change) rangeFor(delta usd.Amount) *Range {
 	return c.RangeAfter
 }
 
-// Preview decides about each movement, using one reading of the card. Its last decision is about the first
-// movement that an apply would neither send nor find already made, if there is one. Preview assumes that a
-// movement that is sent takes effect at once.
+// Preview decides about the movements, using one reading of the card. It stops after the first movement that an
+// apply would neither send nor find already made. Preview assumes that a movement that is sent takes effect at
+// once.
 func (c Change) Preview(r Record, card Snapshot, keysHonoured bool) []Decision {
 	card.Waited = true // a preview decides from this reading alone, so Ask must not ask to look again
 	const keySeenBefore = false

@@ -43,7 +43,7 @@ const (
 	Explained          // the balance is explained without it
 	LeftOver           // unexplained money may be the movement: it is half of it or more
 	OtherMoney         // unexplained money is not the movement: it is less than half of it, or went in the other direction
-	MadeBefore         // an earlier request made it, before the one that was answered was sent
+	MadeBefore         // an earlier request made it, not the one that was answered
 	OtherAmount        // the service moved another amount
 	NotShown           // the service says that it was made, or refuses its key as already used, and the card does not show it
 )
@@ -182,7 +182,7 @@ func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 		switch next.Reason {
 		case MadeBefore:
 			next.Record = before.madeBefore(m, card, next.LongerEvidence)
-		case OtherAmount: // the money on the card beyond the movement counts as topped up
+		case OtherAmount: // what the card holds beyond the movement counts as topped up
 			excess := max(0, next.Evidence.Remainder-m.Delta)
 			next.Record = before.made(m, before.anchorAt(card), card.At, excess+d.Evidence.Gain())
 		default:
@@ -292,8 +292,8 @@ func (d Decision) again(verdict Verdict, reason Reason) (Verdict, Reason) {
 	return verdict, reason
 }
 
-// keyHonoured reports whether the service executes the movement only once, as long as it keeps the key: every
-// request for it so far had the key that the next one has.
+// keyHonoured reports whether the service executes the movement only once as long as it keeps the key. For
+// that, every earlier request must have had the key that the next one has.
 func (d Decision) keyHonoured() bool { return d.KeysHonoured && d.RecordBefore.HasKey }
 
 // keyKept reports whether, in addition, the service still keeps a key that was used since the anchor.

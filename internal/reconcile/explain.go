@@ -25,9 +25,9 @@ type Explanation struct {
 	Month   Month // of the snapshot
 	With    Rank  // how well the balance is explained if the movement was made
 	Without Rank  // the same, if it was not made
-	// Remainder is the unexplained money if the movement was not made: the smallest sum by any
-	// interpretation, positive if money arrived on the card and negative if money was taken from it. For a
-	// fund it is MaxArrived if money arrived by every interpretation.
+	// Remainder is the unexplained money if the movement was not made: positive if money arrived on the card,
+	// and negative if money was taken from it. Of all interpretations, it is the amount nearest to 0. For a
+	// fund, however, it is MaxArrived if money arrived by every interpretation.
 	Remainder usd.Amount
 	// MaxArrived is the most unexplained money that may have arrived, by any interpretation, if the movement
 	// was not made. It is never below zero.
@@ -66,7 +66,8 @@ func (e Explanation) made() bool {
 	return e.With >= AsSettled && e.Without == Unexplained && e.Hidden == ""
 }
 
-// explainsEither reports whether the balance can be explained both with and without a movement.
+// explainsEither reports whether the balance can be explained both with and without a movement. The explanation with
+// it must not be worse than the other, but for a fund, AsSettled is enough.
 func (e Explanation) explainsEither(m Movement) bool {
 	if e.Without == Unexplained {
 		return e.With == HoldReleased // a released hold does not prove that the movement was made
@@ -86,12 +87,12 @@ func (e Explanation) leavesHalf(m Movement) bool {
 }
 
 // Gain returns the most that may have arrived on the card without a transaction: the movement, or other
-// unexplained money. A released hold explains money no better than a top-up does.
+// unexplained money. It is 0 if the balance is explained well without the movement and not at all with it.
 func (e Explanation) Gain() usd.Amount {
 	if e.With != Unexplained {
 		return max(0, e.Delta, e.MaxArrived)
 	}
-	if e.Without <= HoldReleased {
+	if e.Without <= HoldReleased { // what seems to be a released hold may as well be a top-up
 		return e.MaxArrived
 	}
 	return 0
@@ -100,8 +101,8 @@ func (e Explanation) Gain() usd.Amount {
 const (
 	// StaleFor is how long a service may still show a card as it was before a movement.
 	StaleFor = 30 * time.Second
-	// keysTrusted is shorter than the day for which a service keeps keys, since a movement may wait for
-	// the rate limits before it is sent.
+	// keysTrusted is how long after an anchor the service is trusted to keep keys. It is shorter than a day, for
+	// which services usually keep them, since a movement may wait for the rate limits before it is sent.
 	keysTrusted = 22 * time.Hour
 )
 
@@ -166,10 +167,11 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	lastIsFund := a.Last > 0 && !a.New
 	e.Undone = lastIsFund && rankBeforeLast >= AsSettled && e.Without == Unexplained
 
-	if byBalance { // no better rank is possible without the events
+	if byBalance { // without the events, even a balance that fits does not deserve the best rank
 		e.With = min(e.With, AsSettled)
 		e.Without = min(e.Without, AsSettled)
-	} else if e.Ignored != "" { // what cannot be read may offset other money, so the balance proves nothing
+	} else if e.Ignored != "" {
+		// What cannot be read may offset other money, so the balance does not prove the movement.
 		e.With = min(e.With, HoldReleased)
 	}
 	return e
@@ -186,7 +188,7 @@ func refunded(events []placedEvent) usd.Amount {
 	return sum
 }
 
-// direction is a direction in which money moves.
+// direction says whether money moves to the card or from it.
 type direction int
 
 const (
@@ -214,11 +216,12 @@ func unreadable(a *Anchor, s Snapshot, events []placedEvent, d direction) string
 
 // comparison compares the balance that a snapshot shows with the balances that are possible since an anchor.
 type comparison struct {
-	shown, anchor usd.Amount
-	changes       interpretation // the possible changes since the anchor
+	shown   usd.Amount     // the snapshot's balance
+	anchor  usd.Amount     // the anchor's balance, plus what other calls have moved since
+	changes interpretation // the possible changes since the anchor
 }
 
-// rank returns how well the balance is explained if a movement of delta was made. Zero stands for none.
+// rank returns how well the balance is explained if a movement of delta was made. A delta of 0 means no movement.
 func (c comparison) rank(delta usd.Amount) Rank {
 	if c.explains(c.changes.lessHolds, delta) {
 		return LessHolds
@@ -243,17 +246,17 @@ func (c comparison) explains(changes sums, delta usd.Amount) bool {
 	return false
 }
 
-// unexplained returns the smallest unexplained sum by any interpretation, and the most that may have
-// arrived, if no movement was made. When looking for a fund (delta above 0), both are the most if money arrived
-// by every interpretation.
-func (c comparison) unexplained(delta usd.Amount) (smallest, maxArrived usd.Amount) {
+// unexplained returns the unexplained money if no movement was made: of all interpretations, the amount nearest to
+// 0, and the most that may have arrived. Released holds are not considered. When looking for a fund (delta above
+// 0), both results are the most if money arrived by every interpretation.
+func (c comparison) unexplained(delta usd.Amount) (nearest, maxArrived usd.Amount) {
 	remainders := append(c.remainders(c.changes.lessHolds, 0), c.remainders(c.changes.asSettled, 0)...)
 	maxArrived = max(0, slices.Max(remainders))
 	if delta > 0 && slices.Min(remainders) > 0 {
 		return maxArrived, maxArrived
 	}
-	smallest = slices.MinFunc(remainders, func(a, b usd.Amount) int { return cmp.Compare(a.Abs(), b.Abs()) })
-	return smallest, maxArrived
+	nearest = slices.MinFunc(remainders, func(a, b usd.Amount) int { return cmp.Compare(a.Abs(), b.Abs()) })
+	return nearest, maxArrived
 }
 
 // remainders returns what a movement of delta and one of the changes leave unexplained of the balance: for
@@ -268,11 +271,12 @@ func (c comparison) remainders(changes sums, delta usd.Amount) []usd.Amount {
 		change - changes.least(),
 		change - changes.most(),
 	}
-	if c.changes.excess { // the wallet pays what the card cannot, so the balance stops at 0
-		least := c.anchor + changes.least()
-		movedLater := max(0, least) + delta
-		movedEarlier := max(0, least+delta)
-		remainders = append(remainders, c.shown-movedLater, c.shown-movedEarlier)
+	if c.changes.excess {
+		// The wallet pays what the card cannot, so the balance stops at 0, either before or after the movement.
+		lowest := c.anchor + changes.least()
+		stoppedBefore := max(0, lowest) + delta
+		stoppedAfter := max(0, lowest+delta)
+		remainders = append(remainders, c.shown-stoppedBefore, c.shown-stoppedAfter)
 	}
 	return remainders
 }
@@ -416,8 +420,9 @@ func endedHolds(events []placedEvent) holds {
 // authorization, or one that is not listed, presumably of the same amount. Only which authorizations ended
 // matters for the sum, and not which settlement ended which.
 func endedHoldsOf(events []placedEvent, merchant string) holds {
-	// chosen[n] has the sums for choices of authorizations of which n still wait for the settlement that ends
-	// them. If one still waits after all events, its hold was released without a settlement.
+	// Each way to choose the authorizations that ended gives a sum. chosen[n] has the sums of those ways in which
+	// n of the chosen authorizations still wait for their settlement. After all events, chosen[0] has the
+	// sums in which settlements ended all of them, and chosen[1] those in which one ended without a settlement.
 	chosen := []sums{onlyZero(), {}}
 	for _, e := range events {
 		if e.Merchant == merchant && e.endsHold() {
@@ -442,7 +447,7 @@ func endedHoldsOf(events []placedEvent, merchant string) holds {
 			for n := 1; n < len(chosen); n++ {
 				chosen[n-1] = chosen[n-1].union(chosen[n].increased(-e.Amount))
 			}
-			chosen = chosen[:len(chosen)-1]
+			chosen = chosen[:len(chosen)-1] // at most one more can wait than settlements are left
 		}
 	}
 	return holds{all: chosen[0], withOneReleased: chosen[1], excess: excess}

@@ -86,7 +86,7 @@ func toSecond(at time.Time) time.Time { return at.UTC().Truncate(time.Second) }
 // Key returns the idempotency key of a movement on a card. Every run that tries the movement uses the
 // same key until the movement is made, stopped, refused or given up.
 func (r Record) Key(card string, m Movement) string {
-	const version = 4 // as if it were random, as all other keys are
+	const version = 4 // of random UUIDs, as all other keys are
 	name := fmt.Appendf(nil, "%s purpose %d moves %s from %s seed %x", card, m.Purpose, m.Delta, m.LoadedBefore, r.Seed)
 	return uuid.NewHash(sha256.New(), uuid.Nil, name, version).String()
 }
@@ -173,6 +173,7 @@ func (r Record) restarted(s Snapshot, gain usd.Amount) Record {
 	return Record{
 		Anchor: r.anchorAt(s),
 		Seed:   r.Seed.after(s.reading()),
+		HasKey: false, // a request with an earlier key may still arrive
 		TopUps: r.TopUps.add(MonthOf(s.At), gain),
 	}
 }
@@ -185,12 +186,12 @@ func (r Record) anchorAt(s Snapshot) *Anchor {
 	return a
 }
 
-// madeBefore returns the record of a movement that was made before a snapshot. Other unexplained money
-// counts as topped up, except for the plan's own top-up if the movement alone does not explain the
-// balance.
+// madeBefore returns the record of a movement that was made before a snapshot. Money beyond the movement that
+// may be a top-up counts as topped up. If the movement alone does not explain the balance, that money may include
+// the top-up of the same plan. This part does not count yet, because the decision about that top-up counts it.
 func (r Record) madeBefore(m Movement, now Snapshot, e Explanation) Record {
 	possibleTopUp := m.possibleTopUp(e)
-	topUp := usd.Amount(0) // of the same plan, made after the movement
+	topUp := usd.Amount(0) // the part of it that may be the top-up of the same plan
 	if !e.shows() {
 		topUp = min(m.TopUp, possibleTopUp)
 	}
@@ -206,8 +207,8 @@ func (r Record) madeSince(m Movement, e Explanation, at time.Time) Record {
 	return r.made(m, anchor, at, 0)
 }
 
-// made returns the record of a movement that was made by a moment. gain is other unexplained money, which counts
-// as topped up.
+// made returns the record of a movement that was made at a time or before. gain is other unexplained money, which
+// counts as topped up in the month of that time. So does the movement if it is a top-up.
 func (r Record) made(m Movement, anchor *Anchor, at time.Time, gain usd.Amount) Record {
 	if m.Purpose == ForTopUp {
 		gain += m.Delta

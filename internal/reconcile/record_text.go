@@ -15,9 +15,9 @@ import (
 //	2 bytes   flags, big endian
 //	8 bytes   the seed
 //	2 varints top-ups: month, sum
-//	3 varints pending movement, if any: delta, before, Unix time of sending
+//	3 varints pending movement, if any: delta, loaded before, Unix time of sending
 //	3 varints anchor, if any: balance, last movement, Unix time of reading
-//	4 bytes   for each event that the anchor knows
+//	4 bytes   ShortID, for each event that the anchor knows
 const (
 	recordVersion = 'b'
 	checksumSize  = 4
@@ -103,7 +103,8 @@ func ParseRecord(card, text string) Record {
 	if text == "" {
 		return Record{}
 	}
-	data, err := base64.RawURLEncoding.DecodeString(text[1:])
+	afterVersion := text[1:]
+	data, err := base64.RawURLEncoding.DecodeString(afterVersion)
 	if err != nil || len(data) < checksumSize+flagsSize+len(Seed{}) {
 		return Record{}
 	}

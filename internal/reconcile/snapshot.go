@@ -41,13 +41,13 @@ type Event struct {
 type Snapshot struct {
 	Balance usd.Amount
 	At      time.Time
-	Events  []Event // newest first, down to the anchor
-	More    bool    // there are older events than these
+	Events  []Event // newest first, at least back to the anchor
+	More    bool    // there may be older events than these
 	Unclear string  // why Events cannot be relied on; empty if they can
-	Status  string  // as the service shows it; no decision depends on it
-	Waited  bool    // the card was read again for long enough, without a change
-	// MovedByOtherCalls is what other calls of this process, such as actions, have moved on the card
-	// since the anchor.
+	Status  string  // as the service shows it; this package does not use it
+	Waited  bool    // the card was read again for long enough: Decide does not return LookAgain
+	// MovedByOtherCalls is what other calls of this process, such as actions, have moved since the anchor. It is
+	// positive if they moved more to the card than from it.
 	MovedByOtherCalls usd.Amount
 	// AnsweredBalance is the balance in the response to the movement; nil without one.
 	AnsweredBalance *usd.Amount
@@ -76,17 +76,19 @@ func (s Snapshot) reading() string {
 // Anchor is a balance that a card is known to have had, and the events that it includes. Money that the
 // anchor and the events since then do not explain was moved by a request without a response, or by someone else.
 type Anchor struct {
-	Balance usd.Amount // as read before the last movement, plus that movement
+	Balance usd.Amount // as read, plus what was moved after the reading
 	At      time.Time  // of the reading, to the second
-	Last    usd.Amount // the last movement: funded above zero, withdrawn below
+	Last    usd.Amount // the last movement after the reading: funded above zero, withdrawn below, 0 without one
 	Known   []ShortID  // the newest events that were read
 	Listed  bool       // the events were read, at least the newest
-	More    bool       // there were older events than Known
+	More    bool       // there may have been older events than Known
 	New     bool       // the card was issued then: every event is later
-	Unclear bool       // a stop has told the user that the events cannot be read, or there was no earlier record
+	// Unclear says that the balance alone decides as long as the events cannot be read. A stop sets it if they
+	// cannot be read then, and so does RecordFrom.
+	Unclear bool
 }
 
-// maxKnown limits Known.
+// maxKnown limits Known, because the text of a record contains it.
 const maxKnown = 24
 
 // ShortID is the first bytes of a hash of an event's id.
@@ -132,8 +134,8 @@ type placedEvent struct {
 	side Side
 }
 
-// place returns each event, newest first, with its side. If there were more events than the anchor
-// knows, those after the oldest known one in the list are omitted, since they are older.
+// place returns each event, newest first, with its side. If there may have been more events than the anchor
+// knows, the result ends with the oldest known one, because the anchor's balance includes the older ones.
 func (a *Anchor) place(events []Event) []placedEvent {
 	all := make([]placedEvent, len(events))
 	end := len(events)

@@ -58,7 +58,7 @@ func (s sums) plus(others sums) sums {
 	for _, other := range others.values {
 		all = all.union(s.increased(other))
 	}
-	// If any amount between the values of others is possible, so is any amount between the totals.
+	// If any amount between the values of others is possible, any amount between the totals counts as possible.
 	all.between = all.between || others.between
 	return all
 }

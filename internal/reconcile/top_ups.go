@@ -29,11 +29,11 @@ type TopUps struct {
 	Sum   usd.Amount // Unknown if it is not known
 }
 
-// Unknown is a sum that is not known. It is more than any cap.
+// Unknown is a sum that is not known. It is at least as much as any cap, so no cap leaves anything.
 const Unknown = usd.Max
 
-// add adds a sum in a month. A month before the record's counts as the record's, so that a clock that
-// was ahead does not reset the cap.
+// add adds a sum in a month. A month before t.Month counts as t.Month, so that a clock that was ahead does
+// not reset the cap.
 func (t TopUps) add(month Month, sum usd.Amount) TopUps {
 	if sum == 0 {
 		return t
@@ -64,7 +64,7 @@ func (r Range) Due(balance usd.Amount, soFar TopUps, month Month) usd.Amount {
 	return due
 }
 
-// Left returns what a cap leaves for a month. Month 0 means the record's month.
+// Left returns what a cap leaves for a month. A month before t.Month, such as 0, counts as t.Month.
 func (t TopUps) Left(limit usd.Amount, month Month) usd.Amount {
 	if month > t.Month {
 		return limit
