@@ -20,11 +20,11 @@ const (
 	Dollar Amount = 100
 )
 
-// Max is the largest accepted amount: 999,999,999,999.99 USD. An Amount can be the sum of thousands of them.
+// Max is the largest accepted amount: 999,999,999,999.99 USD. An Amount has room for the sum of thousands of them.
 const Max Amount = 99_999_999_999_999
 
 var (
-	// ErrFraction reports that a number is finer than a cent.
+	// ErrFraction reports that a number has fractions of a cent.
 	ErrFraction = errors.New("an amount in USD has at most two decimals")
 	// ErrRange reports that a number is outside ±Max.
 	ErrRange = errors.New("the amount is out of range")
@@ -60,8 +60,8 @@ func Parse(text string) (Amount, error) {
 // binary, which cannot represent most decimal fractions exactly.
 var noise = decimal.New(1, -9)
 
-// FromBigFloat reads a number that Terraform computed. It returns the nearest amount if the number differs
-// from that amount by at most 1e-9 USD. Otherwise, it returns ErrFraction or ErrRange.
+// FromBigFloat reads a number that Terraform computed. It returns the nearest amount, with ErrFraction if the number
+// differs from that amount by more than 1e-9 USD. Out of range, it returns zero and ErrRange.
 func FromBigFloat(f *big.Float) (Amount, error) {
 	// Most amounts are whole dollars. Converting them directly is faster than formatting and parsing a text.
 	const maxDollars = int64(Max / Dollar)

@@ -80,7 +80,7 @@ func (v Value) Err() error {
 		return fmt.Errorf("must be an amount in USD with at most two decimals, got %s", v.ValueBigFloat().Text('g', digits))
 	}
 	const digits = 4 // a number of 13 digits or more could be taken for a card number and redacted
-	return fmt.Errorf("must be an amount in USD below 1e12, got %s", v.ValueBigFloat().Text('g', digits))
+	return fmt.Errorf("must be an amount in USD with at most 12 digits before the decimal point, got %s", v.ValueBigFloat().Text('g', digits))
 }
 
 // Type returns the type of the value.
@@ -122,7 +122,7 @@ func (v Value) ValidateAttribute(_ context.Context, req xattr.ValidateAttributeR
 }
 
 // Type is a Terraform number of US dollars. Validation refuses fractions of a cent and amounts
-// beyond usd.Max. Attributes that users set also have the validator tfkit.AtLeast.
+// beyond usd.Max. A minimum is checked by a validator, such as tfkit.AtLeast.
 type Type struct {
 	basetypes.NumberType
 }
