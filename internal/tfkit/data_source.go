@@ -24,8 +24,8 @@ type DataSource[M any] struct {
 	NewSchema func() schema.Schema
 	// Check adds errors about combinations of attributes. It may be nil.
 	Check func(M, *diag.Diagnostics)
-	// Fill adds the service's values to a configuration, which makes it a state. The state is saved if Fill returns nil
-	// and adds no error.
+	// Fill turns a configuration into a state by adding the service's values. The state is saved if Fill returns nil
+	// and adds no error to the diagnostics.
 	Fill func(context.Context, *session.Session, *M, *diag.Diagnostics) error
 
 	session *session.Session
@@ -87,17 +87,17 @@ func StringOrNull(text string) types.String {
 	return types.StringValue(text)
 }
 
-// Filter is an optional text by which a data source filters.
+// Filter returns the attribute for an optional text that a data source filters by.
 func Filter(description string, checks ...validator.String) schema.StringAttribute {
 	return schema.StringAttribute{Optional: true, Validators: checks, MarkdownDescription: description}
 }
 
-// Computed is a text from the service.
+// Computed returns the attribute for a text from the service.
 func Computed(description string) schema.StringAttribute {
 	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
 }
 
-// ComputedNumber is a number from the service.
+// ComputedNumber returns the attribute for a number from the service.
 func ComputedNumber(description string) schema.NumberAttribute {
 	return schema.NumberAttribute{Computed: true, MarkdownDescription: description}
 }

@@ -40,7 +40,7 @@ func IdentityByID(description string) identityschema.Schema {
 }
 
 // CardID requires an id that may belong to a card: any safe id except those of other objects. It does not
-// require the documented form, because a mocked provider makes up ids.
+// require the documented form, because a provider that `terraform test` mocks makes up ids.
 func CardID() validator.String {
 	return cardIDRule(func(id string) bool { return transport.IsID(id) && !notCardIDForm.MatchString(id) })
 }
@@ -170,8 +170,8 @@ func (r *Replacement) NamesInHCL() string { return strings.Join(r.names, ", ") }
 func (r *Replacement) NamesInSentence() string { return Enumerate(r.names) }
 
 // UnknownAdvice names the attributes whose values are known only after apply, and says how to avoid a replacement if
-// they do not change. It starts with a space, to follow other sentences. The noun is the object that is replaced,
-// such as "card".
+// they do not change. It starts with a space, to follow other sentences, and is "" if there are no such attributes.
+// The noun is the object that is replaced, such as "card".
 func (r *Replacement) UnknownAdvice(noun string) string {
 	if len(r.unknown) == 0 {
 		return ""

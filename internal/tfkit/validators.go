@@ -51,7 +51,7 @@ func (r numberRule) ValidateNumber(_ context.Context, req validator.NumberReques
 }
 
 // Rule requires a text that passes a check. The check returns the problem, as in `must not be empty.`, or "".
-// The title is the title of the error.
+// The error has the given title.
 func Rule(title string, check func(text string) string) validator.String {
 	return RuleWithTitles(func(text string) (string, string) { return title, check(text) })
 }
@@ -99,6 +99,7 @@ func OneOf[Word ~string](words ...Word) validator.String {
 // WholeNumberBetween requires a whole number between two bounds, inclusive. It is for number attributes: for an
 // Int64 attribute, Terraform would report 1000 / 3 as a bug in the provider.
 func WholeNumberBetween(least, most int64) validator.Number {
+	// rangeText is for a whole number out of range, wholeText for a number that is not whole.
 	rangeText := fmt.Sprintf("a whole number between %d and %d", least, most)
 	wholeText := rangeText
 	if least == math.MinInt64 && most == math.MaxInt64 { // their 19 digits would be redacted like a card number
@@ -107,8 +108,8 @@ func WholeNumberBetween(least, most int64) validator.Number {
 	}
 	return numberRule{func(number *big.Float) (title, problem string) {
 		n, accuracy := number.Int64()
-		isInRange := n >= least && n <= most
-		if accuracy == big.Exact && isInRange {
+		inRange := n >= least && n <= most
+		if accuracy == big.Exact && inRange {
 			return "", ""
 		}
 		const maxDigits = 10 // enough to recognize the value
