@@ -271,7 +271,8 @@ func checkTime(text string) (title, problem string) {
 	for _, layout := range layoutsWithoutZone {
 		_, err := time.Parse(layout, text)
 		if err == nil {
-			return "Time has no zone", fmt.Sprintf("must have a time zone, got %q. Add Z for UTC, or an offset such as +02:00.", text)
+			return "Time has no zone", fmt.Sprintf("must have a time zone, got %q. "+
+				"Use a form such as 2026-03-31T18:00:00Z in UTC, or 2026-03-31T18:00:00+02:00 with an offset.", text)
 		}
 	}
 	if timeForm.MatchString(text) {
