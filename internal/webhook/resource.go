@@ -74,16 +74,15 @@ func (r *webhookResource) Create(ctx context.Context, req resource.CreateRequest
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
 	lostResponse := registered.How.LostResponse()
-	if !lostResponse {
-		return
-	}
-	if r.session.Client.KeysHonoured() {
+	if r.session.Client.KeysHonoured() { // then a second request registers no second endpoint
 		resp.Diagnostics.Append(session.LostResponseWarning("register "+state.name(), lostResponse)...)
 		return
 	}
-	resp.Diagnostics.AddWarning("Possible duplicate webhook endpoint",
-		fmt.Sprintf("While %s was being registered, a response was lost, so the provider sent the request again. If the service accepted both requests, a second endpoint%s receives the same events. "+
-			"Check the dashboard, and remove the second endpoint, but keep %s.", state.name(), state.hostSuffix(), state.ID.ValueString()))
+	if lostResponse {
+		resp.Diagnostics.AddWarning("Possible duplicate webhook endpoint",
+			fmt.Sprintf("While %s was being registered, a response was lost, so the provider sent the request again. If the service accepted both requests, a second endpoint%s receives the same events. "+
+				"Check the dashboard. If it shows a second endpoint, remove that one, and keep %s.", state.name(), state.hostSuffix(), state.ID.ValueString()))
+	}
 }
 
 // Read keeps the state, because the service cannot show an endpoint.
@@ -217,7 +216,7 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		return
 	}
 	changed := findChanges(ctx, config, state)
-	if len(changed.Paths) == 0 {
+	if len(changed.Paths) == 0 { // keep the state, including the secret if it was removed from the configuration
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, state)...)
 		return
 	}
@@ -262,7 +261,7 @@ func removalWarning(endpoint model) diag.Diagnostic {
 // replacementWarning warns that the old endpoint stays registered after a change of its attributes.
 func replacementWarning(old, next model, reasons *tfkit.Replacement) diag.Diagnostic {
 	text := fmt.Sprintf("The service cannot change an endpoint, so the change of %s registers a new one. The old %s keeps receiving events%s. "+
-		"After apply, remove it in the dashboard, or events arrive twice.",
+		"After apply, remove the old endpoint in the dashboard. Otherwise, events arrive twice.",
 		reasons.NamesInSentence(), old.name(), old.hostSuffix())
 	if next.Secret.IsNull() && next.SecretWO.IsNull() {
 		text += " The service signs the events of the new endpoint with a newly generated secret."
