@@ -121,7 +121,7 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 		return e
 	}
 
-	// After a stop because of unreadable events, the balance alone decides until they can be read again.
+	// After a stop with unreadable events, the balance alone decides until they can be read again.
 	byBalance := s.Unclear != "" && a.Unclear
 	var events []placedEvent
 	if !byBalance {
@@ -167,7 +167,7 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	lastIsFund := a.Last > 0 && !a.New
 	e.Undone = lastIsFund && rankBeforeLast >= AsSettled && e.Without == Unexplained
 
-	if byBalance { // without the events, even a balance that fits does not deserve the best rank
+	if byBalance { // without the events, a balance that fits counts as AsSettled at most
 		e.With = min(e.With, AsSettled)
 		e.Without = min(e.Without, AsSettled)
 	} else if e.Ignored != "" {
