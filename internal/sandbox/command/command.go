@@ -171,7 +171,8 @@ func (s *settings) takeSnapshot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(db.Snapshot(ctx, s.snapshotPath), db.Close())
+	err = db.Snapshot(ctx, s.snapshotPath)
+	return errors.Join(err, db.Close())
 }
 
 // The maximum sizes of files, in bytes.

@@ -33,9 +33,9 @@ func checkHealth(ctx context.Context, address string) error {
 	// The message contains only network errors, because other errors may quote the response.
 	networkErr, ok := errors.AsType[net.Error](err)
 	if ok {
-		return fmt.Errorf("no sandbox answers at %s: %w", root, networkErr)
+		return fmt.Errorf("no sandbox answers at %s; check the URL, and that the sandbox is running: %w", root, networkErr)
 	}
-	notSandbox := fmt.Errorf("the server at %s is not a sandbox", root)
+	notSandbox := fmt.Errorf("the server at %s is not a sandbox; check the URL", root)
 	if err != nil {
 		return notSandbox
 	}

@@ -39,7 +39,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, logger *slog.Log
 	if err != nil {
 		return err
 	}
-	defer func() { _ = listener.Close() }() // for errors before the server runs, which closes it too
+	defer func() { _ = listener.Close() }() // for errors before the server runs; the server closes it itself
 	exposed := !isLoopback(listener.Addr())
 	if exposed {
 		logger.Warn("other machines can reach the sandbox, and plain HTTP exposes its API key to the network; listen on 127.0.0.1 to prevent this",
@@ -61,7 +61,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, logger *slog.Log
 		return err
 	}
 	err = s.serveOn(ctx, listener, service, stdout, logger)
-	return errors.Join(err, service.Close()) //nolint:contextcheck // the context has already ended
+	return errors.Join(err, service.Close()) //nolint:contextcheck // closing must not be cancelled
 }
 
 func (s *settings) openListener(ctx context.Context) (net.Listener, error) {
@@ -108,8 +108,8 @@ func (s *settings) serveOn(ctx context.Context, listener net.Listener, service *
 	return err
 }
 
-// printAddress prints the address and the API keys in a form that a shell can read. The log must not
-// contain the keys.
+// printAddress prints the address and the API keys in a form that a shell can read. It does not use the log,
+// which must not contain the keys.
 func printAddress(stdout io.Writer, root string, service *served.Sandbox) error {
 	_, err := fmt.Fprintf(stdout, "VCARD_BASE_URL=%s\nVCARD_API_KEY=%s\n", root+server.API, service.APIKey())
 	if err != nil {
