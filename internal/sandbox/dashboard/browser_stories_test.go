@@ -463,7 +463,7 @@ func TestBrowserCopies(t *testing.T) {
 	b.do("navigator.clipboard.writeText = async (text) => { window.copied = text }") // tabs have one clipboard
 	details := s.Get("/cards/" + card + "/details").OK(http.StatusOK)
 	for what, text := range map[string]string{
-		"the id": card, "the number": details.Text("pan"), "the code": details.Text("cvv"), "the resource": `= "display-ads"`, "the import block": `id = "` + card + `"`,
+		"the ID": card, "the number": details.Text("pan"), "the code": details.Text("cvv"), "the resource": `= "display-ads"`, "the import block": `id = "` + card + `"`,
 	} {
 		b.press(`button[aria-label="Copy ` + what + `"]`).await(fmt.Sprintf("window.copied?.includes(%q)", text)) // without the spaces that the number shows
 	}

@@ -13,9 +13,9 @@ let heldRows = 0; // the number of rows of heldContent that the page does not sh
 let stream;
 let clockAhead; // how far the service's clock is ahead of the browser's, in milliseconds
 
-// Shows a problem of the connection; an empty text means that there is none.
+// Shows a problem with the connection; an empty text means that there is none.
 function showConnection(text) {
-  // Screen readers announce each change of the element, so an equal text must not replace the text.
+  // Screen readers announce each change of the element, so the text is set only if it differs.
   if (connectionText.textContent !== text) connectionText.textContent = text;
 }
 
