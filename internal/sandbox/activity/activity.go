@@ -39,7 +39,7 @@ type Record struct {
 	Rank     int64      `db:"rank"`   // orders records of several tables that have the same time
 	Number   int64      `db:"number"` // the id of the row in its table
 	Kind     Kind       `db:"kind"`
-	ID       string     `db:"id"`      // of the transaction, challenge or deposit
+	ID       string     `db:"id"`      // of the purchase, challenge or pending deposit; empty for other records
 	CardID   string     `db:"card_id"` // empty if the record has no card
 	Label    string     `db:"label"`   // of the card
 	Last4    string     `db:"last4"`
@@ -72,8 +72,9 @@ func (r *Record) Remaining() usd.Amount {
 	return 0
 }
 
-// SettledOtherAmount reports whether a purchase was settled with another amount than the authorized one.
-func (r *Record) SettledOtherAmount() bool { return r.Settled != 0 && r.Settled != r.Amount }
+// SettlementDiffers reports whether the settled amount differs from the authorized one. It returns false if nothing is
+// settled.
+func (r *Record) SettlementDiffers() bool { return r.Settled != 0 && r.Settled != r.Amount }
 
 // CardChange returns the change of the card's balance, in USD. An amount that is held reduces the balance.
 func (r *Record) CardChange() usd.Amount {
@@ -149,9 +150,9 @@ func ListPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wir
 // columns by their order and takes the names from its first query. Callers append conditions, an order and a limit, so
 // that SQLite uses an index to read only the newest rows.
 //
-// The amount of a movement is in its posting to the card. A movement without a card, the opening balance or a deposit,
-// has it in its posting to the ledger account of the deposits. The time of a challenge is its start: the time of expiry
-// minus the lifetime.
+// The amount of a movement is in its posting to the card. The opening balance and deposits have no card; their amount is
+// in the posting to the ledger account of the deposits. The time of a challenge is its start: the time of expiry minus
+// the lifetime.
 const (
 	purchases = `
 		SELECT t.created_at AS at, 2 AS rank, t.id AS number, t.type AS kind, t.public_id AS id,
@@ -163,7 +164,7 @@ const (
 		SELECT e.created_at AS at, 1 AS rank, e.id AS number,
 		       CASE e.kind WHEN 'opening balance' THEN 'opened' WHEN 'deposit confirmed' THEN 'deposit-confirmed'
 		         WHEN 'card issued' THEN 'issued' WHEN 'card funded' THEN 'funded' WHEN 'card withdrawn' THEN 'withdrawn'
-		         ELSE 'returned' END AS kind, '' AS id,
+		         WHEN 'card terminated' THEN 'returned' END AS kind, '' AS id,
 		       COALESCE(c.public_id, '') AS card_id, COALESCE(c.label, '') AS label, COALESCE(c.last4, '') AS last4,
 		       (SELECT ABS(p.amount) FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id
 		        WHERE p.entry_id = e.id AND l.kind IN ('card', 'deposits')) AS amount,
@@ -205,8 +206,8 @@ func listUnion(tx *store.Tx, page wire.Page, id int64, queries ...string) ([]*Re
 	return store.Page[Record](tx, page, union, args...)
 }
 
-// challengeArgs returns the first two arguments of the query for challenges, in milliseconds: the current time and the
-// lifetime of a challenge.
+// challengeArgs returns the arguments ?1 and ?2 of the query for challenges, in milliseconds: the current time and the
+// lifetime of a challenge. In SQLite, a ? without a number takes the number after the highest one before it.
 func challengeArgs(tx *store.Tx) []any {
 	return []any{tx.Now().UnixMilli(), threeds.Lifetime.Milliseconds()}
 }

@@ -31,7 +31,7 @@ type Options struct {
 	FirstAccountID int64            // the account that Link logs in to
 	Next           http.Handler     // serves the API and the control calls
 	Address        string           // of the server, such as http://127.0.0.1:8420
-	Names          []string         // host names of the machine, besides localhost
+	Names          []string         // host names of the machine, besides localhost; empty ones are ignored
 	Now            func() time.Time // the real clock, not the sandbox's
 }
 
@@ -145,10 +145,11 @@ func isPage(u *url.URL) bool {
 	}
 	// A path that is not clean, such as /cards/../api, may lead to the API after a redirect.
 	clean := path.Clean(p)
-	if clean == "/" { // which already has the final slash that other clean paths may have
-		return p == "/"
+	if p == clean {
+		return true
 	}
-	return p == clean || p == clean+"/"
+	// Other paths may have one final slash. The path / already ends with a slash, so it may not have another.
+	return clean != "/" && p == clean+"/"
 }
 
 // isKnown reports whether a Host header has an IP address or one of the server's own names. Any other

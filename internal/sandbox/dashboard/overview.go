@@ -148,7 +148,7 @@ type timeline struct {
 	Plots  []*plot
 	Spans  []span
 	CardID string           // empty for all cards
-	Sums   transaction.Sums // of all days
+	Sums   transaction.Sums // of all days; Count and Fees are not set
 }
 
 // timelineDay is a day of a timeline, with the sums of its purchases.
@@ -201,9 +201,9 @@ func (v *view) readTimeline(c *card.Card) (timeline, error) {
 	if !slices.Contains(spans, chosen) {
 		chosen = 30
 	}
-	for _, days := range spans {
-		query := withValue(v.Query, "days", strconv.FormatInt(days, 10))
-		t.Spans = append(t.Spans, span{Days: days, Query: query, Chosen: days == chosen})
+	for _, length := range spans {
+		query := withValue(v.Query, "days", strconv.FormatInt(length, 10))
+		t.Spans = append(t.Spans, span{Days: length, Query: query, Chosen: length == chosen})
 	}
 	today := store.Day(v.Tx.Now())
 	first := today - chosen + 1 // so that the timeline includes today
@@ -238,7 +238,7 @@ func formatCents(cents int64) string { return formatAmount(usd.Amount(cents)) }
 
 func formatCount(n int64) string { return strconv.FormatInt(n, 10) }
 
-// The following functions return the values of a day in a plot: of the lower bar, and of the bar above it.
+// The following functions return two values of a day in a plot: one for the lower bar, and one for the bar above it.
 
 func settledAndHeld(d *timelineDay) (int64, int64) { return int64(d.Settled), int64(d.Held) }
 

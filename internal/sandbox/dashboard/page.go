@@ -86,7 +86,7 @@ func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 		d.showError(w, r, refused)
 		return
 	}
-	if f == nil {
+	if f == nil { // the account no longer exists
 		d.sendToLogin(w, r)
 		return
 	}
@@ -174,7 +174,7 @@ func (d *Dashboard) readFrame(tx *store.Tx, f *frame, accountID int64, fileVersi
 	f.Account = found
 	f.Now = tx.Now()
 	f.Version = liveVersion(fileVersion, f.Now)
-	ahead := f.Now.Sub(d.sessions.now())
+	ahead := f.Now.Sub(d.Now())
 	f.Unusual, err = describeUnusual(tx, ahead)
 	if err != nil {
 		return err
@@ -250,8 +250,8 @@ type frame struct {
 	Now     time.Time        // by the service's clock
 	Unusual []string         // what differs from a new sandbox
 	Waiting map[string]int64 // how many items wait for the user, by the paths of pages
-	Version string
-	ID      string // unique to this response
+	Version string           // from liveVersion
+	ID      string           // unique to this response, and a field of its forms: see sessions.remember
 	Query   url.Values
 	Notice  notice    // of the last form
 	Problem string    // why the last form or the filter was refused
@@ -261,7 +261,7 @@ type frame struct {
 	outcome *formOutcome // of the form that led to the page; nil if there is none
 }
 
-// IsIn reports whether the frame shows a page of the navigation, or one below it.
+// IsIn reports whether the frame shows the page p of the navigation, or a page below p.
 func (f *frame) IsIn(p *page) bool { return f.Page.Path == p.Path || f.Page.Parent == p.Path }
 
 // Value returns the content of a field of an action's form: the input if the form was refused, or else the
@@ -289,7 +289,7 @@ func (d *Dashboard) render(w http.ResponseWriter, name string, status int, f *fr
 	_, _ = io.WriteString(w, withoutControls(b.String()))
 }
 
-// withoutControls replaces characters that are invisible or change the direction of the text.
+// withoutControls replaces characters that are invisible or change the direction of the text, except white space.
 func withoutControls(page string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) && !unicode.IsSpace(r) {

@@ -68,7 +68,7 @@ type runData struct {
 // cardChange sums up the requests of a run for one card. A request that failed to issue a card has a cardChange of
 // its own.
 type cardChange struct {
-	*requestlog.Entry // the first of these requests
+	First *requestlog.Entry // the first of these requests, which also identifies the card
 
 	Done    []string // what was done, as past participles such as "funded"
 	Before  requestlog.CardState
@@ -134,8 +134,8 @@ func readRun(v *view) (any, error) {
 
 	const requestsPerPage = 200
 	l := v.readList()
-	l.Backward = "Earlier"
-	l.Forward = "Later"
+	l.PreviousText = "Earlier"
+	l.NextText = "Later"
 	l.page.Size = requestsPerPage
 	entries, more, err := requestlog.ListByRun(v.Tx, found.ID, l.page)
 	if err != nil {
@@ -154,13 +154,13 @@ func sumByCard(entries []*requestlog.Entry) []*cardChange {
 		if e.CardID != "" {
 			c := byID[e.CardID]
 			if c == nil {
-				c = &cardChange{Entry: e}
+				c = &cardChange{First: e}
 				byID[e.CardID] = c
 				cards = append(cards, c)
 			}
 			c.add(e)
 		} else if participle(e) == issued { // the card was not issued, so it has no id
-			c := &cardChange{Entry: e}
+			c := &cardChange{First: e}
 			cards = append(cards, c)
 			c.add(e)
 		}

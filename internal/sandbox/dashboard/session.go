@@ -104,7 +104,8 @@ func (s *sessions) end(cookie string) {
 }
 
 // remember returns the session's form with the same content, and reports whether it was sent before. If it
-// was not, the session remembers it. The content is the path of the page and all fields.
+// was not, the session remembers it; without a session, nothing is remembered. The content is the path of the page
+// and all fields. One field is the ID of the frame, so the same input on a newly opened page is another form.
 func (s *sessions) remember(cookie, content string) (*sentForm, bool) {
 	hash := sha256.Sum256([]byte(content))
 	s.mu.Lock()

@@ -66,10 +66,14 @@ func newExactMoment(f *frame, when interface{ UTC() time.Time }) moment {
 	return m
 }
 
-// moment is a time in the forms that templates show.
-type moment struct{ Ago, Clock, Machine string }
+// moment is a time as templates show it.
+type moment struct {
+	Ago     string // such as "5 min ago"; empty for a time that is 31 days away or more
+	Clock   string // the date and the time of day, in UTC
+	Machine string // for the attribute datetime
+}
 
-// newMoment accepts a time.Time or a wire.Time. Ago stays empty for times more than a month away.
+// newMoment accepts a time.Time or a wire.Time.
 func newMoment(f *frame, when interface{ UTC() time.Time }) moment {
 	t := when.UTC()
 	m := moment{Clock: clock(t), Machine: t.Format(time.RFC3339)}
@@ -185,10 +189,11 @@ type listPage struct {
 	Fields      []*inputField // of the filter
 	First, Last int64         // the numbers of the first and the last row on the page, counted from 1
 	Total       int64         // 0 if unknown
-	Newer       string        // the query of the previous page; empty if there is none
-	Older       string        // the query of the next page; empty if there is none
-	Backward    string        // the text of the link to Newer
-	Forward     string        // the text of the link to Older
+	Previous    string        // the query of the previous page; empty if there is none
+	Next        string        // the query of the next page; empty if there is none
+
+	PreviousText string // of the link to the previous page
+	NextText     string // of the link to the next page
 
 	query url.Values
 	param string // the query parameter with the number of the page
@@ -213,15 +218,15 @@ func (v *view) readList(fields ...*inputField) *listPage {
 // number.
 func (v *view) readListOf(param string, fields ...*inputField) *listPage {
 	l := &listPage{
-		Fields:   fields,
-		Backward: "Newer",
-		Forward:  "Older",
-		query:    v.Query,
-		param:    param,
-		page:     firstPage(pageSize),
+		Fields:       fields,
+		PreviousText: "Newer",
+		NextText:     "Older",
+		query:        v.Query,
+		param:        param,
+		page:         firstPage(pageSize),
 	}
 	number, err := strconv.Atoi(v.Query.Get(param))
-	if err == nil && number > 0 && number < math.MaxInt32 {
+	if err == nil && number > 0 && number < math.MaxInt32 { // the maximum keeps the offset from overflowing
 		l.page.Number = int64(number)
 	}
 	for _, f := range fields {
@@ -261,10 +266,10 @@ func (l *listPage) setRows(rows int, more bool) {
 	l.First = l.page.Offset() + 1
 	l.Last = l.page.Offset() + int64(rows)
 	if l.page.Number > 1 {
-		l.Newer = withValue(l.query, l.param, fmt.Sprint(l.page.Number-1))
+		l.Previous = withValue(l.query, l.param, fmt.Sprint(l.page.Number-1))
 	}
 	if more {
-		l.Older = withValue(l.query, l.param, fmt.Sprint(l.page.Number+1))
+		l.Next = withValue(l.query, l.param, fmt.Sprint(l.page.Number+1))
 	}
 }
 
@@ -293,7 +298,7 @@ func (l *listPage) days() (from, to time.Time, err error) {
 		}
 	}
 	reader := wire.ReadQuery(filled.Encode())
-	const restOfDay = 24*time.Hour - time.Millisecond
+	const restOfDay = 24*time.Hour - time.Millisecond // times are stored in milliseconds
 	from, to = reader.Period(restOfDay)
 	return from, to, reader.Done()
 }

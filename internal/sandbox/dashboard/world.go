@@ -88,7 +88,7 @@ func faultResponse(f form) map[string]any {
 		return map[string]any{"then": then}
 	}
 	response := map[string]any{"status": f.number("status")}
-	body := f.text("body")
+	body := f.text("body") // JSON, or else a text
 	if json.Valid([]byte(body)) {
 		response["body"] = json.RawMessage(body)
 	} else if body != "" {
@@ -97,7 +97,8 @@ func faultResponse(f form) map[string]any {
 	return map[string]any{"then": response}
 }
 
-// presets returns common faults by their names. A fault with times 0 stays until it is removed.
+// presets returns common faults by their names. A fault applies to one call unless it has the field times. If times is 0,
+// the fault stays until it is removed.
 func presets() map[string]map[string]any {
 	rateLimited := map[string]any{
 		"status": 429,
@@ -208,7 +209,7 @@ func settingFields(f form) map[string]any {
 	fields := map[string]any{}
 	for name := range f.request.PostForm {
 		if name != "page" && name != "action" {
-			fields[name] = f.number(name)
+			fields[name] = f.number(name) // a word stays a text
 		}
 	}
 	return fields
