@@ -191,21 +191,21 @@ func (c *cardChange) add(e *requestlog.Entry) {
 }
 
 // story returns the requests of a run, oldest first. It counts the attempts of each call and finds long pauses
-// between requests.
+// between these requests. The run may have earlier ones, on the previous page or deleted from the log.
 func story(r *requestlog.Run, entries []*requestlog.Entry) []storyLine {
 	const longPause = time.Second
 	var lines []storyLine
 	tries := map[string]int{}
-	lastEnd := r.Begun.Time
+	var lastEnd time.Time
 	rateLimited := false // whether the previous request exceeded a rate limit
-	for _, e := range entries {
+	for i, e := range entries {
 		call := e.Method + e.Path + e.IdempotencyKey
 		if e.IsChange() { // a repeated read is not another attempt
 			tries[call]++
 		}
 		line := storyLine{Entry: e, Since: e.Time.Sub(r.Begun.Time), Try: tries[call]}
 		pause := e.Time.Sub(lastEnd)
-		if pause >= longPause {
+		if i > 0 && pause >= longPause { // the end of the request before the first one is unknown
 			line.Waited = pause
 			line.AtLimit = rateLimited
 		}
