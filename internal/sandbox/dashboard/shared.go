@@ -290,7 +290,7 @@ func withValue(query url.Values, name, value string) string {
 // days returns the period that the fields from and to select, both inclusive. If a field is empty, its
 // time is zero and the period has no limit on that side. It fails if a field is invalid.
 func (l *listPage) days() (from, to time.Time, err error) {
-	filled := url.Values{}
+	filled := url.Values{} // without empty fields, which the reader would refuse
 	for _, name := range []string{"from", "to"} {
 		date := l.query.Get(name)
 		if date != "" {
