@@ -17,8 +17,9 @@ type Balance struct {
 	After *usd.Amount `json:"after,omitempty"`
 }
 
-// balanceOf returns the balance of the wallet that the plan read, or nil if it read none. With several wallets or
-// provider configurations, it also returns nil: the balance may be that of another account than these sums.
+// balanceOf returns the balance of the wallet that the plan read. It returns nil if the plan read none, or if apply
+// reads it again. It also returns nil with several wallets or provider configurations, because the balance and the sums
+// may belong to different accounts.
 func balanceOf(plan *Plan, wallets []*stateResource, s *Statement) (*Balance, error) {
 	if len(wallets) != 1 || plan.providerCount() > 1 {
 		return nil, nil //nolint:nilnil // a statement may have no balance

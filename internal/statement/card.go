@@ -72,7 +72,7 @@ func New(plan *Plan) (*Statement, error) {
 // reader makes a statement from the changes of a plan.
 type reader struct {
 	// prior is the state before the plan. Cards that the plan creates or deletes, and cards for which apply may stop, are
-	// removed from prior.cards, so that no note repeats them.
+	// removed from prior.cards, so that addNotes leaves them out.
 	prior     prior
 	wasRead   map[object]bool // the objects whose changes have been read
 	statement *Statement
@@ -124,10 +124,11 @@ func (r *reader) readCard(change *change, instance object) error {
 	after := values{known: attributesOf(c.After), unknown: c.AfterUnknown, sensitive: c.AfterSensitive}
 	refreshed := r.prior.cards[instance]
 	if refreshed != nil && refreshed.AttributeValues != nil {
+		// The values in the change may be from before the refresh: see type prior.
 		before.known = refreshed.AttributeValues
 	}
 	var needed []string
-	if updates {
+	if updates { // an update compares these attributes
 		needed = []string{"amount", "topped_up", "frozen"}
 	}
 	err := before.check(needed...)
@@ -194,7 +195,7 @@ func (r *reader) add(card *Card) {
 	r.statement.Cards = append(r.statement.Cards, *card)
 }
 
-// addUnknown adds something that is known only during apply, or a reason for which apply may stop.
+// addUnknown adds something that is known only during apply, or a reason why apply may stop.
 func (r *reader) addUnknown(address, reason string) {
 	r.statement.Unknown = append(r.statement.Unknown, Unknown{Address: address, Reason: reason})
 }
@@ -204,7 +205,8 @@ func (r *reader) addMissing(address, reason string) {
 	r.statement.Unknown = append(r.statement.Unknown, Unknown{Address: address, Reason: reason, isMissingChange: true})
 }
 
-// addUnknownValue adds a value that is known only during apply, and the actions that it may cause.
+// addUnknownValue adds a value that is known only during apply, and the actions that it may cause. It sets mayTakeMore
+// if the value may make the wallet pay more.
 func (r *reader) addUnknownValue(card *Card, name string, possible ...Action) {
 	r.addUnknown(card.Address, name+" is known only during apply")
 	card.Actions = append(card.Actions, possible...)
@@ -268,7 +270,7 @@ func (r *reader) readLoad(card *Card, before values) {
 		return
 	}
 	if to == nil {
-		return
+		return // removing amount from the configuration moves no money
 	}
 	if *to > *from {
 		card.Sums.Funds = *to - *from
@@ -363,11 +365,12 @@ func (r *reader) readAction(a *invocation) error {
 
 func (r *reader) readActionAmount(card *Card, action Action, config values) {
 	amount := r.amount(config, "amount")
+	isOmitted := amount == nil && !config.isUnknown("amount")
+	if isOmitted && action == Withdraw {
+		r.addUnknown(card.Address, "withdraws the whole balance of the card, which is known only during apply")
+		return
+	}
 	if amount == nil {
-		if action == Withdraw && !config.isUnknown("amount") {
-			r.addUnknown(card.Address, "withdraws the whole balance of the card, which is known only during apply")
-			return
-		}
 		r.addUnknownValue(card, "amount")
 		card.mayTakeMore = action == Fund
 		return
@@ -405,7 +408,8 @@ func (r *reader) addMissingChanges(plan *Plan) {
 // cardMoney is a card's record, compared with its balance at the refresh.
 type cardMoney struct {
 	record reconcile.Record
-	// unexplained is the balance minus the balance of the record, in USD. It is negative if money was spent.
+	// unexplained is the balance minus the balance of the record, in USD. It is negative if money was spent, and 0 if one
+	// of the balances is missing.
 	unexplained usd.Amount
 }
 

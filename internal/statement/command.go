@@ -71,16 +71,10 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	var s settings
 	flags := s.flags()
-	err := flags.Parse(args)
+	err := s.parse(flags, args)
 	if errors.Is(err, pflag.ErrHelp) {
 		_, _ = fmt.Fprintf(stdout, help, flags.FlagUsages(), joinWords(actions(), ", "))
 		return exitOK
-	}
-	if err != nil {
-		const exampleFlag = "--format json"
-		err = cli.ExplainSingleDash(err, exampleFlag)
-	} else {
-		err = s.complete(flags.Args())
 	}
 	if err != nil {
 		report("%v. Run \"vcard statement --help\" for usage.", err)
@@ -138,15 +132,20 @@ func (s *settings) flags() *pflag.FlagSet {
 	return flags
 }
 
-// complete checks the flags and arguments that pflag does not check, and sets the file.
-func (s *settings) complete(args []string) error {
+// parse sets the settings from the arguments. It returns pflag.ErrHelp if they ask for help.
+func (s *settings) parse(flags *pflag.FlagSet, args []string) error {
+	err := flags.Parse(args)
+	if err != nil {
+		const exampleFlag = "--format json"
+		return cli.ExplainSingleDash(err, exampleFlag)
+	}
 	if !slices.Contains([]string{formatText, formatMarkdown, formatJSON}, s.format) {
 		return fmt.Errorf("--format %q: must be text, markdown or json", s.format)
 	}
-	if len(args) != 1 {
-		return fmt.Errorf("expected one PLAN.json, got %d", len(args))
+	if flags.NArg() != 1 {
+		return fmt.Errorf("expected one PLAN.json, got %d", flags.NArg())
 	}
-	s.file = args[0]
+	s.file = flags.Arg(0)
 	return nil
 }
 

@@ -149,12 +149,12 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 }
 
 // valueLimiter fails after maxValues values of JSON. It counts the commas and opening brackets outside of strings,
-// because each value but the first follows one of them.
+// because each element of an array and each member of an object follows one of them.
 type valueLimiter struct {
 	r        io.Reader
 	values   int
-	inString bool
-	escaped  bool
+	inString bool // whether the next character is inside a string
+	escaped  bool // whether the next character follows a backslash in a string
 }
 
 func (l *valueLimiter) Read(text []byte) (int, error) {
@@ -177,7 +177,8 @@ func (l *valueLimiter) Read(text []byte) (int, error) {
 	return n, err
 }
 
-// decode reads one object. It refuses duplicate names, names in the wrong case, and null for a member.
+// decode reads one object. It refuses duplicate names and null for a member. It ignores unknown names, which include
+// names in the wrong case.
 func (p *Plan) decode(r io.Reader) error {
 	decoder := jsontext.NewDecoder(r)
 	kind := decoder.PeekKind() // KindInvalid if reading failed; UnmarshalDecode returns the error

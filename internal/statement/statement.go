@@ -32,14 +32,14 @@ func actions() []Action {
 // Statement is what a plan does to the wallet. examples/policy/statement.schema.json is the schema of its JSON.
 type Statement struct {
 	FormatVersion string `json:"format_version"`
-	// Complete is true if Unknown is empty: the plan does this and nothing else.
+	// Complete is true if Unknown is empty. Apply then does what the statement shows, and nothing else.
 	Complete bool `json:"complete"`
 	Wallet   Sums `json:"wallet"`
 	// Balance is the wallet's balance, if the plan read it.
 	Balance *Balance  `json:"balance,omitempty"`
 	Unknown []Unknown `json:"unknown"`
 	// Notes are about cards whose money differs from Terraform's record. They leave out cards that the plan creates or
-	// deletes, and cards for which Unknown has this reason.
+	// deletes, and cards for which Unknown says that apply may stop.
 	Notes []Unknown `json:"notes"`
 	Cards []Card    `json:"cards"`
 	// Others are the addresses of everything else that the plan changes, imports or invokes.
@@ -61,7 +61,7 @@ type Sums struct {
 	Net         usd.Amount `json:"net"`
 }
 
-// Unknown is something that is known only during apply, or a reason for which apply may stop. Notes have the same form.
+// Unknown is something that is known only during apply, or a reason why apply may stop. Notes have the same form.
 type Unknown struct {
 	Address string `json:"address"` // "" for the plan as a whole
 	Reason  string `json:"reason"`

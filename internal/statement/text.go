@@ -62,7 +62,7 @@ func (s *Statement) netInWords() string {
 	return "No money moves"
 }
 
-// verbAndPredicate returns the verb for an action, and the words that complete "3 cards are …".
+// verbAndPredicate returns the verb for an action, and the words that follow a number of cards, as in "3 frozen".
 func (a Action) verbAndPredicate() (verb, predicate string) {
 	switch a {
 	case Issue:
@@ -190,8 +190,8 @@ func sanitizeLine(text string) string {
 	return strings.ReplaceAll(display.Printable(text), "\n", string(unicode.ReplacementChar))
 }
 
-// maxVerbsWidth limits the width of the column of verbs. A card with more verbs has a longer line, but does not
-// widen all others.
+// maxVerbsWidth limits the width of the column of verbs. If the verbs of one card are longer, only the line of that card
+// becomes longer.
 const maxVerbsWidth = 20
 
 // WriteText writes the statement for a terminal.
@@ -210,9 +210,9 @@ func (s *Statement) WriteText(w io.Writer) error {
 		columnWidth = max(columnWidth, verbsWidth)
 	}
 	for _, card := range s.Cards {
-		columns := []string{card.Address, card.name(), card.details()}
-		columns = slices.DeleteFunc(columns, func(text string) bool { return text == "" })
-		line := fmt.Sprintf("%14s  %-*s  %s", card.Wallet.Signed(), columnWidth, card.verbs(), strings.Join(columns, "; "))
+		texts := []string{card.Address, card.name(), card.details()}
+		texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+		line := fmt.Sprintf("%14s  %-*s  %s", card.Wallet.Signed(), columnWidth, card.verbs(), strings.Join(texts, "; "))
 		b.WriteString(sanitizeLine(line) + "\n")
 	}
 	// The limits shorten only the notes. The other lists are written whole.

@@ -66,17 +66,16 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 			label := live.text("label")
 			sameLabel := account.byLabel[labels.Canonical(label)]
 			hasPlannedLabel := label != "" && len(sameLabel) > 0
-			if !hasPlannedLabel && !isGeneratedWith(prefix, label) {
-				continue // nothing shows that this card belongs here
-			}
 			if hasPlannedLabel {
 				s.refuse("--no-unmanaged: %s: live card %s has the same label, %q, and is not in this state",
 					sameLabel[0].address, id, sameLabel[0].values.text("label"))
-			} else {
+			} else if isGeneratedWith(prefix, label) {
 				s.refuse("--no-unmanaged: live card %s has the generated label %q and is not in this state", id, label)
 				if prefix == labels.DefaultPrefix {
 					usesDefaultPrefix = true
 				}
+			} else {
+				continue // nothing shows that this card belongs here
 			}
 			address := account.claimAddress(live, sameLabel)
 			imports = append(imports, cardImport{address: address, id: id})
@@ -91,7 +90,7 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 }
 
 // plannedAccounts returns the accounts of the planned cards by provider configuration, without their
-// live cards. It refuses new cards whose label is known only during apply.
+// live cards. It refuses new cards whose label is configured but known only during apply.
 func plannedAccounts(s *Statement, plan *Plan) map[string]*account {
 	accounts := map[string]*account{}
 	for _, c := range plan.Changes {
@@ -172,9 +171,10 @@ func isGeneratedWith(prefix, label string) bool {
 	return ok && actual == prefix
 }
 
-// claimAddress returns the address of a new card that a live card can replace: one with the same label, or one
-// without a label that has the same BIN and load. It marks that card as no longer free, so that it returns each address
-// once. If no card is free, it returns a placeholder.
+// claimAddress returns the address to which a live card can be imported. That is the address of a free card with the
+// same label. If there is none, it is the address of a free card without a label that has the same BIN, and whose load
+// is the balance of the live card. claimAddress marks that card as no longer free, so that it returns each address once.
+// If no card is free, it returns a placeholder.
 func (a *account) claimAddress(live values, sameLabel []*plannedCard) string {
 	for _, card := range sameLabel {
 		if card.isFree {
@@ -308,7 +308,7 @@ func isReadDuringApply(source *stateResource, plan *Plan) bool {
 
 // labelPrefix returns the label_prefix of the provider configuration with a key, and false if it cannot be
 // determined. A plan does not contain the values of expressions, and does not always say which
-// configuration the provider of a module has.
+// provider configuration a module uses.
 func (p *Plan) labelPrefix(providerKey string) (string, bool) {
 	if p.Config == nil {
 		return "", false
