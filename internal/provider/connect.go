@@ -84,7 +84,7 @@ func (c config) applyShared(ctx context.Context, settings *api.Config, diags *di
 	if !c.RequestTimeout.IsNull() {
 		text := c.RequestTimeout.ValueString()
 		timeout, err := time.ParseDuration(text)
-		if err != nil { // the value was unknown when it was validated
+		if err != nil { // the configuration was not validated
 			diags.AddAttributeError(path.Root("request_timeout"), "Invalid duration", "request_timeout "+checkTimeout(text))
 		} else {
 			settings.RequestTimeout = timeout
@@ -244,7 +244,7 @@ func checkSandboxPath(file string) diag.Diagnostic {
 		return refusePath("Invalid sandbox path", fmt.Sprintf("must not start or end with a space, got %q.", file))
 	case len(filepath.Ext(file)) <= 1: // no extension or only its dot, as in "true" or the path of a folder
 		return refusePath("Invalid sandbox path", fmt.Sprintf("must name a file with an extension, such as vcard-sandbox.db, got %q.", file))
-	case strings.HasPrefix(filepath.Ext(file), ".tf"): // the sandbox would lock the state file
+	case strings.HasPrefix(filepath.Ext(file), ".tf"): // such as terraform.tfstate, which the sandbox would lock
 		return refusePath("Invalid sandbox path", fmt.Sprintf("must not be one of Terraform's files, got %q. Name another file, such as vcard-sandbox.db.", file))
 	}
 	return nil
@@ -258,12 +258,12 @@ func refusePath(title, problem string) diag.Diagnostic {
 
 // openSandbox opens the embedded sandbox and sets its address, key and transport in settings. It also sets KeysHonoured
 // if idempotency_keys is not configured, because the sandbox honours keys. It adds an error and returns nil if it cannot
-// open the sandbox. The balance is the initial balance of a new sandbox.
-func (c config) openSandbox(ctx context.Context, file string, balance types.String, settings *api.Config, diags *diag.Diagnostics) *sandbox.Sandbox {
+// open the sandbox.
+func (c config) openSandbox(ctx context.Context, file string, initialBalance types.String, settings *api.Config, diags *diag.Diagnostics) *sandbox.Sandbox {
 	options := sandbox.Options{Path: file, InitialBalance: sandbox.DefaultInitialBalance}
-	if !balance.IsNull() {
-		amount, err := parseBalance(balance.ValueString())
-		if err != nil { // the value was unknown when it was validated
+	if !initialBalance.IsNull() {
+		amount, err := parseBalance(initialBalance.ValueString())
+		if err != nil { // the configuration was not validated
 			diags.AddAttributeError(path.Root("sandbox").AtName("initial_balance"), "Invalid amount", "sandbox.initial_balance "+err.Error()+".")
 			return nil
 		}
@@ -275,7 +275,7 @@ func (c config) openSandbox(ctx context.Context, file string, balance types.Stri
 		diags.AddAttributeError(path.Root("sandbox").AtName("path"), "Sandbox cannot be opened", display.Sentence(err.Error()))
 		return nil
 	}
-	settings.BaseURL = "http://localhost/api/v1"
+	settings.BaseURL = "http://localhost/api/v1" // the client requires an address, but no request leaves this process
 	settings.APIKey = transport.Secret(service.APIKey())
 	settings.Transport = sandbox.Direct{Handler: service.Handler()}
 	if c.IdempotencyKeys.IsNull() {

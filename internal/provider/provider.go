@@ -42,7 +42,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/webhook"
 )
 
-// Address is where Terraform and OpenTofu registries list the provider.
+// Address is the full source address of the provider: the host of the registry, the namespace and the name.
 const Address = "registry.terraform.io/vcard/vcard"
 
 type vcardProvider struct {
@@ -183,7 +183,7 @@ func (p *vcardProvider) connect(ctx context.Context, c config, terraformVersion 
 	return s, diags
 }
 
-// logExchange logs a request. Nothing else logs requests. It logs no body, query or header, because they may
+// logExchange logs a request, and is the only function that does. It logs no body, query or header, because they may
 // contain secrets.
 func logExchange(ctx context.Context, x transport.Exchange) {
 	tflog.Debug(ctx, "service call", map[string]any{
