@@ -47,7 +47,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintf(stderr, "%s\nFlags:\n", about)
 		flags.PrintDefaults()
 	}
-	debugging := flags.Bool("debug", false, "run under a debugger such as delve, and print how a CLI attaches to the provider")
+	debugging := flags.Bool("debug", false, "start without a CLI, for example under delve, and print the variable TF_REATTACH_PROVIDERS, with which a CLI attaches")
 	printVersion := flags.Bool("version", false, "print the version")
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {

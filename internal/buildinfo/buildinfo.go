@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Version returns the version of the program, without a leading "v". That is the linked version, which the build of a
-// release sets. Otherwise it is the module version that the go command recorded, for example with "go install". Without
-// either, Version returns "dev".
+// Version returns the version of the program, without a leading "v". The build of a release sets the linked version. If
+// it is empty, Version returns the module version that the go command recorded, for example with "go install". If there
+// is none, Version returns "dev".
 func Version(linked string) string {
 	if linked != "" {
 		return linked

@@ -27,8 +27,8 @@ func Catch(err *error) {
 	}
 }
 
-// ExitOnPanic prints a panic to standard error and exits with status 1. Defer it in functions that cannot return an
-// error, such as main and goroutines.
+// ExitOnPanic reports a panic on standard error, without its value, and exits with status 1. Defer it in functions that
+// cannot return an error, such as main and goroutines.
 func ExitOnPanic() {
 	if reason := recover(); reason != nil {
 		_, _ = fmt.Fprintln(os.Stderr, New(reason))

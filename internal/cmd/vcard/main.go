@@ -65,7 +65,7 @@ func run(args []string) int {
 		_, _ = fmt.Fprintln(os.Stdout, "vcard", buildinfo.Version(version))
 		return exitOK
 	case "help", "--help", "-h":
-		if len(rest) > 0 && !isHelp(rest[0]) {
+		if len(rest) > 0 && !isHelp(rest[0]) { // "vcard help help" prints the usage below
 			return run([]string{rest[0], "--help"})
 		}
 		_, _ = fmt.Fprint(os.Stdout, usage)
