@@ -294,7 +294,7 @@ func (r *reader) readTopUps(card *Card, before values) {
 
 func (r *reader) readFrozen(card *Card, before values) {
 	if card.after.isUnknown("frozen") {
-		// Every withdrawal makes frozen unknown, because the service may freeze the card for it.
+		// A withdrawal makes frozen unknown if the service may then freeze the card, which is no action of the plan.
 		if !card.does(Withdraw) {
 			r.addUnknownValue(card, "frozen", Freeze, Unfreeze)
 		}
