@@ -1,5 +1,6 @@
-// Package ratelimit keeps a client within the documented limits of the service. After a 429 response, it
-// pauses all callers with the budget of the rejected request.
+// Package ratelimit keeps a client within the documented limits of the service, or within configured ones. After a
+// 429 response, it pauses all requests of the same budget. If the rejected request was a General one, it pauses the
+// requests of all budgets.
 package ratelimit
 
 import (
@@ -46,7 +47,7 @@ type Limiter struct {
 
 	mu      sync.Mutex
 	windows map[Budget][]*window
-	pauses  map[Budget][]*pause
+	pauses  map[Budget][]*pause // all that apply to a request; the last one is the budget's own
 }
 
 // New returns a limiter with empty windows.
@@ -75,7 +76,8 @@ func New(clock Clock, limits Limits) *Limiter {
 
 // Acquire waits until b is not paused and every window of b has room. It then takes a slot in all of these
 // windows at once, so that a caller who waits for one window does not use up another. The caller must call Release
-// after the request. If the pause ends after deadline, Acquire returns a *PausedError without waiting.
+// after the request. If the pause ends after deadline, Acquire returns a *PausedError without waiting. Only ctx limits
+// the wait for room in the windows.
 func (l *Limiter) Acquire(ctx context.Context, b Budget, deadline time.Time) error {
 	for {
 		err := ctx.Err()
@@ -141,7 +143,7 @@ func (l *Limiter) Release(b Budget) {
 }
 
 // window limits the requests of a period. It counts each request until length plus clockSlack has passed since the
-// response. The service counts a request before it responds, so it has also stopped counting the request by then.
+// response. The service counts a request before it responds, so by then it no longer counts the request, either.
 type window struct {
 	length    time.Duration
 	size      int

@@ -21,7 +21,7 @@ const (
 	longestRetryAfter = 24 * time.Hour
 )
 
-// pause is the time until which callers wait after a 429 response.
+// pause makes callers wait after a 429 response. The zero value is no pause.
 type pause struct {
 	rejectedAt time.Time // when the last rejection was counted
 	until      time.Time
