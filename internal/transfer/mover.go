@@ -56,13 +56,13 @@ func (m *Mover) forgetUnrecorded(cardID string) {
 // Transfer is one movement between the wallet and a card, and its result. Amounts are in USD.
 type Transfer struct {
 	Record        reconcile.Record // to keep, whatever the error; zero for a movement without a record
-	CardBalance   usd.Amount
-	CardStatus    api.CardStatus
-	WalletBalance *usd.Decimal // nil if it could not be read
-	How           api.How      // how it is known that the movement was made; AlreadyDone if an earlier run made it
-	LeftOver      usd.Amount   // a change of the balance before the movement that no transaction explains
-	Ignored       string       // what could not be read and may have moved money in the other direction; "" if nothing
-	Excess        usd.Amount   // how much more the card holds than the movement explains; negative if it holds less
+	CardBalance   usd.Amount       // as last read
+	CardStatus    api.CardStatus   // as last read
+	WalletBalance *usd.Decimal     // after the movement; nil if it is not known
+	How           api.How          // how it is known that the movement was made; AlreadyDone if an earlier run made it
+	LeftOver      usd.Amount       // a change of the balance before the movement that no transaction explains
+	Ignored       string           // what could not be read and may have moved money in the other direction; "" if nothing
+	Excess        usd.Amount       // how much more the card holds than the movement explains; negative if it holds less
 
 	mover        *Mover
 	cardID       string
@@ -123,8 +123,9 @@ func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Move
 	return *t, err
 }
 
-// Resolve finds out whether the pending movement of a record was made. It sends nothing. The error is
-// a *transport.UndecidedError if the outcome is still unknown.
+// Resolve finds out whether the pending movement of a record was made. It sends nothing. If the movement was made,
+// the result's How is AlreadyDone. In either case, the movement is no longer pending in the result's record. The error
+// is a *transport.UndecidedError if the outcome is still unknown.
 func (m *Mover) Resolve(ctx context.Context, cardID string, record reconcile.Record) (Transfer, error) {
 	t := &Transfer{Record: record, mover: m, cardID: cardID, movement: record.Pending.Movement(), recordBefore: &record}
 	unlock, err := m.client.LockCard(ctx, cardID)
@@ -146,8 +147,8 @@ func (m *Mover) Resolve(ctx context.Context, cardID string, record reconcile.Rec
 	return *t, err
 }
 
-// forgetIncluded forgets what was moved on a card without a record if the record has a new anchor, whose balance
-// includes that. A record that keeps its anchor keeps the pointer to it.
+// forgetIncluded forgets what was moved on a card without a record if the record has a new anchor, because its balance
+// includes that. The anchor is new if its pointer has changed.
 func (m *Mover) forgetIncluded(cardID string, before, after reconcile.Record) {
 	if after.Anchor != before.Anchor {
 		m.forgetUnrecorded(cardID)
@@ -156,9 +157,9 @@ func (m *Mover) forgetIncluded(cardID string, before, after reconcile.Record) {
 
 // Preview predicts, for a plan's messages, what an apply will decide about a change of a card. It first
 // uses the given balance from the refresh and one reading of the transactions. A purchase since the refresh is
-// then in the transactions but not in the balance, so that money seems to be unexplained. Therefore, if the
-// result would warn or stop, Preview reads balance and transactions together, twice at most, and the last reading
-// alone decides. If such a reading fails, Preview returns its error with the decisions made so far.
+// then in the transactions but not in the balance, so the balance seems unexplained. Therefore, if the result
+// would warn or stop, Preview reads balance and transactions together, twice at most, and the last reading alone
+// decides. If such a reading fails, Preview returns its error with the decisions made so far.
 func (m *Mover) Preview(ctx context.Context, cardID string, record reconcile.Record, change reconcile.Change, balance usd.Amount) ([]reconcile.Decision, error) {
 	snapshot := reconcile.Snapshot{Balance: balance, MovedByOtherCalls: m.movedWithoutRecord(cardID)}
 	if record.Anchor != nil {
@@ -241,7 +242,6 @@ func (t *Transfer) ask(ctx context.Context) (reconcile.Decision, error) {
 	record := *t.recordBefore
 	patience := transport.CommitWait // someone else's transaction may be listed late
 	if record.Pending != nil {
-		patience = shortLook
 		if !record.Repeats(t.movement) {
 			return reconcile.Decision{}, &PendingError{CardID: t.cardID, Movement: t.movement, PendingDelta: record.Pending.Delta}
 		}
@@ -249,6 +249,7 @@ func (t *Transfer) ask(ctx context.Context) (reconcile.Decision, error) {
 		if err != nil {
 			return reconcile.Decision{}, err
 		}
+		patience = shortLook
 		ctx = transport.Verifying(ctx)
 	}
 	return t.look(ctx, record, patience, func(card reconcile.Snapshot) reconcile.Decision {
@@ -302,6 +303,7 @@ func (t *Transfer) look(
 			waited = 0
 			lastBalance = card.Balance
 		}
+		// Without a record, the anchor is a reading of this call, which includes what other calls have moved.
 		if t.recordBefore != nil {
 			card.MovedByOtherCalls = t.mover.movedWithoutRecord(t.cardID)
 		}
@@ -340,7 +342,7 @@ func (t *Transfer) notSent(decision reconcile.Decision) error {
 	case reconcile.Stop:
 		return t.stopped(decision)
 	}
-	record := *t.recordBefore
+	record := *t.recordBefore // the verdict is Undecided, so the movement is pending in it
 	return &transport.UndecidedError{
 		Kind:      transport.MutationMove,
 		Operation: t.operation(),
@@ -373,8 +375,8 @@ func (t *Transfer) undecided(decision reconcile.Decision) error {
 	return errors.New(text)
 }
 
-// IsUsable reports whether a card's status lets its money be spent, or will once it is unfrozen.
-// Top-ups go to no other card.
+// IsUsable reports whether the money on a card with this status can be spent, either now or after the card is
+// unfrozen. Only such cards are topped up.
 func IsUsable(status api.CardStatus) bool {
 	return status == api.StatusActive || status == api.StatusFrozen
 }
@@ -408,9 +410,10 @@ func (e *PendingError) Error() string {
 		api.MoveOperation(e.CardID, e.Movement.Delta), api.MoveOperation(e.CardID, e.PendingDelta))
 }
 
-// StoppedError reports that nothing was sent this time because of what the card shows: for example, the movement
-// may have been made before, or is not due. With the reason NotShown, however, the movement was sent and the
-// service answered. Then it is not sent again unless the service refused its key. Amounts are in USD.
+// StoppedError reports a movement that was stopped because of what the card shows. With the reason NotShown, the
+// movement was sent and the service answered, but the card does not show it. It is sent again in a later run only if
+// the service refused its key. With any other reason, nothing was sent this time: for example, the movement may have
+// been made before, or is not due. Amounts are in USD.
 type StoppedError struct {
 	CardID          string
 	Movement        reconcile.Movement
@@ -425,7 +428,7 @@ type StoppedError struct {
 
 // Error names the movement and the balance.
 func (e *StoppedError) Error() string {
-	return fmt.Sprintf("%s: stopped, because the card holds %s USD, which does not show whether this was made before",
+	return fmt.Sprintf("%s: stopped because of what the card shows; it holds %s USD",
 		api.MoveOperation(e.CardID, e.Movement.Delta), e.Balance)
 }
 

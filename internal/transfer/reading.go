@@ -14,8 +14,8 @@ import (
 const (
 	// snapshotPages bounds how many pages of transactions are read since an anchor.
 	snapshotPages = 200
-	// standardPage is the length from which on a page of transactions may be followed by another. It is the
-	// default length of a page of cards (API §4.2). The service documents none for transactions.
+	// standardPage is the number of transactions from which a page counts as full, so that older ones may follow. It
+	// is the default for a page of cards (API §4.2). The service documents none for transactions.
 	standardPage = 25
 	// awaitAgainAfter is the time between two readings of a card that the service may show late.
 	awaitAgainAfter = 2 * time.Second
@@ -76,7 +76,8 @@ func (m *Mover) isStale(card api.CardSummary, record reconcile.Record) bool {
 		return false
 	}
 	snapshot := reconcile.Snapshot{Balance: card.Balance, At: m.client.ServiceTime()}
-	return reconcile.Explain(record.Anchor, snapshot, 0).Stale
+	const noMovement = 0 // no further movement is in question
+	return reconcile.Explain(record.Anchor, snapshot, noMovement).Stale
 }
 
 // readEvents reads pages of transactions until one contains an event from before the anchor or nothing
@@ -153,7 +154,7 @@ func isOldestFirst(page []api.Transaction) bool {
 	return last.After(first)
 }
 
-// eventOf converts a transaction.
+// eventOf converts a transaction. The kind of an unknown type is Other.
 func eventOf(t api.Transaction) reconcile.Event {
 	kinds := map[api.TransactionType]reconcile.Kind{
 		api.TransactionAuthorization: reconcile.Authorization,

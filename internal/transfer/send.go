@@ -11,7 +11,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// send sends the movement, as decided after a reading of the card.
+// send sends the movement after a decision to do so, and returns nil if it was made. After a lost response, it reads
+// the card to find out whether to send the movement again.
 func (t *Transfer) send(ctx context.Context, decision reconcile.Decision) error {
 	t.Ignored = decision.Evidence.Ignored
 	t.LeftOver = decision.LeftOver()
@@ -42,7 +43,8 @@ func (t *Transfer) send(ctx context.Context, decision reconcile.Decision) error 
 
 		afterLoss, err := t.lookAfterLoss(move, decision)
 		if err != nil {
-			return t.lost(decision, move.Undecided(fmt.Errorf("%w; the outcome could not be verified: %w", failure, err)))
+			err = fmt.Errorf("%w; the outcome could not be verified: %w", failure, err)
+			return t.lost(decision, move.Undecided(err))
 		}
 		if afterLoss.Verdict == reconcile.Made {
 			t.found(move, decision, afterLoss)
@@ -102,7 +104,7 @@ func (t *Transfer) readWallet(ctx context.Context) {
 	}
 }
 
-// confirm reads the card until it shows the movement, and ends the movement.
+// confirm reads the card until it shows the movement, and ends the movement. It returns nil if the card shows it.
 func (t *Transfer) confirm(move *transport.Mutation, decision reconcile.Decision, answered answer) error {
 	t.How = api.HowAnswered(move)
 	afterAnswer, err := t.lookAfterAnswer(move, decision, answered)
