@@ -216,7 +216,7 @@ func TestFailuresOfSecretCallsAreNamed(t *testing.T) {
 			says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", func(net.Conn) {}),
 			"the 101 response switches to another protocol",
 		},
-		"no TLS": {nil, " to HOST could not be sent: the TLS connection failed"},
+		"no TLS": {nil, " to HOST could not be sent: the connection through TLS or a proxy failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

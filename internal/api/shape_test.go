@@ -113,7 +113,7 @@ func TestErrorsSayWhatCameBack(t *testing.T) {
 // What cannot be the service's is tried again.
 func TestBodiesOfOthersAreNoWrongShapes(t *testing.T) {
 	t.Parallel()
-	for body, words := range map[string]string{`{}`: "", `{"message":"maintenance"}`: "", `null`: "", `"ok"`: "", `<html>`: "", `{"id":"card_1","sta`: "is not complete JSON"} {
+	for body, words := range map[string]string{`{}`: "", `{"message":"maintenance"}`: "", `null`: "", `"ok"`: "", `<html>`: "", `{"id":"card_1","sta`: "is not valid JSON"} {
 		service := steps(respond(200, body))
 		err := try(t.Context(), newClient(t, service, func(c *api.Config) { c.MaxRetries = 2 }), "wallet")
 		if _, ok := errors.AsType[*transport.ShapeError](err); ok || err == nil || !strings.Contains(err.Error(), words) ||

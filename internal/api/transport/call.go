@@ -26,7 +26,7 @@ type Call struct {
 	Secret    bool               // the response contains secrets and is never quoted
 	Hidden    []string           // parts of the request that no error may repeat
 	Invalid   error              // if not nil, the call fails with this error and nothing is sent
-	Accept    func([]byte) error // decodes the body of a 2xx response
+	Accept    func([]byte) error // decodes the body of a 2xx response, or returns ErrNotShown
 
 	key      string    // the idempotency key; empty for a call that changes nothing
 	deadline time.Time // of all attempts, by the client's clock
@@ -35,15 +35,15 @@ type Call struct {
 
 // failure is the outcome of an attempt that did not succeed.
 type failure struct {
-	fate       Fate          // Unknown or NotDone
-	final      bool          // the response is the service's final decision; see fateOf
-	got2xx     bool          // the response is a 2xx whose body cannot be used
-	permanent  bool          // a retry cannot succeed
-	lost       bool          // sending the request or reading its response failed
-	notShown   bool          // the service does not show this process's latest change yet
-	status     int           // 0 after a panic, or if there is no complete response
-	retryAfter time.Duration // the response's Retry-After; 0 for none
-	err        error
+	fate             Fate          // Unknown or NotDone
+	final            bool          // the response is the service's final decision; see fateOf
+	got2xx           bool          // the response is a 2xx whose body cannot be used
+	permanent        bool          // a retry cannot succeed
+	connectionFailed bool          // sending the request or reading its response failed
+	notShown         bool          // the service does not show this process's latest change yet
+	status           int           // 0 after a panic, or if there is no complete response
+	retryAfter       time.Duration // the response's Retry-After; 0 for none
+	err              error
 }
 
 func (f *failure) isRedirect() bool { return f.status >= 300 && f.status < 400 }
@@ -62,13 +62,13 @@ func (e *notSentError) Unwrap() error { return e.error }
 func (call *Call) noResponseFailure(err error) *failure {
 	unsent, ok := errors.AsType[*notSentError](err)
 	if !ok { // the request may have been sent
-		return &failure{fate: Unknown, lost: true, err: call.sentError(err)}
+		return &failure{fate: Unknown, connectionFailed: true, err: call.sentError(err)}
 	}
 	return &failure{
-		fate:      NotDone,
-		lost:      true,
-		permanent: !isTransient(unsent.error),
-		err:       call.unsentError(unsent.error),
+		fate:             NotDone,
+		connectionFailed: true,
+		permanent:        !isTransient(unsent.error),
+		err:              call.unsentError(unsent.error),
 	}
 }
 
@@ -117,5 +117,5 @@ func (f *failure) isFinalForReads() bool {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests:
 		return false // temporary
 	}
-	return isClientError(f.status)
+	return isClientError(f.status) // a retry would get the same 4xx response
 }

@@ -59,7 +59,7 @@ func New(config Config) (*Client, error) {
 		config.Transport = transport
 		secrets = transport.proxySecrets(base)
 	} else if standard, ok := config.Transport.(*http.Transport); ok {
-		transport := singleAttempt{standard} // alone, it would retry some requests; see newTransport
+		transport := singleAttempt{standard} // standard itself would retry requests with an idempotency key
 		config.Transport = transport
 		secrets = transport.proxySecrets(base)
 	}
@@ -116,9 +116,9 @@ func (c *Client) ServiceTime() time.Time {
 // KnowsServiceTime reports whether a response has shown the service's time.
 func (c *Client) KnowsServiceTime() bool { return c.knowsServiceTime.Load() }
 
-// Redact removes keys, webhook secrets, numbers as long as a card number, and control characters from a text that
-// this program wrote. The text may quote users or the service. A nil client has no key of its own, but recognizes
-// the form of keys.
+// Redact replaces keys, webhook secrets, numbers as long as a card number, and control characters except line breaks
+// in a text that this program wrote. The text may quote users or the service. A nil client has no key of its own, but
+// recognizes the form of keys.
 func (c *Client) Redact(text string) string {
 	if c == nil {
 		withoutKey := newScrubber("", "")
@@ -127,13 +127,13 @@ func (c *Client) Redact(text string) string {
 	return c.scrub.redactOwn(text)
 }
 
-// WithoutKeys removes keys and webhook secrets from a text.
+// WithoutKeys redacts keys and webhook secrets in a text.
 func (c *Client) WithoutKeys(text string) string { return c.scrub.redactKnown(&Call{}, text) }
 
 // keyHeader is the header with the idempotency key.
 const keyHeader = "X-Idempotency-Key"
 
-// The limits of connections. RequestTimeout limits everything else.
+// The limits of connections. RequestTimeout limits each attempt as a whole.
 const (
 	connectTimeout     = 15 * time.Second // for the connection, and again for the TLS handshake
 	idleTimeout        = 90 * time.Second // of a connection that is kept for the next call
@@ -143,7 +143,7 @@ const (
 // newTransport returns the transport for requests to base. It uses the proxy that environment configures for
 // base. The error is a *ConfigError. net/http retries some requests by itself, before anyone could verify
 // whether the first one took effect: any request over HTTP/2, and a request with an idempotency key over
-// HTTP/1.1. So this transport does not use HTTP/2, and singleAttempt hides the key.
+// HTTP/1.1. So this transport does not use HTTP/2, and singleAttempt hides the key from net/http.
 func newTransport(base string, environment *httpproxy.Config) (singleAttempt, error) {
 	name := invalidProxyVariable(base, *environment)
 	if name != "" {
@@ -168,8 +168,8 @@ func newTransport(base string, environment *httpproxy.Config) (singleAttempt, er
 }
 
 // invalidProxyVariable returns the name of the environment variable that should configure the proxy for base,
-// if its value is not a proxy's address. Otherwise it returns "". With an invalid value, httpproxy would send the
-// API key through another proxy, or without a proxy.
+// if its value is not a proxy's address. Otherwise it returns "". With an invalid value, requests with the API key
+// might use another proxy, or none.
 func invalidProxyVariable(base string, environment httpproxy.Config) string {
 	name := "HTTPS_PROXY"
 	address := environment.HTTPSProxy

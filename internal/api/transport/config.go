@@ -19,8 +19,8 @@ const (
 	DefaultRequestTimeout = time.Minute
 	// DefaultMaxRetries is the recommended MaxRetries. The zero value of a Config means no retries.
 	DefaultMaxRetries = 4
-	// OperationTimeout limits how long one call waits because of 429 responses. It is enough
-	// for an exhausted hourly budget to be available again.
+	// OperationTimeout limits how long one call waits because of 429 responses, and how long the
+	// pages of one list are read. It is enough for an exhausted hourly budget to be available again.
 	OperationTimeout = 70 * time.Minute
 	// CommitWait is how long the client waits for a request to take effect after its response
 	// was lost. A service stops working on a request sooner than that.
@@ -49,12 +49,12 @@ type Config struct {
 	// MaxRetries is how often a call is retried after a lost response or a failed connection.
 	MaxRetries int
 	// KeysHonoured reports whether the service executes requests with the same idempotency key
-	// only once. If so, the client retries at once after a lost response. Otherwise it waits
-	// and verifies.
+	// only once. If so, the client retries after a lost response without verifying first whether
+	// the request took effect. Otherwise it waits and verifies.
 	KeysHonoured bool
 	Limits       ratelimit.Limits // if zero, the documented limits (API §8)
 	Clock        ratelimit.Clock  // if nil, the system's clock
-	// Observe, if not nil, is called for every attempt. It must be safe for
+	// Observe, if not nil, is called after every attempt to send a request. It must be safe for
 	// concurrent use. It never receives bodies, query strings or keys.
 	Observe func(ctx context.Context, x Exchange)
 }
@@ -95,7 +95,7 @@ func checkBaseURL(text, key string) (string, error) {
 			Secret: strings.ContainsAny(text, "@?#"), // around these, a URL may contain secrets
 		}
 	}
-	// This comes before every rule whose text repeats a part of the URL.
+	// This check comes before every rule whose text repeats a part of the URL, so that no error contains a key.
 	if strings.Contains(strings.ToLower(text), keyPrefix) {
 		return "", &ConfigError{Field: FieldBaseURL, Rule: "not contain an API key; set the key separately", Secret: true}
 	}

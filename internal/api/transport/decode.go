@@ -39,14 +39,15 @@ func (e *ShapeError) withPath(path string) *ShapeError {
 // encoding/json would mix the fields up.
 //
 // Ids are the fields "id" and "…_id"; markInvalidIDs replaces those that are not valid. Any other text must be decoded
-// into a Word, Name, Label or Line. The error is a *ShapeError, unless the body may not come from the service at all.
+// into a type that is safe to show, such as Word or Timestamp. The error is a *ShapeError, unless the body may not come
+// from the service at all.
 func DecodeObject(body []byte, into any, required ...string) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
 		if _, wrongType := errors.AsType[*json.UnmarshalTypeError](err); wrongType {
 			return errors.New("the response is not a JSON object")
 		}
-		return errors.New("the response is not complete JSON")
+		return errors.New("the response is not valid JSON")
 	}
 	if len(fields) > maxFields {
 		return &ShapeError{Field: "the object", Problem: fmt.Sprintf("has more than %d fields", maxFields)}
@@ -225,8 +226,8 @@ func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	if err == nil {
 		return nil
 	}
-	text := strings.ToUpper(string(*t)) // "t" and "z" become "T" and "Z"
-	text = strings.Replace(text, " ", "T", 1)
+	text := strings.ToUpper(string(*t))       // "t" and "z" become "T" and "Z"
+	text = strings.Replace(text, " ", "T", 1) // some services write a space between date and time
 	_, err = time.Parse("2006-01-02T15:04:05", text)
 	if err == nil {
 		*t = Timestamp(text + "Z") // UTC

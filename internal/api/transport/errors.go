@@ -24,7 +24,7 @@ type Error struct {
 	Message   string // the service's message, or the body if it is not documented JSON, or the title of an HTML page
 	Withheld  bool   // the response has a message, which may contain secrets and is not in Message
 	Attempts  int
-	RetryAt   time.Time // after a 429 response: when the client could send again, by its own clock
+	RetryAt   time.Time // after the service's own 429 response: when the client could send again, by its own clock
 	// AfterLostResponse reports whether an earlier attempt, or an earlier run, may have made the change, and a later
 	// read did not show it.
 	AfterLostResponse bool
@@ -46,8 +46,8 @@ func attemptsSuffix(attempts int) string {
 	return ""
 }
 
-// IsFinal reports whether the service itself refused a change because of the request, and no attempt had an
-// unknown outcome.
+// IsFinal reports whether the service itself refused a change, for another reason than a rate limit, and no attempt
+// had an unknown outcome.
 func (e *Error) IsFinal() bool {
 	if e.Method == http.MethodGet || e.AfterLostResponse {
 		return false
@@ -140,6 +140,7 @@ func stringOrEmpty(data json.RawMessage) string {
 }
 
 var (
+	// htmlPage matches the start of an HTML page, and pageTitle its title.
 	htmlPage  = regexp.MustCompile(`(?i)^\s*<(?:!doctype html|html)\b`)
 	pageTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 )

@@ -33,7 +33,7 @@ type Mutation struct {
 	priorAnswers int // the result of breaker.begin, which breaker.end needs
 }
 
-// Begin prepares a change. If key is empty, Begin makes a random one. The caller calls end when it knows the
+// Begin prepares a change. If key is empty, Begin makes a random one. The caller must call end when it knows the
 // outcome of the change or gives up. The error says why nothing can be sent.
 func (c *Client) Begin(ctx context.Context, call *Call, key string) (m *Mutation, end func(), err error) {
 	if call.Invalid != nil {
@@ -180,7 +180,7 @@ func (m *Mutation) Answered() bool { return m.got2xx }
 
 // WaitForCommit waits long enough for a request whose response was lost to take effect, if it ever does.
 func (m *Mutation) WaitForCommit() error {
-	if m.last.isRateLimited() { // the next request waits for the end of the pause anyway
+	if m.last.isRateLimited() { // that request did nothing, and the next one waits for the end of the pause anyway
 		return nil
 	}
 	return m.client.clock.Wait(m.graceCtx, CommitWait)

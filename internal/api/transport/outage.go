@@ -19,8 +19,9 @@ const longestDelay = 30 * time.Second
 
 // OutageError is a failure that affects every other call of the client, too, or every other call to the same
 // endpoint. For example, the key is refused, the account is not ready, or the service is not reachable. For
-// some time after the first failure, those calls fail at once. Reads that verify a change are made all the same,
-// and so are all calls of a client that has changed something, unless the service refuses all calls.
+// some time after the first failure, those calls fail at once, with two exceptions. Reads that verify a change are
+// always made. Changes, and all calls after a change, fail at once only if the key is refused or the account is not
+// ready.
 type OutageError struct {
 	Kind  OutageKind
 	Cause error // the first failure
@@ -96,7 +97,7 @@ func (b *breaker) begin(call *Call, hasWritten bool) (priorAnswers int, err erro
 	for _, endpoint := range []string{call.endpoint(), ""} { // an outage of all endpoints replaces the first error
 		o := b.outages[endpoint]
 		if b.isActive(o) && (!hasWritten || o.kind.isRefusal()) {
-			err = o.error(nil)
+			err = o.error(nil) // nil, because this call is not made
 		}
 	}
 	return b.answers, err
@@ -121,8 +122,8 @@ func (b *breaker) end(ctx context.Context, call *Call, priorAnswers int, f *fail
 		endpoint = call.endpoint()
 	}
 	o := b.outages[endpoint]
-	// A refusal stops more calls than any other outage, so it is never the same outage. The later one replaces the
-	// earlier one.
+	// A refusal stops more calls than an outage of another kind. So the two do not count as the same outage, and the
+	// later one replaces the earlier one.
 	known := b.isActive(o) && o.kind.isRefusal() == kind.isRefusal()
 	if !known {
 		o = &outage{kind: kind, cause: f.err, until: b.clock.Now().Add(longestDelay)}
@@ -138,19 +139,19 @@ func (call *Call) endpoint() string {
 	return call.Method + strings.Replace(call.Path, url.PathEscape(call.Card), "", 1)
 }
 
-// outageKind returns why other calls would fail like this one, whose retries are used up. If the service has
-// never answered, a response that does not look like the service's comes from another server.
+// outageKind returns the kind of outage that a failure shows, or noOutage. If the service has never answered, a
+// response that does not look like the service's is taken for another server's.
 func (f *failure) outageKind(neverAnswered bool) OutageKind {
 	switch {
 	case f.status == http.StatusUnauthorized:
 		return OutageKeyRefused
 	case NotReadyCode(f.err) != "":
 		return OutageNotReady
-	case f.lost && f.fate == NotDone:
+	case f.connectionFailed && f.fate == NotDone:
 		return OutageUnreachable
 	case f.status >= http.StatusBadGateway && f.status <= http.StatusGatewayTimeout:
 		return OutageUnavailable
-	case f.lost, f.status >= 500:
+	case f.connectionFailed, f.status >= 500:
 		return OutageEndpoint
 	case neverAnswered && f.isFromOtherServer():
 		return OutageOtherServer

@@ -49,8 +49,9 @@ func newScrubber(key, base string, secrets ...string) scrubber {
 const (
 	// escape matches an escape sequence that %q writes for a non-printing character.
 	escape = `\\(?:[abfnrtv]|x[[:xdigit:]]{2}|u[[:xdigit:]]{4}|U[[:xdigit:]]{8})`
-	// uuidText may follow a prefix or a date.
+	// uuidText matches a UUID, possibly after a prefix such as card_ or after a date, as in generated labels.
 	uuidText = `(?:[a-z]+_|\d{8}-)?[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}`
+	// wordText matches a word that starts with a letter and may contain digits.
 	wordText = `\pL[\pL\p{Nd}_]*`
 	// separator matches what may stand between two digits of a card number, up to three times.
 	separator  = `(?:` + escape + `|[^\pL\p{Nd}:,;])`
@@ -99,8 +100,10 @@ func (s scrubber) quote(call *Call, text string) string {
 }
 
 var (
-	wordCode   = regexp.MustCompile(`^[a-z_.-]*\d?[a-z_.-]*$`)                               // such as 3ds_not_ready
-	numberCode = regexp.MustCompile(`^[A-Za-z]{1,24}(?:[_.-][A-Za-z]{1,24})*[_.-]?\d{0,4}$`) // such as E2001
+	// wordCode matches lower-case words with at most one digit, such as 3ds_not_ready.
+	wordCode = regexp.MustCompile(`^[a-z_.-]*\d?[a-z_.-]*$`)
+	// numberCode matches words with at most four digits at the end, such as E2001.
+	numberCode = regexp.MustCompile(`^[A-Za-z]{1,24}(?:[_.-][A-Za-z]{1,24})*[_.-]?\d{0,4}$`)
 )
 
 // quoteCode returns the service's stable code, as an error of the call may show it.
@@ -134,6 +137,7 @@ func (e *quotedError) Unwrap() error { return e.cause }
 // connectionError returns the error for a request without a complete response, as it may be shown.
 func (s scrubber) connectionError(call *Call, connected bool, err error) error {
 	proxyError, ok := err.(*ProxyError) //nolint:errorlint // only the outermost error is replaced
+	// The text for a call with secrets leaves out the proxy.
 	if ok && !call.Secret {
 		return &ProxyError{Address: proxyError.Address, Err: s.connectionError(call, connected, proxyError.Err)}
 	}
@@ -156,7 +160,7 @@ func (s scrubber) connectionProblem(call *Call, connected bool, err error) strin
 		return operation.Error()
 	}
 	certificate, ok := errors.AsType[*tls.CertificateVerificationError](err)
-	if ok { // the check comes before the request is sent, so the error contains no secret of it
+	if ok { // the check comes before the request is sent, so the error contains no secret of the call
 		const maxLength = 500
 		problem := cleaned(certificate.Error())
 		problem = s.redactOwn(problem)
@@ -173,7 +177,7 @@ func (s scrubber) connectionProblem(call *Call, connected bool, err error) strin
 		return "the connection closed before the end of the response"
 	}
 	if !connected {
-		return "the TLS connection failed"
+		return "the connection through TLS or a proxy failed"
 	}
 	return "malformed HTTP response"
 }

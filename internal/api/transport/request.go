@@ -25,7 +25,7 @@ const (
 	maxValues = 600_000
 )
 
-// ErrNotShown reports that a response does not show the latest change yet.
+// ErrNotShown is returned by the Accept function of a call if a response does not show the latest change yet.
 var ErrNotShown = errors.New("the service does not show the latest change yet")
 
 // do makes one attempt, and returns nil after a success. If ctx ends, it stops waiting for the limits. Once the request
@@ -150,7 +150,7 @@ func (c *Client) send(ctx context.Context, call *Call) (int, http.Header, []byte
 	if call.key != "" {
 		request.Header.Set(keyHeader, call.key)
 	}
-	// An http.Client would parse the addresses of redirects, even of those that it does not follow.
+	// An http.Client would fail at a redirect to an invalid address, even if it does not follow redirects.
 	response, err := c.config.Transport.RoundTrip(request)
 	if err != nil {
 		operation, ok := errors.AsType[*net.OpError](err)
@@ -184,34 +184,41 @@ const byteOrderMark = "\ufeff"
 // judge returns the failure that a response means, or nil for a success.
 func (c *Client) judge(call *Call, status int, body []byte) *failure {
 	body = bytes.TrimPrefix(body, []byte(byteOrderMark))
-	err := checkSize(body)
+	sizeErr := checkSize(body)
 	if !isSuccess(status) {
-		if err != nil {
+		if sizeErr != nil {
 			body = nil // the status is enough
 		}
 		fields := decodeErrorBody(body)
 		fate, final := fateOf(status, fields.Code)
 		return &failure{fate: fate, final: final, err: c.statusError(call, status, fields, body)}
 	}
-	if err == nil {
-		err = call.Accept(body)
+	if sizeErr != nil {
+		return c.unusableFailure(call, sizeErr)
 	}
+	err := call.Accept(body)
 	if err == nil {
 		return nil
 	}
 	if errors.Is(err, ErrNotShown) {
 		return &failure{fate: NotDone, notShown: true, err: call.sentError(err)}
 	}
+	return c.unusableFailure(call, err)
+}
+
+// unusableFailure returns the failure of an attempt with a 2xx response whose body cannot be used because of err. If
+// the response contains secrets, the failure names at most the field.
+func (c *Client) unusableFailure(call *Call, err error) *failure {
 	shape, wrongShape := errors.AsType[*ShapeError](err)
-	// The error for a response with secrets names at most the field.
+	var shown error
 	if !call.Secret {
-		err = &quotedError{text: c.scrub.redactKnown(call, err.Error()), cause: err}
+		shown = &quotedError{text: c.scrub.redactKnown(call, err.Error()), cause: err}
 	} else if wrongShape {
-		err = &ShapeError{Field: shape.Field}
+		shown = &ShapeError{Field: shape.Field}
 	} else {
-		err = errors.New("the response does not have the documented shape")
+		shown = errors.New("the response does not have the documented shape")
 	}
-	return &failure{fate: Unknown, got2xx: true, permanent: wrongShape, err: call.sentError(err)}
+	return &failure{fate: Unknown, got2xx: true, permanent: wrongShape, err: call.sentError(shown)}
 }
 
 // checkSize returns an error for a body that is too large to decode. To count the values without decoding them, it

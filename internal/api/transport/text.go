@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// text is a text that the service sends. The service may have made it, or got it from someone else, such as a
-// merchant. Formatted or marshalled, also as a map's key, a text is one line of graphic characters. It contains no
-// possible secrets and is not longer than its type allows.
+// text is a text from the service, which may have received it from someone else, such as a merchant. Formatted or
+// marshalled, also as a map's key, a text is one line of graphic characters. It contains no API keys or webhook
+// secrets, and is not longer than its type allows.
 type text struct{ raw string }
 
 // Raw returns the text before control characters are replaced. It is for comparisons and must not be shown.
@@ -26,7 +26,7 @@ func (t text) String() string { return inLine(t.raw) }
 
 // Format formats the result of String with any verb.
 func (t text) Format(f fmt.State, verb rune) {
-	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), t.String()) // a fmt.State keeps its own errors
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), t.String()) // writing to a fmt.State does not fail
 }
 
 // MarshalText returns the result of String.
@@ -57,8 +57,11 @@ func NewLabel(written string) Label { return Label{text{safe(written, 64, keepLo
 func NewLine(written string) Line { return Line{text{safe(written, 256, keepLongNumbers)}} }
 
 var (
-	keyForm    = regexp.MustCompile(`(?i)(?:sk_live_|whsec_)[\w.~+/=-]+`)      // an API key or a webhook secret
-	longNumber = regexp.MustCompile(`\p{Nd}(?:[^\pL\p{Nd}:]{0,8}\p{Nd}){12,}`) // a possible card number
+	// keyForm matches an API key or a webhook secret.
+	keyForm = regexp.MustCompile(`(?i)(?:sk_live_|whsec_)[\w.~+/=-]+`)
+	// longNumber matches a possible card number: 13 digits or more. Between two digits, it allows up to eight
+	// characters other than letters and colons.
+	longNumber = regexp.MustCompile(`\p{Nd}(?:[^\pL\p{Nd}:]{0,8}\p{Nd}){12,}`)
 )
 
 // longNumbers says whether safe redacts numbers that are as long as a card number.
@@ -179,10 +182,11 @@ func cleaned(text string) string {
 }
 
 // withoutSecrets redacts the parts of a message that may be secrets: numbers of three or more digits, long
-// words, and words with letters and two or more digits. It keeps those that the request contains.
+// words, and words with letters and two or more digits. It keeps those that the request contains. The result has at
+// most 500 characters.
 func withoutSecrets(message, request string) string {
 	const (
-		longestWord = 23
+		longestWord = 23 // a longer word may be a token
 		maxLength   = 500
 	)
 	isPunctuation := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
@@ -220,7 +224,9 @@ func shortened(text string, length int) string {
 }
 
 var (
-	idForm      = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.~:=+-]*$`)
+	// idForm matches an id. It excludes "." and "~" at the start, because ".." is a path and a shell expands "~".
+	idForm = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.~:=+-]*$`)
+	// invalidInID matches a character that no id contains.
 	invalidInID = regexp.MustCompile(`[^A-Za-z0-9_.~:=+-]`)
 )
 
@@ -270,7 +276,7 @@ type Secret string
 func (s Secret) Reveal() string { return string(s) }
 
 // Format writes "[redacted]" for every verb.
-func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Redacted) } // a fmt.State keeps its own errors
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Redacted) } // writing to a fmt.State does not fail
 
 // LogValue returns "[redacted]".
 func (Secret) LogValue() slog.Value { return slog.StringValue(Redacted) }
