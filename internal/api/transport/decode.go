@@ -29,8 +29,14 @@ func (e *ShapeError) Error() string {
 	return text + " " + e.Problem
 }
 
+// wholeObject is the Field of an error that is not about a single field.
+const wholeObject = "the object"
+
 // withPath returns the error with the path of the object that has the field.
 func (e *ShapeError) withPath(path string) *ShapeError {
+	if e.Field == wholeObject {
+		return &ShapeError{Field: path, Problem: e.Problem}
+	}
 	return &ShapeError{Field: path + "." + e.Field, Problem: e.Problem}
 }
 
@@ -50,7 +56,7 @@ func DecodeObject(body []byte, into any, required ...string) error {
 		return errors.New("the response is not valid JSON")
 	}
 	if len(fields) > maxFields {
-		return &ShapeError{Field: "the object", Problem: fmt.Sprintf("has more than %d fields", maxFields)}
+		return &ShapeError{Field: wholeObject, Problem: fmt.Sprintf("has more than %d fields", maxFields)}
 	}
 	countBefore := len(fields)
 	maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool {
@@ -108,7 +114,7 @@ func findWrongField(fields map[string]json.RawMessage, into any) error {
 			return shapeError(name, err)
 		}
 	}
-	return &ShapeError{Field: "the object", Problem: "cannot be read"}
+	return &ShapeError{Field: wholeObject, Problem: "cannot be read"}
 }
 
 // shapeError returns the error for a field that encoding/json could not decode because of err.
