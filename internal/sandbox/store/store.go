@@ -42,7 +42,8 @@ var ErrBusy = errors.New("the sandbox is busy")
 // ErrLocked is an ErrBusy: the transaction waited for a lock of another process.
 var ErrLocked = fmt.Errorf("%w: another process has locked its file", ErrBusy)
 
-// ErrFull is returned for a transaction that had no room on the disk. It had no effect.
+// ErrFull is returned for a transaction that had no room on the disk. It had no effect. In the text of the error, "its"
+// refers to the sandbox file.
 var ErrFull = errors.New("its disk is full, or the maximum file size is reached")
 
 // DB is an open file. Only one writer runs at a time. Readers see the last commit and
@@ -91,12 +92,15 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		stopped:    make(chan struct{}),
 	}
 	if o.Path == memoryPath {
-		close(db.stopped)
+		close(db.stopped) // there is no file to watch
 		return db, db.openPools(ctx)
 	}
-	path, err := filepath.Abs(o.Path)
-	if o.Path == "" || err != nil {
+	if o.Path == "" {
 		return nil, errors.New("the sandbox needs a file: set a path, or :memory: to store nothing")
+	}
+	path, err := filepath.Abs(o.Path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the sandbox file %s: the current folder is unknown; set an absolute path: %w", o.Path, err)
 	}
 	db.path = path
 	db.created, err = prepareFile(path, db.version())
@@ -287,7 +291,8 @@ func (db *DB) closePools() error {
 // called. Several signals can become one value. The channel is meant for one receiver.
 func (db *DB) Signals() <-chan struct{} { return db.signal }
 
-// Read runs f on a snapshot. f must not change anything. It runs again if a lock blocks it.
+// Read runs f on a snapshot. f must not change anything. If a lock blocks the transaction, f may run again. The context
+// ends only the wait for the start of the transaction.
 func (db *DB) Read(ctx context.Context, f func(*Tx) error) error {
 	t := transaction{
 		pool:  db.reader,
@@ -429,7 +434,7 @@ func (db *DB) watch() {
 		case <-ticks:
 		}
 		log, err := os.Stat(db.target + "-wal")
-		if err != nil {
+		if err != nil { // there is no log
 			continue
 		}
 		idle := previous != nil && isUnchanged(log, previous)
