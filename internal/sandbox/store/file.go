@@ -18,6 +18,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
+// In the texts of errors about a file, "it" is that file: explainOpen puts its path before them.
+
 // errNotSQLite is returned for a file that SQLite cannot read.
 var errNotSQLite = errors.New("it is not a SQLite file; choose another path")
 
@@ -171,9 +173,10 @@ func (m mark) check(newest int32) error {
 	return nil
 }
 
-// inspect returns an error for another program's file. It does not see changes that are only in the log
-// next to the file; the method change checks those later.
+// inspect returns an error for another program's file, and for a file of a later version. It does not see changes
+// that are only in the log next to the file; the method change checks those later.
 func inspect(path string, newest int32) error {
+	// With immutable=1, SQLite takes no lock and ignores the log.
 	db, err := sql.Open("sqlite", fileURI(path, filepath.Separator)+"?mode=ro&immutable=1")
 	if err != nil {
 		return err
@@ -254,7 +257,8 @@ func (db *DB) migrate(ctx context.Context) error {
 	return db.change(ctx, db.upgrade)
 }
 
-// change calls f with the mark of the file, in a transaction that may change the schema.
+// change calls f with the mark of the file, in a transaction that may change the schema. Unlike run, it does not read the
+// clock, whose table may be missing.
 func (db *DB) change(ctx context.Context, f func(*Tx, mark) error) error {
 	c, err := db.writer.acquire(ctx)
 	if err != nil {

@@ -18,11 +18,13 @@ type conn struct {
 	statements map[string]*sql.Stmt
 }
 
+// prepare returns the prepared statement of a query.
 func (c *conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	prepared, found := c.statements[query]
 	if found {
 		return prepared, nil
 	}
+	// The driver treats white space after a statement like a second statement, and then parses both at every use.
 	prepared, err := c.raw.PrepareContext(ctx, strings.TrimSpace(query))
 	if err != nil {
 		return nil, err
@@ -33,6 +35,7 @@ func (c *conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 
 // checkpoint writes the log into the file and reports whether the log is empty now.
 func (c *conn) checkpoint() bool {
+	// busy is 0 if the checkpoint is complete. The other columns are not needed.
 	var busy, logged, written int
 	row := c.raw.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	err := row.Scan(&busy, &logged, &written)
@@ -74,13 +77,14 @@ func openPool(ctx context.Context, source string, size int) (*pool, error) {
 func openConn(ctx context.Context, db *sql.DB) (*conn, error) {
 	c := &conn{statements: map[string]*sql.Stmt{}}
 	err := retryBusy(ctx, func() error {
-		raw, err := db.Conn(context.WithoutCancel(ctx))
+		raw, err := db.Conn(context.WithoutCancel(ctx)) // retryBusy ends the wait and returns its cause
 		c.raw = raw
 		return err
 	})
 	return c, err
 }
 
+// acquire waits for an idle connection. The caller must release it.
 func (p *pool) acquire(ctx context.Context) (*conn, error) {
 	select {
 	case c, ok := <-p.idle:

@@ -3,13 +3,15 @@
 -- The first release that can read the file.
 CREATE VIEW read_by AS SELECT 'vcard 0.2.0' AS release;
 
+-- The CHECK limits the table to one row.
 CREATE TABLE service (
   id              INTEGER PRIMARY KEY CHECK (id = 1),
   master_key      BLOB    NOT NULL,
-  initial_balance INTEGER NOT NULL,
-  clock_offset_ms INTEGER NOT NULL DEFAULT 0
+  initial_balance INTEGER NOT NULL,            -- the opening balance of the first account's wallet
+  clock_offset_ms INTEGER NOT NULL DEFAULT 0   -- the service's time minus the real time
 );
 
+-- AUTOINCREMENT: the id of a deleted account is never used again.
 CREATE TABLE accounts (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id  TEXT    NOT NULL UNIQUE,
@@ -44,8 +46,8 @@ CREATE TABLE ledger_entries (
 );
 CREATE INDEX ledger_entries_by_account ON ledger_entries (account_id);
 CREATE INDEX ledger_entries_by_transaction ON ledger_entries (transaction_id) WHERE transaction_id IS NOT NULL;
--- Most entries belong to transactions. These indexes find the few entries that move
--- an account's own money. Their condition is the same as that of ledger.Movements.
+-- Most entries belong to transactions. These indexes find the few others. Their
+-- condition is the same as ledger.Movements.
 CREATE INDEX ledger_movements_by_account ON ledger_entries (account_id, id)
   WHERE kind IN ('opening balance', 'deposit confirmed', 'card issued', 'card funded', 'card withdrawn', 'card terminated');
 CREATE INDEX ledger_movements_by_card ON ledger_entries (card_account_id, id)
@@ -101,8 +103,8 @@ CREATE INDEX status_changes_by_account ON status_changes (account_id, id);
 CREATE INDEX status_changes_by_card ON status_changes (card_id, id);
 
 -- A purchase is an authorization or a decline. Its settlement and refunds belong to it.
--- Transactions are listed in the order of their ids. The indexes contain all
--- columns of filters and sums, so that rows that an offset skips are never read.
+-- Transactions are listed in the order of their ids. The indexes contain the
+-- columns of filters and sums, so a list with an offset does not read the skipped rows.
 CREATE TABLE transactions (
   id             INTEGER PRIMARY KEY,
   public_id      TEXT    NOT NULL UNIQUE,

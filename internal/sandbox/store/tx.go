@@ -126,9 +126,9 @@ func Values[T any](tx *Tx, query string, args ...any) ([]T, error) {
 	return all, err
 }
 
-// List returns every row of a query. The result is never nil. A column is scanned into the field of T whose tag db
-// has the column's name. The fields of an embedded struct are used like those of T. If a field is a struct, its
-// tag is a prefix of the tags of its fields. Slices and maps are stored as JSON.
+// List returns every row of a query. The result is never nil. Each column is scanned into the field of T whose db tag
+// is the column's name. The fields of an embedded struct are used like those of T. If a field is a struct, its
+// tag is a prefix of the tags of its fields. Maps, and slices other than []byte, are stored as JSON.
 func List[T any](tx *Tx, query string, args ...any) ([]*T, error) {
 	all := []*T{}
 	err := tx.query(query, args, func(rows *sql.Rows) error {
@@ -182,7 +182,7 @@ func (tx *Tx) query(query string, args []any, read func(*sql.Rows) error) error 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err returns the same error
+	defer func() { _ = rows.Close() }() // rows.Err reports the errors of the query
 	err = read(rows)
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ func (j JSON) Scan(column any) error {
 
 // Where is a condition on rows, with its arguments.
 type Where struct {
-	SQL  string
+	SQL  string // starts with WHERE
 	Args []any
 }
 
