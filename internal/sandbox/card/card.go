@@ -208,8 +208,8 @@ func details(c *server.Call) (wire.Response, error) {
 	}), nil
 }
 
-// visibleUntil returns the latest time of issue that reads and lists show. A quirk hides cards for some seconds after
-// they were issued.
+// visibleUntil returns a time: reads and lists show only the cards that were issued then or earlier. The time is now,
+// unless a quirk hides cards for some seconds after they were issued.
 func visibleUntil(c *server.Call) time.Time {
 	hidden := time.Duration(c.Quirks.CardsHiddenSeconds) * time.Second
 	return c.Tx.Now().Add(-hidden)
@@ -304,8 +304,8 @@ const hasLowBalance = `c.id IN (
 // firstLowDay returns the first of the lowDays days that end with today.
 func firstLowDay(now time.Time) int64 { return store.Day(now) - lowDays + 1 }
 
-// HasLowBalance reports whether the card is active and its balance is 0, or less than its spending of the last lowDays
-// days. The spending includes holds, and refunds lower it.
+// HasLowBalance reports whether the balance of an active card is low: it is 0, or less than the card's spending of the
+// last lowDays days. The spending includes holds, and refunds lower it. For other cards, HasLowBalance reports false.
 func (c *Card) HasLowBalance(tx *store.Tx) (bool, error) {
 	if c.Status != Active {
 		return false, nil
@@ -313,6 +313,7 @@ func (c *Card) HasLowBalance(tx *store.Tx) (bool, error) {
 	if c.Balance == 0 {
 		return true, nil
 	}
+	// The key of daily_sums starts with the account, which the join supplies. SUM is NULL if there are no rows.
 	spent, err := store.Value[usd.Amount](tx, `
 		SELECT COALESCE(SUM(s.settled + s.held - s.refunded), 0) FROM cards c
 		JOIN daily_sums s ON s.account_id = c.account_id AND s.card_id = c.id AND s.day >= ?
@@ -330,8 +331,8 @@ func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Card, i
 		return nil, 0, err
 	}
 	where := f.Where(accountID)
-	// The subquery selects only ids. With most filters, an index has all columns that it needs, so that rows that the
-	// offset skips are never read.
+	// The subquery selects only ids. With most filters, an index has all the columns it needs. SQLite then never reads
+	// the rows skipped by the offset.
 	cards, err := store.List[Card](tx, selectCards+`
 		WHERE c.id IN (SELECT c.id FROM cards c `+where.SQL+` ORDER BY c.id DESC LIMIT ? OFFSET ?) ORDER BY c.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
