@@ -21,8 +21,9 @@ func EntryKinds() []string {
 	}
 }
 
-// Movements selects the entries e that move an account's own money. Two indexes have the same condition. SQLite uses
-// them only if this condition lists the same kinds in the same order.
+// Movements selects the entries e that belong to no transaction. They move money into the wallet, or between the wallet
+// and a card. Two indexes have the same condition. SQLite uses them only if this condition lists the same kinds in the
+// same order.
 const Movements = `e.kind IN ('opening balance', 'deposit confirmed', 'card issued', 'card funded', 'card withdrawn', 'card terminated')`
 
 // Entry is an entry of the journal.
@@ -60,6 +61,7 @@ type Filter struct {
 
 // Journal returns a page of the entries that match a filter, newest first, and reports whether there are more.
 func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry, bool, error) {
+	// json_each turns a JSON array into rows, so that one argument can contain any number of ids.
 	where := store.NewWhere(`account_id = ?`, accountID).
 		AndIf(f.Kind != "", `kind = ?`, f.Kind).
 		AndIf(f.ID != "", `id = ?`, f.ID).
@@ -90,7 +92,8 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry,
 // Summary returns the balances of an account's ledger accounts, in the order of kinds. The first is the wallet. The last,
 // which follows these kinds, is all cards together.
 func Summary(tx *store.Tx, accountID int64) ([]*Line, error) {
-	// CROSS JOIN makes SQLite look up each kind by an index, instead of reading the ledger accounts of all cards.
+	// json_each turns the kinds into rows, with their positions as keys. CROSS JOIN makes SQLite look up each kind by an
+	// index, instead of reading the ledger accounts of all cards.
 	lines, err := store.List[Line](tx, `
 		SELECT l.kind AS name, l.balance
 		FROM json_each(?) k CROSS JOIN ledger_accounts l
@@ -111,15 +114,16 @@ type DailyBalance struct {
 	Balance usd.Amount `db:"balance"`
 }
 
-// DailyBalances returns a card's daily balances since a day, oldest first. Days without a change have no balance. The
-// first balance is therefore that of the last change on or before the day since, if there was one.
-func DailyBalances(tx *store.Tx, ledgerAccountID, since int64) ([]*DailyBalance, error) {
+// DailyBalances returns a card's balances at the end of the days on which they changed, oldest first. It starts with the
+// last change on or before firstDay, because that balance still applies on firstDay. If there was no such change, it
+// starts with the first change.
+func DailyBalances(tx *store.Tx, ledgerAccountID, firstDay int64) ([]*DailyBalance, error) {
 	return store.List[DailyBalance](tx, `
 		SELECT day, balance FROM daily_balances
 		WHERE ledger_account_id = ?1 AND day >= (
 			SELECT COALESCE(MAX(day), 0) FROM daily_balances WHERE ledger_account_id = ?1 AND day <= ?2)
 		ORDER BY day`,
-		ledgerAccountID, since)
+		ledgerAccountID, firstDay)
 }
 
 // Line is the balance of a ledger account.
