@@ -139,8 +139,8 @@ func Spent(tx *store.Tx, accountID, cardID int64) (usd.Amount, error) {
 		WHERE account_id = ? AND card_id = ? AND day >= ?`, accountID, cardID, firstOfMonth(tx))
 }
 
-// LargestSpending returns the spending of the cards that spent most this month, at most maxCards cards. No card has the
-// id AllCards, so the join drops the sums of all cards.
+// LargestSpending returns the spending of the cards that spent most this month, the largest first. It returns at most
+// maxCards cards, and none without spending. No card has the id AllCards, so the join drops the sums of all cards.
 func LargestSpending(tx *store.Tx, accountID, maxCards int64) ([]*Spending, error) {
 	return store.List[Spending](tx, `
 		SELECT c.public_id AS card_id, c.label, c.last4, SUM(d.settled - d.refunded) AS spent

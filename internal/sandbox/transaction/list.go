@@ -149,7 +149,7 @@ func (f Filter) Where(accountID int64) store.Where {
 
 // firstSince selects the first transaction at or after a time, and lastUntil the last one at or before a time. The times
 // of an account's transactions never decrease with their ids. The transactions of a period are therefore those from the
-// first id to the last.
+// first id to the last. Without such a transaction, the subquery is NULL, and the filter matches nothing.
 const (
 	firstSince = `
 		SELECT p.id FROM transactions p WHERE p.account_id = ? AND p.created_at >= ?
@@ -191,7 +191,7 @@ type Sums struct {
 func (s Sums) Net() usd.Amount { return s.Settled - s.Refunded }
 
 // Sum adds up the purchases that match a filter, in which Purchases must be true. The filter may also set Text, State,
-// From and To. From and To must be the limits of whole days.
+// From and To. If set, From must be the first millisecond of a UTC day, and To the last millisecond of one.
 func Sum(tx *store.Tx, accountID int64, f Filter) (Sums, error) {
 	var query string
 	var where store.Where

@@ -135,6 +135,7 @@ func addToPurchase(tx *store.Tx, accountID, rowID int64, d draft) error {
 		state = Declined
 		added = Sums{Count: 1, Declines: 1}
 	}
+	added.Fees = d.Fee
 	var purchasedAt int64
 	var authorized usd.Amount
 	// The row of the purchase is the parent's parent for a refund, the parent for a settlement, and otherwise the
@@ -143,7 +144,7 @@ func addToPurchase(tx *store.Tx, accountID, rowID int64, d draft) error {
 		UPDATE transactions SET state = ?1, settled = settled + ?2, refunded = refunded + ?3, fees = fees + ?4
 		WHERE id = COALESCE((SELECT parent_id FROM transactions WHERE id = ?5), ?5, ?6)
 		RETURNING created_at, amount`,
-		state, added.Settled, added.Refunded, d.Fee, d.ParentID, rowID)
+		state, added.Settled, added.Refunded, added.Fees, d.ParentID, rowID)
 	if err != nil {
 		return err
 	}
@@ -158,7 +159,7 @@ func addToPurchase(tx *store.Tx, accountID, rowID int64, d draft) error {
 			ON CONFLICT DO UPDATE SET
 				purchases = purchases + excluded.purchases, declines = declines + excluded.declines, held = held + excluded.held,
 				settled = settled + excluded.settled, refunded = refunded + excluded.refunded, fees = fees + excluded.fees`,
-			accountID, cardID, day, added.Count, added.Declines, added.Held, added.Settled, added.Refunded, d.Fee)
+			accountID, cardID, day, added.Count, added.Declines, added.Held, added.Settled, added.Refunded, added.Fees)
 		if err != nil {
 			return err
 		}
