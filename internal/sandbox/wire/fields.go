@@ -211,7 +211,7 @@ func (f *Fields) Object(name string, read func(*Fields)) {
 		return
 	}
 	read(&members)
-	err = members.Done()
+	err = members.Done() // nil or an *Error
 	refused, ok := errors.AsType[*Error](err)
 	if ok {
 		f.Refuse(Invalid("%s: %s", name, refused.Message))
@@ -347,8 +347,8 @@ func (b Body) Fields(contentType string) *Fields {
 	return f
 }
 
-// checkStrict returns an error for malformed bodies that encoding/json accepts or changes: bytes that are not
-// UTF-8, a second value after the first, and a name that an object has twice.
+// checkStrict returns an error unless the body is exactly one valid JSON value. It also refuses what encoding/json
+// accepts: bytes that are not UTF-8, and objects with duplicate names.
 func checkStrict(raw []byte) error {
 	if !utf8.Valid(raw) {
 		return Invalid("the body is not valid UTF-8")

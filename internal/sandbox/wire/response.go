@@ -101,7 +101,7 @@ func Refuse(code, format string, args ...any) *Error {
 	return NewError(http.StatusBadRequest, code, format, args...)
 }
 
-// Invalid returns a 400 for a malformed request. The message names the field.
+// Invalid returns a 400 with the code CodeInvalidRequest. If a field is invalid, the message names it.
 func Invalid(format string, args ...any) *Error {
 	return Refuse(CodeInvalidRequest, format, args...)
 }
