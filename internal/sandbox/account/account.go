@@ -210,7 +210,8 @@ func ResetFirst(tx *store.Tx) error {
 	return openLedger(tx, id, balance)
 }
 
-// Key returns the API key of an account. It returns an error if the file's master key does not yield this key.
+// Key returns the first API key of an account: the chosen key or, if none was chosen, the derived key. It returns an error
+// if the key does not match the account's hash, for example because the file has another master key.
 func Key(tx *store.Tx, keys *vault.Keyring, publicID string) (string, error) {
 	var hash []byte // stays nil if there is no such account; then it matches no key
 	var chosen string

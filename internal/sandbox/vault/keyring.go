@@ -40,7 +40,7 @@ func New(master []byte) (*Keyring, error) {
 		return nil, fmt.Errorf("the master key has %d bytes instead of %d", len(master), masterKeySize)
 	}
 	var noSalt []byte // the master key is random
-	key, err := hkdf.Key(sha256.New, master, noSalt, "vcard sandbox: derived values", masterKeySize)
+	key, err := hkdf.Key(sha256.New, master, noSalt, "vcard sandbox: derived values", sha256.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -68,15 +68,15 @@ func (k *Keyring) DepositAddress(accountID, currency string) string {
 	return "sandbox-" + currency + "-" + hex.EncodeToString(unique[:16])
 }
 
-// HashAPIKey returns the hash by which the file finds the account of a key. Keys are long and hard to guess,
-// so a fast hash without a salt is safe.
+// HashAPIKey returns the hash of a key. The file stores this hash to find the account of the key. Keys are long and hard
+// to guess, so a fast hash without a salt is safe.
 func HashAPIKey(key string) []byte {
 	sum := sha256.Sum256([]byte(key))
 	return sum[:]
 }
 
-// Token returns a new id or secret such as "card_k3…": the prefix and 24 random
-// lower-case letters and digits, too many to guess or to occur twice.
+// Token returns a new id or secret such as "card_k3…": the prefix and 24 random lower-case letters and digits. It is
+// long enough that it cannot be guessed and does not occur twice.
 func Token(prefix string) string { return prefix + token(rand.Reader) }
 
 // seededMark is the first character of seeded tokens. No other token starts with it, because the alphabet of tokens
@@ -114,7 +114,8 @@ func (k *Keyring) CVV(cardID string) string { return k.digits("cvv", cardID, 3) 
 func (k *Keyring) OTP(challengeID string) string { return k.digits("otp", challengeID, 6) }
 
 // digits returns n derived decimal digits. Their bias is negligible, because they are the last digits of a
-// number of 32 bytes. For seeded ids they do not depend on the master key.
+// number of 32 bytes. For seeded ids they do not depend on the master key, so that a seed creates the same cards in every
+// file.
 func (k *Keyring) digits(purpose, id string, n int) string {
 	keyring := k
 	_, randomPart, _ := strings.Cut(id, "_")

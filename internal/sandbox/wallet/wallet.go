@@ -94,7 +94,7 @@ func currencies() []string {
 	return names
 }
 
-// AllCurrencies is the argument of Addresses for the addresses for all currencies.
+// AllCurrencies makes Addresses return the addresses for all currencies.
 const AllCurrencies = ""
 
 // Addresses returns an account's deposit address for a currency, or all of its addresses for AllCurrencies.
