@@ -186,8 +186,8 @@ func CreateFirst(tx *store.Tx, keys *vault.Keyring, chosenKey string, balance us
 }
 
 // ResetFirst deletes the ledger and all accounts except the first, which gets the file's initial balance again.
-// The row of the first account stays, because calls in progress refer to it. The caller has deleted all other rows that
-// refer to the deleted ones, such as cards.
+// The row of the first account stays, because calls in progress refer to it. Before the call, the caller must delete the
+// rows of other tables that refer to the deleted rows, such as cards.
 func ResetFirst(tx *store.Tx) error {
 	for _, statement := range []string{
 		`DELETE FROM ledger_postings`,
