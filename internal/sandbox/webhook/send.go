@@ -125,6 +125,8 @@ func (s sender) explain(err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("no response within %v", s.client.Timeout)
+	case isOpError && opError.Op == "proxyconnect": // the following errors would be about the proxy, not the endpoint
+		return "cannot connect to the proxy that HTTPS_PROXY or HTTP_PROXY names"
 	case hasType[x509.UnknownAuthorityError](err):
 		return "the endpoint's certificate is from an unknown authority; add the authority's certificate with --webhook-ca"
 	case hasType[x509.HostnameError](err):
@@ -135,8 +137,6 @@ func (s sender) explain(err error) string {
 		return "the endpoint's address is private or belongs to this machine; allow such addresses with --allow-private-webhooks"
 	case hasType[*net.DNSError](err):
 		return "the address of the endpoint's host could not be found"
-	case isOpError && opError.Op == "proxyconnect":
-		return "the proxy from the environment cannot connect to the endpoint"
 	case isErrno:
 		return errno.Error()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
