@@ -43,7 +43,7 @@ func redeliver(c *server.Call) (wire.Response, error) {
 	return wire.OK(found), nil
 }
 
-// redeliverFailed makes all deliveries whose last attempt failed due at once.
+// redeliverFailed makes all deliveries due at once whose last attempt failed.
 func redeliverFailed(c *server.Call) (wire.Response, error) {
 	ids, err := makeDue(c, `(state = 'failed' OR (state = 'pending' AND failures > 0))`)
 	if err != nil {
@@ -55,7 +55,7 @@ func redeliverFailed(c *server.Call) (wire.Response, error) {
 // makeDue makes the account's deliveries that match a condition due at once, and returns their ids. The retries start
 // over with the first delay.
 func makeDue(c *server.Call, condition string, args ...any) ([]string, error) {
-	c.Tx.Signal()
+	c.Tx.Signal() // wakes the worker after the commit
 	allArgs := []any{c.Tx.Now().UnixMilli(), c.Account.ID}
 	allArgs = append(allArgs, args...)
 	return store.Values[string](c.Tx, `
@@ -106,9 +106,14 @@ func (d *Delivery) LastTry() *Try {
 	return &d.Tries[len(d.Tries)-1]
 }
 
-// isOnPage is the condition for a page of an account's deliveries, oldest first.
-const isOnPage = `d.id IN (SELECT d.id FROM deliveries d JOIN events e ON e.id = d.event_id
-	WHERE e.account_id = ? ORDER BY d.id LIMIT ? OFFSET ?)`
+// isOnPage is the condition for a page of an account's deliveries, oldest first. Its arguments are the account's id, the
+// size of the page and its offset.
+const isOnPage = `d.id IN (
+	SELECT d.id
+	FROM deliveries d JOIN events e ON e.id = d.event_id
+	WHERE e.account_id = ?
+	ORDER BY d.id
+	LIMIT ? OFFSET ?)`
 
 // shownState is the SQL expression for the DeliveryState of a delivery d. Retrying is not stored.
 const shownState = `CASE WHEN d.state = 'pending' AND d.failures > 0 THEN 'retrying' ELSE d.state END`
@@ -165,13 +170,17 @@ func NewestDeliveries(tx *store.Tx, accountID int64, f Filter, page wire.Page) (
 		AndIf(f.Endpoint != "", `d.webhook_id = (SELECT id FROM webhooks WHERE public_id = ?)`, f.Endpoint).
 		AndIf(f.State != "", shownState+` = ?`, f.State)
 	type row struct {
-		ID int64 `json:"id" db:"id"`
+		ID int64 `db:"id"`
 	}
 	rows, more, err := store.Page[row](tx, page, `SELECT d.id FROM `+from+where.SQL+` ORDER BY d.id DESC`, where.Args...)
 	if err != nil {
 		return nil, false, err
 	}
-	deliveries, err = readDeliveries(tx, `d.id IN (SELECT value->>'id' FROM json_each(?))`, string(wire.Encode(rows)))
+	ids := make([]int64, len(rows))
+	for i, r := range rows {
+		ids[i] = r.ID
+	}
+	deliveries, err = readDeliveries(tx, `d.id IN (SELECT value FROM json_each(?))`, string(wire.Encode(ids)))
 	if err != nil {
 		return nil, false, err
 	}

@@ -76,17 +76,17 @@ func register(c *server.Call, allowHTTP bool) (wire.Response, error) {
 func readEndpoint(f *wire.Fields, allowHTTP bool) (newEndpoint, error) {
 	e := newEndpoint{URL: f.Text("url")}
 	checkURL(f, e.URL, allowHTTP)
-	events, found := f.Texts("events")
-	if !found {
+	events, hasEvents := f.Texts("events")
+	if !hasEvents {
 		f.Refuse(wire.Invalid("events is required"))
 	}
 	e.Events = events
 	checkEvents(f, e.Events)
-	secret, found := f.OptionalText("secret", maxSecret)
-	if found && secret == "" {
+	secret, hasSecret := f.OptionalText("secret", maxSecret)
+	if hasSecret && secret == "" {
 		f.Refuse(wire.Invalid("secret must not be empty; leave it out to have one generated"))
 	}
-	if !found {
+	if !hasSecret {
 		secret = vault.Token("whsec_")
 	}
 	e.Secret = secret

@@ -86,14 +86,14 @@ func Emit(c *server.Call, event EventType, subject string, data any) error {
 			return err
 		}
 	}
-	c.Tx.Signal()
+	c.Tx.Signal() // wakes the worker after the commit
 	return nil
 }
 
 // dueDelivery is a delivery to send.
 type dueDelivery struct {
 	ID      string    `db:"public_id"`
-	Round   int64     `db:"round"`
+	Round   int64     `db:"round"` // each redelivery starts another round
 	EventID string    `db:"event_id"`
 	Event   EventType `db:"type"`
 	Payload []byte    `db:"payload"`
@@ -136,7 +136,7 @@ func (w *Worker) selectDue(tx *store.Tx) ([]*dueDelivery, error) {
 		if capacity <= 0 {
 			continue
 		}
-		// Up to perEndpoint of the selected deliveries may be in flight already, so the query selects that many more.
+		// The rows may include up to perEndpoint deliveries that are in flight already, so the limit is higher by that many.
 		due, err := store.List[dueDelivery](tx, `
 			SELECT d.public_id, d.round, e.public_id AS event_id, e.type, e.payload,
 			       w.public_id AS target_public_id, w.url AS target_url, w.secret AS target_secret

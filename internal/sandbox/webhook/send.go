@@ -117,8 +117,8 @@ func sign(secret, body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// explain returns the reason why there was no response. The text does not contain the IP address, the URL, which may
-// contain a token, or a malformed response, which may repeat the event.
+// explain returns the reason why there was no response. It leaves out the endpoint's IP address, its URL and the text of
+// a malformed response. A URL may contain a token, and a response may repeat the event.
 func (s sender) explain(err error) string {
 	errno, isErrno := errors.AsType[syscall.Errno](err)
 	opError, isOpError := errors.AsType[*net.OpError](err)

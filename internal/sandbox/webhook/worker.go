@@ -109,7 +109,7 @@ func (w *Worker) poll(ctx context.Context) {
 		if errors.Is(err, store.ErrBusy) {
 			level = slog.LevelWarn
 		}
-		w.logger.Log(ctx, level, "could not read or update the outbox", "error", err)
+		w.logger.Log(ctx, level, "could not read or update the outbox; trying again", "error", err)
 		return
 	}
 	for _, d := range due {
@@ -131,7 +131,7 @@ func (w *Worker) recordAndSelect(ctx context.Context) ([]*dueDelivery, error) {
 	if !leads {
 		return nil, nil
 	}
-	// prune checks the interval again, because a result can make the transaction necessary as well.
+	// prune checks the interval again, because the transaction may only be needed for the results.
 	if len(w.unrecorded) > 0 || time.Since(w.lastPruned) >= pruneInterval {
 		err := w.db.Write(ctx, func(tx *store.Tx) error {
 			err := w.record(tx)
