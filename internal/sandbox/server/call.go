@@ -139,10 +139,10 @@ const (
 	maxIdempotencyKey = 255
 )
 
-// idempotent runs the handler of a call that writes. If the call has an idempotency key, the handler runs only once for
-// each key, method and path. idempotent stores its response in the transaction of the call, so that both are committed
-// together, and returns the stored response to later calls with the key. A concurrent call with the same key waits for
-// its own transaction and finds the response there.
+// idempotent runs the handler of a call that writes. If the call has an idempotency key, the handler can succeed only once
+// for each account, key, method and path until idempotencyLifetime has passed. The response is stored in the transaction
+// of the call, so that both are committed together. Later calls with the key get the stored response. Only one transaction
+// writes at a time, so even a concurrent call with the key finds the response of the first call.
 func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Response, error) {
 	key := c.request.Header.Get(idempotencyHeader)
 	if key == "" {

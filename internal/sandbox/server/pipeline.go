@@ -18,7 +18,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// exchange is a request and its response.
+// exchange is one request or Operation, and the state that the steps of its handling share.
 type exchange struct {
 	id      string
 	route   Route
@@ -269,8 +269,9 @@ func (s *Server) refuse(x *exchange, err error) wire.Response {
 	return x.errorResponse(s.explain(x.request.Context(), x.id, err))
 }
 
-// explain turns an error into a response. Refusals keep their status and message; other errors become a 500.
-// If ctx has ended, the client disconnected while its call waited for a transaction, so nothing was done.
+// explain returns the error that the client sees. A refusal keeps its status and message. A busy sandbox and a full disk
+// get messages of their own, and any other error becomes a 500. If ctx has ended, the client has disconnected. The
+// transaction was not committed in any of these cases.
 func (s *Server) explain(ctx context.Context, requestID string, err error) *wire.Error {
 	refused, ok := errors.AsType[*wire.Error](err)
 	if ok {
@@ -300,8 +301,8 @@ func (s *Server) explain(ctx context.Context, requestID string, err error) *wire
 	return internalError(requestID)
 }
 
-// record adds an authenticated API call to the request log. It runs before the response is sent, so that a client that has the
-// response finds the call in the log.
+// record adds an authenticated API call to the request log. It runs before the response is sent, so that a client that has
+// the response finds the call in the log.
 func (s *Server) record(x *exchange, res response, duration time.Duration) {
 	if !x.isAPI() || x.account.ID == 0 {
 		return

@@ -133,7 +133,7 @@ func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 		}
 	}
 	res.Body = wire.Encode(e)
-	if !x.isAPI() {
+	if !x.isAPI() { // the quirk of the body is only for the API
 		return res
 	}
 	switch x.quirks.ErrorBody {

@@ -50,7 +50,7 @@ func NoFields(handle func(*Call) (wire.Response, error)) func(*Call) (wire.Respo
 	}
 }
 
-// Call is an authenticated request in its transaction. For GET, the transaction is a snapshot. Otherwise, it is committed
+// Call is a request in its transaction. It is authenticated unless its route is public. For GET, the transaction is a snapshot. Otherwise, it is committed
 // if the handler returns a response, and rolled back if the handler returns an error.
 type Call struct {
 	*Server
@@ -104,6 +104,7 @@ func (s *Server) Handler(routes []Route) http.Handler {
 			s.serve(w, r, Route{Method: http.MethodGet, Handle: handle})
 			return
 		}
+		// Outside both trees, a request needs no key and is not logged.
 		x := &exchange{id: vault.Token("req_"), request: r, now: time.Now()}
 		unknown := s.unknownRoute(mux, r)
 		res := response{Response: x.errorResponse(unknown)}
@@ -171,8 +172,8 @@ func (s *Server) pathHint(urlPath string) string {
 	return ""
 }
 
-// similarCall returns the control call whose path has the longest prefix in common with a path. If that is
-// less than half of the path, it returns "".
+// similarCall returns the control call whose path has the longest common prefix with a path. Both are compared without
+// Control. If the common prefix is shorter than half of the path, similarCall returns "".
 func (s *Server) similarCall(urlPath string) string {
 	requested, ok := strings.CutPrefix(urlPath, Control+"/")
 	if !ok {
