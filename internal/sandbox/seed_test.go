@@ -102,7 +102,7 @@ func TestSeedRefuses(t *testing.T) {
 		"a lost challenge":             {card + "challenges: [{merchant: A, amount: 1, status: lost}]}", "line 3: accounts[0].cards[0].challenges[0]: status must be one of approved, failed"},
 		"a challenge of nobody":        {card + "challenges: [{amount: 1}]}", "line 3: accounts[0].cards[0].challenges[0]: merchant is required"},
 		"a change of nothing":          {card + "movements: [{amount: 0}]}", "line 3: accounts[0].cards[0].movements[0]: amount must be above 0"},
-		"the end before the beginning": {card + "at: 2026-01-02T00:00:00Z, status: frozen, status_at: 2026-01-01T00:00:00Z}", "line 3: accounts[0].cards[0].status_at: at must not be earlier than the event it follows, 2026-01-02T00:00:00.000Z"},
+		"the end before the beginning": {card + "at: 2026-01-02T00:00:00Z, status: frozen, status_at: 2026-01-01T00:00:00Z}", "line 3: accounts[0].cards[0].status_at: the time must not be earlier than the event it follows, 2026-01-02T00:00:00.000Z"},
 		"a settlement at no time":      {bought + ", settled: {at: yesterday}}]}", "line 3: the value must be a time"},
 		"the year 1970":                {"clock: 1970-12-31T23:59:59Z", "line 1: the value must be a time"},
 		"a name twice, further down":   {"quirks: {balance: {a: 1, a: 2}}", "line 1: mapping key"},

@@ -78,7 +78,7 @@ type builder struct {
 
 	call     *server.Call
 	now      time.Time
-	earliest time.Time // the time of the first step
+	earliest time.Time // the earliest time of an event; the accounts are opened at this time
 	steps    []step
 	err      error // the first error in the document
 	created  Created
@@ -249,9 +249,9 @@ func (b *builder) schedule(e event, do func() error) time.Time {
 		at = b.now
 	}
 	if at.After(b.now) {
-		b.refuse(e.place, "at must not be later than the world's clock, %s", wire.Timestamp(b.now))
+		b.refuse(e.place, "the time must not be later than the world's clock, %s", wire.Timestamp(b.now))
 	} else if at.Before(e.follows) {
-		b.refuse(e.place, "at must not be earlier than the event it follows, %s", wire.Timestamp(e.follows))
+		b.refuse(e.place, "the time must not be earlier than the event it follows, %s", wire.Timestamp(e.follows))
 	}
 	if at.Before(b.earliest) {
 		b.earliest = at
@@ -287,7 +287,7 @@ func (b *builder) addAccount(place string, spec *accountSpec) {
 	each(place+".webhooks", spec.Webhooks, a.addEndpoint)
 	beforeAll := time.Time{}
 	b.addStep(beforeAll, opening, func() error { return a.open(place, spec.Wallet, first) })
-	if spec.State != "" {
+	if spec.State != "" { // the state is set last, because confirming a deposit can change it
 		b.addStep(b.now, afterAll, func() error {
 			return b.call.Tx.Exec(`UPDATE accounts SET state = ? WHERE id = ?`, spec.State, a.ID)
 		})
@@ -351,7 +351,7 @@ func (a *accountBuilder) openFirst(place string, wallet value) error {
 	a.response.AccountID = a.PublicID
 	a.response.APIKey = key
 	if len(wallet) > 0 {
-		// Reading the balance like a member of a body applies the same checks.
+		// Reading the balance like a field of a call applies the checks of a call.
 		body := wire.Body{Raw: wire.Encode(map[string]any{"wallet": wallet})}
 		fields := body.Fields("application/json")
 		balance := fields.OptionalNotNegativeAmount("wallet")

@@ -147,7 +147,7 @@ func (v *value) UnmarshalYAML(node *yaml.Node) error {
 
 func (v *value) encode(node *yaml.Node, decoded any) error {
 	text, err := json.Marshal(decoded)
-	if err != nil {
+	if err != nil { // for example, because YAML accepts 0x10 as a number and JSON does not
 		return invalidValue(node)
 	}
 	*v = text
@@ -195,7 +195,7 @@ func read(text []byte) (*world, error) {
 	// After the document, the decoder must be at the end.
 	err = decoder.Decode(new(yaml.Node))
 	if !errors.Is(err, io.EOF) {
-		return nil, wire.Invalid("a world must be a single YAML document; remove everything from the second --- on")
+		return nil, wire.Invalid("a world must be a single YAML document; remove all documents after the first")
 	}
 	err = yaml.Unmarshal(text, &w.root)
 	if err != nil {
@@ -278,7 +278,7 @@ func (w *world) line(place string) int {
 		index, err := strconv.Atoi(step)
 		if err != nil {
 			// The step is a name: the node of its value follows the node of the name. If the mapping lacks the name, the
-			// index is 0, the mapping's first name.
+			// index is 0, the mapping's first name, which has the line of the mapping.
 			index = 1 + slices.IndexFunc(node.Content, func(n *yaml.Node) bool { return n.Value == step })
 		}
 		if index >= len(node.Content) {
