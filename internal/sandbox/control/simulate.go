@@ -125,7 +125,7 @@ type payer struct {
 }
 
 // selectSpendable selects cards with the amount that each can pay without being frozen automatically. Its ?1 is the
-// current time, which decides the month of the spending limit.
+// current time in Unix milliseconds, which decides the month of the spending limit.
 const selectSpendable = `
 	SELECT c.public_id,
 		MIN(l.balance - COALESCE(c.auto_freeze_at, 0), c.spending_limit - COALESCE(s.amount, 0)) AS spendable

@@ -236,12 +236,12 @@ func replaceLimits(c *server.Call) (wire.Response, error) {
 }
 
 const (
-	maxFaults = 100      // every API call compares all of them
-	maxPath   = 256      // characters
-	maxBody   = 64 << 10 // bytes of a fault's response
-	maxTimes  = 1_000_000
-	maxDelay  = 100_000 // milliseconds; the server's timeout for a response is two minutes
-	maxLater  = 86_400  // seconds
+	maxFaults = 100       // every API call is compared with them
+	maxPath   = 256       // characters
+	maxBody   = 64 << 10  // bytes of a fault's response
+	maxTimes  = 1_000_000 // calls
+	maxDelay  = 100_000   // milliseconds; the server's timeout for a response is two minutes
+	maxLater  = 86_400    // seconds
 )
 
 func listFaults(c *server.Call) (wire.Response, error) {
@@ -277,12 +277,13 @@ func removeFault(c *server.Call) (wire.Response, error) {
 
 // addFault adds a fault for calls of the API.
 func addFault(c *server.Call) (wire.Response, error) {
+	const defaultWhen = behavior.Before
 	fields := c.Fields()
 	f := behavior.Fault{
 		Method:  fields.Choice("method", http.MethodGet, http.MethodPost, http.MethodDelete, behavior.Any),
 		Path:    fields.ShortText("path", maxPath),
 		Times:   fields.Integer("times", 1, 0, maxTimes),
-		When:    fields.OptionalChoice("when", behavior.Before, behavior.Before, behavior.After, behavior.Later),
+		When:    fields.OptionalChoice("when", defaultWhen, behavior.Before, behavior.After, behavior.Later),
 		DelayMS: fields.Integer("delay_ms", 0, 0, maxDelay),
 		Then:    readThen(fields),
 
