@@ -54,8 +54,8 @@ func Routes() []server.Route {
 	}
 }
 
-// Status is the SQL expression for the status of a challenge h. Its ?1 is the current time, which must be the first
-// argument of the query.
+// Status is the SQL expression for the status of a challenge h. Its ?1 is the current time in Unix milliseconds, which
+// must be the first argument of the query.
 const Status = `CASE WHEN h.status = 'pending' AND h.expires_at <= ?1 THEN 'expired' ELSE h.status END`
 
 // readChallenges returns the challenges h that match a condition, newest first, without their codes.
@@ -68,9 +68,9 @@ func readChallenges(tx *store.Tx, where store.Where) ([]*Challenge, error) {
 	return store.List[Challenge](tx, query, args...)
 }
 
-// hasStatus returns the condition that a challenge h has a status. Unlike a condition on Status, it lets SQLite use an
-// index.
-func hasStatus(status string, now time.Time) (condition string, args []any) {
+// statusCondition returns the SQL condition that a challenge h has a status, and its arguments. Unlike a condition on
+// Status, it lets SQLite use an index.
+func statusCondition(status string, now time.Time) (condition string, args []any) {
 	switch status {
 	case Pending:
 		return `h.status = 'pending' AND h.expires_at > ?`, []any{now.UnixMilli()}
@@ -97,7 +97,7 @@ func list(c *server.Call) (wire.Response, error) {
 	if status == "" {
 		status = Pending
 	}
-	condition, args := hasStatus(status, c.Tx.Now())
+	condition, args := statusCondition(status, c.Tx.Now())
 	where := store.NewWhere(`h.account_id = ?`, c.Account.ID).AndIf(!statusIgnored, condition, args...)
 	data, err := readChallenges(c.Tx, where)
 	if err != nil {
