@@ -11,7 +11,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// selectEntries selects the fields of an Entry.
+// selectEntries selects the fields of an Entry. It converts the duration from microseconds to nanoseconds.
 const selectEntries = `
 	SELECT r.id, r.account_id, r.run_id, r.method, r.path, r.query, r.status, r.error, r.message,
 	       u.name AS run, r.idempotency_key, r.replayed,
@@ -84,7 +84,7 @@ type Run struct {
 	Name      string     `db:"name"` // empty if the client does not name its runs
 	Requests  int64      `db:"requests"`
 	Refused   int64      `db:"refused"`    // requests with an error status, except lost changes
-	Lost      int64      `db:"lost"`       // changes whose response a fault dropped or replaced
+	Lost      int64      `db:"lost"`       // changes whose response a fault dropped, cut off or replaced
 	Changes   int64      `db:"changes"`    // requests that ask for a change
 	ToCards   usd.Amount `db:"to_cards"`   // from the wallet to cards
 	FromCards usd.Amount `db:"from_cards"` // from cards to the wallet

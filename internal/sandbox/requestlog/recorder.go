@@ -40,8 +40,8 @@ type Entry struct {
 	Path           string        `json:"path" db:"path"` // relative to the base URL
 	Query          string        `json:"query" db:"query"`
 	Status         int           `json:"status" db:"status"`   // 0 if there was no response
-	Error          string        `json:"error" db:"error"`     // the code of a refusal
-	Message        string        `json:"message" db:"message"` // of a refusal
+	Error          string        `json:"error" db:"error"`     // the code of the error, if any
+	Message        string        `json:"message" db:"message"` // of the error
 	Run            string        `json:"run" db:"run"`         // the client's name for its process, if it has one
 	IdempotencyKey string        `json:"-" db:"idempotency_key"`
 	Replayed       bool          `json:"replayed" db:"replayed"` // the response is that of an earlier call with the same idempotency key
@@ -49,7 +49,7 @@ type Entry struct {
 	Label          string        `json:"-" db:"label"`           // of the card; set when the entry is read
 	Last4          string        `json:"-" db:"last4"`           // of the card; set when the entry is read
 	Fault          string        `json:"fault" db:"fault"`       // describes the fault that was applied, if any
-	Lost           bool          `json:"-" db:"lost"`            // whether a fault dropped or replaced the response to a change
+	Lost           bool          `json:"-" db:"lost"`            // whether a fault dropped, cut off or replaced the response to a change
 	Duration       time.Duration `json:"-" db:"duration"`
 	Time           wire.Time     `json:"time" db:"time"`
 	Change
@@ -221,7 +221,7 @@ func Clean(text string) string {
 		text = text[:maxText]
 		suffix = "…"
 	}
-	plain := text
+	plain := text // becomes the result only if decoding reveals a secret
 	for escaped.MatchString(plain) {
 		plain = unescape(plain)
 		if secret.MatchString(plain) {
