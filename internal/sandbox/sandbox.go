@@ -62,8 +62,8 @@ type Sandbox struct {
 	endDelays func() // ends the delays of faults
 }
 
-// Open opens the sandbox in a file, or creates the file. It delivers events until Close. Its errors are about the
-// path or the options, and contain no key.
+// Open opens the sandbox in a file, or creates the file. The sandbox delivers events until Close is called. No error
+// contains a key.
 func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if o.InitialBalance < 0 {
 		return nil, errors.New("the sandbox's initial balance must not be negative")

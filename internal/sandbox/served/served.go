@@ -81,7 +81,7 @@ func (s *Sandbox) Keys() []string { return s.keys }
 
 // Dashboard returns a handler that serves the dashboard at every path that Handler does not serve.
 // address is the server's, such as http://127.0.0.1:8420. names are other host names under which browsers may
-// reach the server. It fails if the address is invalid.
+// reach the server. Dashboard fails if the address is invalid.
 func (s *Sandbox) Dashboard(address string, names ...string) (*dashboard.Dashboard, error) {
 	return dashboard.New(dashboard.Options{
 		Server:         s.Server(),
