@@ -50,8 +50,8 @@ func NoFields(handle func(*Call) (wire.Response, error)) func(*Call) (wire.Respo
 	}
 }
 
-// Call is a request in its transaction. It is authenticated unless its route is public. For GET, the transaction is a snapshot. Otherwise, it is committed
-// if the handler returns a response, and rolled back if the handler returns an error.
+// Call is a request in its transaction. It is authenticated unless its route is public. For GET, the transaction is a
+// snapshot. Otherwise, it is committed if the handler returns a response, and rolled back if the handler returns an error.
 type Call struct {
 	*Server
 
