@@ -189,8 +189,9 @@ func (l *listing) budget(isLarge bool) int {
 	return 2 * (len(l.wanted) + margin)
 }
 
-// addPage adds a page. It reports whether the pages are consistent: a page must be the requested one, contain no more
-// cards than the total, and show new cards. A service that does not support pages sends the same page again.
+// addPage adds a page. It reports whether the pages are consistent: the page must be the requested one, and with the
+// pages before it, it must not have more cards than the total. Unless it is empty, it must also show new cards, because
+// a service that does not support pages sends the same page again.
 func (l *listing) addPage(number int, page api.CardPage) bool {
 	if l.pages == 0 && !l.countPages(page) {
 		return false
@@ -264,8 +265,8 @@ const (
 	maxConcurrentPages = 16
 )
 
-// fetch fetches pages for several readers. It is cancelled when no reader waits for it any more, and not before, even
-// if the reader that started it leaves.
+// fetch fetches pages for several readers. It is cancelled when the last reader that waits for it leaves. The reader
+// that started it may leave earlier.
 type fetch struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
