@@ -29,7 +29,7 @@ func CatchPanic(diags *diag.Diagnostics) {
 	}
 }
 
-// DescribePanic describes an error for the diagnostic of a call that panicked.
+// DescribePanic returns the detail of the diagnostic for a call that panicked. The error describes the panic.
 func DescribePanic(err error) string {
 	failure, ok := errors.AsType[*crash.Error](err)
 	if !ok {
@@ -363,7 +363,7 @@ func adviceForResponse(refused *transport.Error) string {
 	isMissing := status == http.StatusNotFound || status == http.StatusGone
 	switch {
 	case status == http.StatusUnauthorized:
-		return "Check api_key in the provider configuration or VCARD_API_KEY. Keys start with sk_live_ and work only with the service at base_url. You create them in the dashboard under API access."
+		return "Check api_key in the provider configuration or VCARD_API_KEY. Keys start with sk_live_ and work only with the service that issued them. You create them in the dashboard under API access."
 	case status == http.StatusForbidden:
 		return readiness + " If all of this is done, ask the service's support."
 	case refused.LacksFunds() && strings.HasSuffix(refused.Path, "/withdraw"):
@@ -373,11 +373,11 @@ func adviceForResponse(refused *transport.Error) string {
 	case isMissing && refused.Code == "":
 		return "The response is not the service's own; a gateway or another server may have sent it. It does not prove that anything is missing. Check base_url and try again."
 	case isMissing:
-		everyAccountHas := []string{"/wallet/balance", "/wallet/deposit-address", "/bins", "/3ds"}
-		if refused.Method == http.MethodGet {
-			everyAccountHas = append(everyAccountHas, "/cards", "/transactions")
+		pathsOfEveryAccount := []string{"/wallet/balance", "/wallet/deposit-address", "/bins", "/3ds"}
+		if refused.Method == http.MethodGet { // a POST to /cards may fail because its BIN is missing
+			pathsOfEveryAccount = append(pathsOfEveryAccount, "/cards", "/transactions")
 		}
-		if slices.Contains(everyAccountHas, refused.Path) {
+		if slices.Contains(pathsOfEveryAccount, refused.Path) {
 			return "This endpoint exists for every account, so another server may be at base_url. Check the host of base_url and its path with the version prefix, as in https://host/api/v1."
 		}
 		return "Either the id is wrong, or the API key belongs to another account. Check both."

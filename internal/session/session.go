@@ -116,7 +116,7 @@ type report struct {
 	key   string
 }
 
-// FirstTime reports whether this is the first call with this topic and key in this process.
+// FirstTime reports whether this is the first call with this topic and key in this session.
 func (s *Session) FirstTime(topic Topic, key string) bool {
 	_, reported := s.reported.LoadOrStore(report{topic, key}, true)
 	return !reported

@@ -104,12 +104,12 @@ func (s *Session) totalsSoFar() planTotals {
 	return s.totals
 }
 
-// walletBalances are the wallet's balance and the sum of all card balances, in whole cents.
+// walletBalances are the wallet's balance and the sum of all card balances, in USD, rounded down to whole cents.
 type walletBalances struct {
-	Balance           usd.Amount
-	CardsTotalBalance usd.Amount
-	balanceErr        error // why Balance is not known
-	cardsErr          error // why CardsTotalBalance is not known
+	balance    usd.Amount
+	cardsTotal usd.Amount
+	balanceErr error // why balance is not known
+	cardsErr   error // why cardsTotal is not known
 }
 
 func (w walletBalances) err() error { return cmp.Or(w.balanceErr, w.cardsErr) }
@@ -119,13 +119,13 @@ func (w walletBalances) mayBeShort(t planTotals) bool {
 	if t.net <= 0 {
 		return false
 	}
-	return w.balanceErr != nil || t.net > w.Balance
+	return w.balanceErr != nil || t.net > w.balance
 }
 
 // returnable returns the sum of the balances of the cards that were not planned yet, which is the most that can still
 // return to the wallet.
 func (w walletBalances) returnable(t planTotals) usd.Amount {
-	return max(0, w.CardsTotalBalance-t.cardBalances)
+	return max(0, w.cardsTotal-t.cardBalances)
 }
 
 // isUnpayable reports whether the wallet could not pay for the plan even if all other cards returned their balances.
@@ -133,7 +133,7 @@ func (w walletBalances) isUnpayable(t planTotals) bool {
 	if w.err() != nil || t.net <= 0 {
 		return false
 	}
-	shortfall := t.net - w.Balance
+	shortfall := t.net - w.balance
 	return shortfall > w.returnable(t)
 }
 
@@ -263,7 +263,7 @@ const (
 )
 
 func walletSoFar(sums planTotals, wallet walletBalances) string {
-	return fmt.Sprintf("This plan takes %s USD so far; the wallet holds %s USD.", sums.net, wallet.Balance)
+	return fmt.Sprintf("This plan takes %s USD so far; the wallet holds %s USD.", sums.net, wallet.balance)
 }
 
 func shortText(sums planTotals, wallet walletBalances) string {
@@ -299,8 +299,8 @@ func (s *Session) UpfrontCost(ctx context.Context) (upfront, balance usd.Amount,
 	if err != nil || wallet.balanceErr != nil {
 		return upfront, 0, false
 	}
-	exceedsBalance = upfront > wallet.Balance
-	return upfront, wallet.Balance, exceedsBalance
+	exceedsBalance = upfront > wallet.balance
+	return upfront, wallet.balance, exceedsBalance
 }
 
 // readWallet reads the wallet once. A failure is part of the result, so that the wallet is not read again. The
@@ -312,11 +312,11 @@ func (s *Session) readWallet(ctx context.Context) (walletBalances, error) {
 			return walletBalances{balanceErr: err, cardsErr: err}, ctx.Err()
 		}
 		var wallet walletBalances
-		wallet.Balance, wallet.balanceErr = response.Balance.Floor()
+		wallet.balance, wallet.balanceErr = response.Balance.Floor()
 		if response.CardsTotalBalance == nil {
 			wallet.cardsErr = &transport.ShapeError{Field: "cards_total_balance", Problem: "is missing"}
 		} else {
-			wallet.CardsTotalBalance, wallet.cardsErr = response.CardsTotalBalance.Floor()
+			wallet.cardsTotal, wallet.cardsErr = response.CardsTotalBalance.Floor()
 		}
 		return wallet, ctx.Err()
 	})
