@@ -221,8 +221,8 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 }
 
 // readPages reads the pages of a list until it ends or a card has left it. It records them in list, and calls visit
-// for each card. If reading fails, readPages yields the error. It reports whether to continue, which it does not after
-// an error or after visit has returned false.
+// for each card. If reading fails, readPages yields the error. It reports whether to continue: it returns false after
+// an error, or after visit has returned false.
 func (r *cardReader) readPages(
 	ctx context.Context, filter CardFilter, list *cardReading, deadline time.Time, visit func(CardListItem) bool,
 ) bool {
@@ -283,7 +283,7 @@ func (r *cardReader) addPage(page CardPage) []CardListItem {
 
 // cardReading is one reading of a list. Meanwhile, any card may leave the list, and new cards appear at its
 // front. The service's total alone does not show where the list ends, because some services report the number
-// of cards on the page.
+// of cards on the page as the total.
 type cardReading struct {
 	pages    int
 	pageSize int // cards on a full page

@@ -107,15 +107,16 @@ func (c *Client) LockCard(ctx context.Context, id string) (unlock func(), err er
 	return unlock, nil
 }
 
-// These durations say how late a service may show a change.
+// These durations allow for a service that shows a change late.
 const (
-	// NewCardGrace is the age up to which a card that the service does not find may be a card that the service does
-	// not show yet.
+	// NewCardGrace is the age below which a card may still be hidden: a read that does not find it does not prove
+	// that it is missing.
 	NewCardGrace = 10 * time.Minute
-	// shownWithin is how long a service may take to show and to list a new card, or to show a termination.
+	// shownWithin is how long this process waits for the service to show and to list a new card, or to show a
+	// termination.
 	shownWithin = time.Minute
-	// statusShownWithin is how long a service may take to show a new status. It is short, because others may
-	// change the status, too.
+	// statusShownWithin is how long this process waits for the service to show any other new status. It is short,
+	// because others may change the status, too.
 	statusShownWithin = 10 * time.Second
 )
 
@@ -167,6 +168,7 @@ func (r *recent) claim(card CardListItem, now time.Time) bool {
 func (r *recent) newCards(now time.Time) []CardListItem {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	// newUntil normally is shownWithin after the issuance, so it gives the order of issuance.
 	newestFirst := func(a, b recentCard) int { return b.newUntil.Compare(a.newUntil) }
 	var cards []CardListItem
 	for _, card := range slices.SortedFunc(maps.Values(r.cards), newestFirst) {

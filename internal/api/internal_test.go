@@ -112,7 +112,7 @@ func TestIdentify(t *testing.T) {
 		if test.anytime {
 			askedAt = time.Time{}
 		}
-		err := test.wanted.identify(test.alike, askedAt)
+		err := test.wanted.checkSingleMatch(test.alike, askedAt)
 		if (err == nil) != (test.reason == "") || err != nil && !strings.Contains(err.Error(), test.reason) {
 			t.Errorf("%s: %v, want %q", name, err, test.reason)
 		}

@@ -35,8 +35,8 @@ type IssueCardRequest struct {
 // Issuance is a card that was issued.
 type Issuance struct {
 	Card Card
-	// How is Found if the response was lost and the card was found in a list. Then the card's ExpiresAt is not
-	// known. Unless the label was generated, someone else may have issued that card.
+	// How is Found if the response was lost or unusable, and the card was found in a list. Then the card's
+	// ExpiresAt is not known. Unless the label was generated, someone else may have issued that card.
 	How How
 	// PossibleDuplicates are other new cards that look like this one and that no request of this process
 	// asked for. A request that took effect twice may have issued them.
@@ -44,8 +44,8 @@ type Issuance struct {
 }
 
 // IssueCard issues a card and loads it from the wallet. After a lost response, it looks for the card. If
-// there is none, it sends the request again. If it cannot identify the card, it returns an *UndecidedError
-// with candidates. Cards with the same label on one BIN are issued one after the other.
+// there is none, it sends the request again. If it cannot identify the card, it returns a
+// *transport.UndecidedError with candidates. Cards with the same label on one BIN are issued one after the other.
 func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issuance, error) {
 	labelOnBIN := request.labelOnBIN()
 	unlock, err := c.issues.locks.lock(ctx, labelOnBIN)
@@ -154,7 +154,7 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 		if m.MayRetry() {
 			continue
 		}
-		// Neither a 2xx response nor a refusal of the key says that no card was issued.
+		// A 2xx response suggests that a card was issued, and so does a refusal of the key as already used.
 		refusal, ok := errors.AsType[*transport.Error](failure)
 		keyRefused := ok && refusal.IsAboutKey()
 		if m.Answered() || keyRefused {

@@ -214,7 +214,7 @@ func (s *issueSearch) claim(ctx context.Context, cards []CardListItem) (*CardLis
 	if len(candidates) == 0 {
 		return nil, nil
 	}
-	err = s.request.identify(candidates, s.beganAt)
+	err = s.request.checkSingleMatch(candidates, s.beganAt)
 	if err != nil {
 		return nil, err
 	}
@@ -407,15 +407,17 @@ func (q IssueCardRequest) hasLimit(card CardListItem) bool {
 	return q.SpendingLimit == nil || card.SpendingLimit == *q.SpendingLimit
 }
 
-// sameMoment is how long before its request a card may seem to have been created, because times are not exact.
-const sameMoment = 10 * time.Second
+// clockTolerance is how long before its request a card may seem to have been created, because times are not exact.
+const clockTolerance = 10 * time.Second
 
 // isTooOld reports whether a card was created too long before a request to be the requested one.
-func isTooOld(createdAt, requestedAt time.Time) bool { return requestedAt.Sub(createdAt) > sameMoment }
+func isTooOld(createdAt, requestedAt time.Time) bool {
+	return requestedAt.Sub(createdAt) > clockTolerance
+}
 
-// identify returns an error unless exactly one new card matches the request. requestedAt is zero if the
+// checkSingleMatch returns an error unless exactly one new card matches the request. requestedAt is zero if the
 // service's time is not known.
-func (q IssueCardRequest) identify(similar []CardSummary, requestedAt time.Time) error {
+func (q IssueCardRequest) checkSingleMatch(similar []CardSummary, requestedAt time.Time) error {
 	if len(similar) != 1 {
 		return fmt.Errorf("%d new cards are similar to the requested one", len(similar))
 	}

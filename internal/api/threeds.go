@@ -47,7 +47,7 @@ func (c *Client) Challenges(ctx context.Context, status string) ([]Challenge, er
 	return challenges, err
 }
 
-// decodeChallenges decodes the challenges with the wanted status, because a service may ignore the filter.
+// decodeChallenges decodes only the challenges with the wanted status, because a service may ignore the filter.
 // Any status is wanted if status is empty.
 func decodeChallenges(body []byte, status string) ([]Challenge, error) {
 	decode := func(i int, data json.RawMessage) (Challenge, error) { return decodeChallenge(i, data, status) }

@@ -64,9 +64,9 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 	}
 }
 
-// endCheck detects the end of a list at pages without unseen transactions. Past the end, some services repeat the
-// first or the last page. But pages also repeat transactions if the list has grown by at least a page. Then the
-// first transaction of the list is a new one.
+// endCheck decides whether a page without unseen transactions is past the end of the list. There, some services
+// repeat the first or the last page. A page before the end has no unseen transactions either if the list has grown by
+// at least a page. Then the first transaction of the list is a new one.
 type endCheck struct {
 	newest   string // id of the first transaction of the list when it was last checked
 	oldest   string // id of the oldest transaction that was read
@@ -92,8 +92,8 @@ func (e *endCheck) isReached(page []Transaction, newest string) bool {
 	if !e.hasGrown {
 		return true
 	}
-	// A single page that starts like the first page or ends like the last one may still be one that has moved. But
-	// two such pages in a row, of a list that does not grow meanwhile, are past the end.
+	// A single page that starts like the first page or ends like the last one may still be before the end. But two
+	// such pages in a row, of a list that does not grow meanwhile, are past the end.
 	startsLikeFirst := page[0].ID == newest
 	endsLikeLast := page[len(page)-1].ID == e.oldest
 	if !startsLikeFirst && !endsLikeLast {
@@ -122,8 +122,7 @@ type seenIDs struct {
 }
 
 // minSeenIDs is the number of ids after which seenIDs starts a new map, so it remembers at least that many of the
-// latest ids. More new transactions do not arrive between the reads of two pages, even if a rate limit delays the
-// second.
+// latest ids. Fewer new transactions arrive between the reads of two pages, even if a rate limit delays the second.
 const minSeenIDs = 10_000
 
 // addPage records the transactions of a page, and returns those that were not read before.
