@@ -109,7 +109,10 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 		return nil
 	}
 	err := c.Read(ctx, call)
-	return card, err
+	if err != nil {
+		return CardSummary{}, err // without the card of an attempt that was not accepted
+	}
+	return card, nil
 }
 
 // AwaitCard is GetCard for a card that another process may have issued just before this one started. While
