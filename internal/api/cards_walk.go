@@ -191,7 +191,7 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 	const maxReadings = 10
 	deadline := r.client.Deadline(ctx)
 	firstReading := r.reading + 1
-	var smallestTotal *int
+	var smallestTotal *int // of all pages of all readings, because new cards raise the later totals
 	var list cardReading
 	for range maxReadings {
 		r.reading++

@@ -59,7 +59,7 @@ func (t *issueTracker) isUndecided(labelOnBIN string) bool {
 	return t.undecided[labelOnBIN]
 }
 
-// baseline is the newest page of a BIN before the process's first issuance on it.
+// baseline has the newest page of a BIN's cards before the process's first issuance on it.
 type baseline struct {
 	ids       map[string]bool
 	labels    map[string]bool // as foldLabel returns them
@@ -100,8 +100,9 @@ func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*
 	return result, nil
 }
 
-// issueSearch finds the card of one issuance whose response was lost. This process issues cards
-// with one label on one BIN one after the other, so two searches never find the same new card.
+// issueSearch makes one issuance. It checks that a response is about the requested card, and finds the card if the
+// response was lost. This process issues cards with one label on one BIN one after the other, so two searches never
+// find the same new card.
 type issueSearch struct {
 	client   *Client
 	request  IssueCardRequest
