@@ -146,7 +146,7 @@ func outageReason(kind transport.OutageKind) string {
 	case transport.OutageOtherServer:
 		return "the server at base_url is not the service"
 	}
-	return "the service cannot be reached"
+	return "the service cannot be reached" // OutageUnreachable
 }
 
 // LostResponseWarning reports that a call succeeded although one of its responses was lost. The operation completes
