@@ -23,6 +23,7 @@ func New(plan *Plan) (*Statement, error) {
 		return nil, errIncomplete
 	}
 	r := reader{
+		plan:    plan,
 		prior:   plan.prior(),
 		wasRead: map[object]bool{},
 		statement: &Statement{
@@ -71,6 +72,7 @@ func New(plan *Plan) (*Statement, error) {
 
 // reader makes a statement from the changes of a plan.
 type reader struct {
+	plan *Plan
 	// prior is the state before the plan. Cards that the plan creates or deletes, and cards for which apply may stop, are
 	// removed from prior.cards, so that addNotes leaves them out.
 	prior     prior
@@ -294,8 +296,10 @@ func (r *reader) readTopUps(card *Card, before values) {
 
 func (r *reader) readFrozen(card *Card, before values) {
 	if card.after.isUnknown("frozen") {
-		// A withdrawal makes frozen unknown if the service may then freeze the card, which is no action of the plan.
-		if !card.does(Withdraw) {
+		// If the configuration leaves frozen unset, a withdrawal makes it unknown when the service may then freeze the
+		// card, which is no action of the plan.
+		isConfigured := r.plan.configOf(card.Address).Expressions["frozen"] != nil
+		if isConfigured || !card.does(Withdraw) {
 			r.addUnknownValue(card, "frozen", Freeze, Unfreeze)
 		}
 		return

@@ -106,6 +106,11 @@ func planWith(changes string, more ...string) string {
 	return `{"format_version":"1.2","terraform_version":"1.11.4","planned_values":{"root_module":{}},"resource_changes":[` + changes + "]" + strings.Join(more, "") + "}"
 }
 
+// configuredWith is the configuration of the card, which sets an attribute to something that is known only during apply.
+func configuredWith(name string) string {
+	return `,"configuration":{"root_module":{"resources":[{"address":"vcard_card.a","mode":"managed","expressions":{"` + name + `":{"references":["terraform_data.x"]}}}]}}`
+}
+
 func priorState(resources string) string {
 	return `,"prior_state":{"format_version":"1.0","values":{"root_module":{"resources":[` + resources + `]}}}`
 }
@@ -239,6 +244,10 @@ func TestNew(t *testing.T) {
 		"a part of the rule": {
 			updates(held, with("top_up", `{"to":9}`), `"top_up":{"below":true},"topped_up":true`),
 			"a top_up+configure 0.00\n? a: topped_up is known only during apply",
+		},
+		"maybe freezes, and withdraws": {
+			updates(held, with("amount", "70"), `"frozen":true,"status":true`, configuredWith("frozen")),
+			"a withdraw+freeze+unfreeze 30.00\n? a: frozen is known only during apply",
 		},
 		"maybe freezes":                   {updates(held, held, `"frozen":true`), "a freeze+unfreeze 0.00\n? a: frozen is known only during apply"},
 		"terminate":                       {does(`"delete"`, held, "", refreshed), "a terminate 60.25"},
