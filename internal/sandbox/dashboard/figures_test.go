@@ -207,3 +207,15 @@ func TestTotalsAreSumsOfRows(t *testing.T) {
 	}
 	sandboxtest.Equal(t, "there are rows to add up", rows > 100, true)
 }
+
+// The total of a purchase includes all its transactions, also when its postings are more than a page of the ledger.
+func TestTotalOfALongPurchase(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	card := s.Issue("150")
+	settlement := s.Settle(s.Authorize(card, "100", "7311").Transaction(), "100").Transaction()
+	for range 60 {
+		s.Refund(settlement, "1")
+	}
+	b.get("/transactions/"+settlement).is(200).matches(`<tfoot>.*-40\.00`)
+}

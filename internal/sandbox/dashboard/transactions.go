@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"math"
+
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
@@ -97,7 +99,8 @@ func readTransaction(v *view) (any, error) {
 		return nil, err
 	}
 	p.Record = records[0]
-	p.Entries, _, err = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Transactions: ids}, firstPage(pageSize))
+	everyEntry := firstPage(math.MaxInt32) // because the entries are added up
+	p.Entries, _, err = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Transactions: ids}, everyEntry)
 	if err != nil {
 		return nil, err
 	}
