@@ -233,7 +233,8 @@ func (f *Fields) Pairs(name string, maxKeys, maxLength int) map[string]json.RawM
 	if len(pairs) > maxKeys {
 		f.Refuse(Invalid("%s has %d keys; at most %d are allowed", name, len(pairs), maxKeys))
 	}
-	for key, value := range pairs {
+	for _, key := range slices.Sorted(maps.Keys(pairs)) { // sorted, so that the first error is always the same
+		value := pairs[key]
 		text := string(value) // the length of a number or a boolean is that of its JSON
 		switch value[0] {
 		case '{', '[', 'n': // an object, an array or null
