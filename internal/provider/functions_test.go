@@ -97,7 +97,7 @@ func TestAccIssuanceCostFunction_mistakes(t *testing.T) {
 					output "test" {
 						value = provider::vcard::issuance_cost([1e18])
 					}`,
-				ExpectError: acctest.Error("Invalid function argument", "amounts[0]", "1e12", "got 1e+18"),
+				ExpectError: acctest.Error("Invalid function argument", "amounts[0]", "at most 12 digits", "got 1e+18"),
 			},
 			{
 				Config: `
