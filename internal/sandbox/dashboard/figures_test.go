@@ -217,5 +217,5 @@ func TestTotalOfALongPurchase(t *testing.T) {
 	for range 60 {
 		s.Refund(settlement, "1")
 	}
-	b.get("/transactions/"+settlement).is(200).matches(`<tfoot>.*-40\.00`)
+	b.get("/transactions/" + settlement).is(200).matches(`<tfoot>.*-40\.00`)
 }
