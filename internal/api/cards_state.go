@@ -126,7 +126,7 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	confirms := func(card CardSummary, _ bool) bool { return card.Status == StatusTerminated }
 	shown, how, err := c.setStatus(m, id, confirms)
 	if transport.IsNotFound(err) && shown.Status != "" { // the call got a 404, but a read shows the card
-		return Termination{}, m.Undecided(fmt.Errorf("%w; a later read shows the card as %s, with a balance of %s USD", err, shown.Status, shown.Balance))
+		return Termination{}, m.Undecided(err, showsStatus(shown))
 	}
 	if err != nil {
 		return Termination{}, err
@@ -145,12 +145,24 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 		return response, nil
 	}
 	if err != nil {
-		return Termination{}, m.Undecided(fmt.Errorf("the response says that the card is terminated, but the card cannot be read: %w", err))
+		return Termination{}, m.Undecided(errSaysTerminated, fmt.Errorf("the card cannot be read: %w", err))
 	}
 	if shown.Status != StatusTerminated {
-		return Termination{}, m.Undecided(fmt.Errorf("the response says that the card is terminated, but a later read shows the card as %s, with a balance of %s USD", shown.Status, shown.Balance))
+		return Termination{}, m.Undecided(errSaysTerminated, showsStatus(shown))
 	}
 	return response, nil
+}
+
+// errSaysTerminated is the failure of a termination that a response confirmed, and a later read did not.
+var errSaysTerminated = errors.New("the response says that the card is terminated")
+
+func showsStatus(card CardSummary) error {
+	return fmt.Errorf("a later read shows the card as %s, with a balance of %s USD", card.Status, card.Balance)
+}
+
+// notVerified returns the finding for a read that failed.
+func notVerified(err error) error {
+	return fmt.Errorf("the outcome could not be verified: %w", err)
 }
 
 // setStatus makes a call that changes the status of a card. If no response confirms the change, it reads the
@@ -194,7 +206,7 @@ func (c *Client) setStatus(m *transport.Mutation, id string, confirms func(card 
 				return card, how, failure
 			}
 			if last && err != nil {
-				return card, how, m.Undecided(fmt.Errorf("%w; the outcome could not be verified: %w", failure, err))
+				return card, how, m.Undecided(failure, notVerified(err))
 			}
 			if last && !m.MayRetry() {
 				return card, how, m.GiveUpError()
@@ -205,7 +217,7 @@ func (c *Client) setStatus(m *transport.Mutation, id string, confirms func(card 
 			// The last read decides, so an earlier one may fail.
 			err = c.clock.Wait(m.GraceContext(), transport.PollInterval)
 			if err != nil {
-				return card, how, m.Undecided(fmt.Errorf("%w; the outcome could not be verified: %w", failure, err))
+				return card, how, m.Undecided(failure, notVerified(err))
 			}
 			if how == AlreadyDone { // a status that the first read does not show may come from this call
 				how = Found

@@ -142,11 +142,11 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 		}
 		err := m.WaitForCommit()
 		if err != nil {
-			return nil, m.Undecided(fmt.Errorf("%w; the outcome could not be verified: %w", failure, err))
+			return nil, m.Undecided(failure, notVerified(err))
 		}
 		found, err := s.find(m.GraceContext())
 		if err != nil {
-			return nil, m.Undecided(fmt.Errorf("%w; the outcome could not be verified: %w", failure, err))
+			return nil, m.Undecided(failure, notVerified(err))
 		}
 		if found != nil {
 			return found, nil
@@ -158,7 +158,7 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 		refusal, ok := errors.AsType[*transport.Error](failure)
 		keyRefused := ok && refusal.IsAboutKey()
 		if m.Answered() || keyRefused {
-			return nil, m.Undecided(fmt.Errorf("%w; the service does not list the requested card", failure))
+			return nil, m.Undecided(failure, errors.New("the service does not list the requested card"))
 		}
 		return nil, m.GiveUpError()
 	}

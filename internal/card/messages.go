@@ -89,8 +89,13 @@ func errorWithAdvice(operation string, err error, advice string) diag.Diagnostic
 
 // issuedButNotFrozen returns the error for a new card that exists but could not be frozen.
 func issuedButNotFrozen(card model, err error) diag.Diagnostic {
+	status := "It is active"
+	_, undecided := errors.AsType[*transport.UndecidedError](err)
+	if undecided {
+		status = "It may be frozen already"
+	}
 	balance := card.Balance.Amount().String()
-	return errorWithAdvice("freeze the new "+card.name(), err, "\n\nThe card exists, is active, and holds "+balance+" USD. "+
+	return errorWithAdvice("freeze the new "+card.name(), err, "\n\nThe card exists and holds "+balance+" USD. "+status+". "+
 		"Terraform marks the card as tainted, so the next apply would terminate it and issue another. "+
 		"To keep it, run terraform untaint on this resource and apply again: that freezes the card.")
 }
@@ -323,13 +328,13 @@ func topUpAttributes(card model) string {
 
 // stillPending warns after a refresh that the outcome of a transfer is not known yet, because of err.
 func stillPending(card model, pending reconcile.Pending, err error) diag.Diagnostic {
-	reason := err
+	reason := session.Cause(err)
 	undecided, ok := errors.AsType[*transport.UndecidedError](err)
 	if ok {
-		reason = undecided.Err
+		reason = session.CauseOfUndecided(undecided)
 	}
 	return diag.NewWarningDiagnostic("Earlier transfer is still pending",
-		describePending(card, pending)+" "+session.Cause(reason)+pendingAdvice(card, pending.Movement()))
+		describePending(card, pending)+" "+reason+pendingAdvice(card, pending.Movement()))
 }
 
 // stopsForPending warns that apply will move nothing on this card.
@@ -364,17 +369,19 @@ func abandonsPending(card model, pending reconcile.Pending, amountIsNull bool) d
 // amount is unknown and top_up is not set.
 func mayAbandonPending(card model, pending reconcile.Pending, topUpIsUnknown bool) diag.Diagnostic {
 	text := " The value of amount or top_up is known only during apply. If no money has to move then, apply drops this transfer and accepts the card's balance."
+	const first = " Alternatively, first apply the resources that the value depends on, with -target, and plan again."
 	var keep string
 	if topUpIsUnknown {
-		keep = "To keep the transfer pending, write a literal top_up."
+		keep = "To keep the transfer pending, write a literal top_up." + first
+	} else if pending.Purpose == reconcile.ForTopUp {
+		keep = "To keep the transfer pending, restore top_up." + first
 	} else if card.Amount.IsKnown() {
-		keep = fmt.Sprintf("To keep the transfer pending, write a literal amount other than %s (the amount in the state).", card.Amount.Amount())
+		keep = fmt.Sprintf("To keep the transfer pending, set amount to %s, the value that it leads to.", pending.LoadedBefore+pending.Delta) + first
 	} else { // a literal amount would become the baseline, move no money, and so abandon the transfer
 		keep = "To keep the transfer, do not apply. Plan again until its outcome is known."
 	}
 	return diag.NewWarningDiagnostic("Plan may abandon a pending transfer: "+card.name(),
-		describePending(card, pending)+text+"\n\nBefore you apply, check in the dashboard whether the money moved. "+keep+
-			" Or first apply what the value depends on, with -target, and plan again.")
+		describePending(card, pending)+text+"\n\nBefore you apply, check in the dashboard whether the money moved. "+keep)
 }
 
 // describeDelta describes a change of a balance. Its text completes "the balance …", as in "has increased by 5.00 USD".
@@ -420,16 +427,17 @@ func moveWarnings(card model, operation string, m reconcile.Movement, result tra
 		diags.Append(alreadyApplied(card, operation, m, result))
 	} else if result.LeftOver != 0 {
 		diags.AddWarning("Unexplained balance change before a transfer",
-			fmt.Sprintf("Before this transfer, the balance of %s had %s, and no transaction explains why. "+
+			fmt.Sprintf("Before the %s, the balance of %s had %s, and no transaction explains why. "+
 				"Someone else, an action or an interrupted run may have moved this money, or a transaction is not listed yet. "+
 				"The planned transfer was made, and the card now holds %s USD. "+
-				"If that is too much or too little, correct the balance in the dashboard, or with the actions vcard_card_withdraw and vcard_card_fund.", card.name(), changedBy(result.LeftOver), result.CardBalance))
+				"If that is too much or too little, correct the balance in the dashboard, or with the actions vcard_card_withdraw and vcard_card_fund.",
+				movementNoun(m.Delta), card.name(), changedBy(result.LeftOver), result.CardBalance))
 	} else if result.Ignored != "" {
 		diags.AddWarning("Transfer made with incomplete transaction data",
-			fmt.Sprintf("Before this transfer to or from %s, the provider checked whether an earlier run had already made it. That check was incomplete: %s. "+
+			fmt.Sprintf("Before the %s on %s, the provider checked whether an earlier run had already made it. That check was incomplete: %s. "+
 				"The transfer was made, and the card now holds %s USD.\n\nCheck in the dashboard whether that balance is right. "+
 				"If it is not, correct it there, or with the actions vcard_card_withdraw and vcard_card_fund.",
-				card.name(), strings.TrimSuffix(result.Ignored, "."), result.CardBalance))
+				movementNoun(m.Delta), card.name(), strings.TrimSuffix(result.Ignored, "."), result.CardBalance))
 	}
 	if result.Excess != 0 {
 		diags.Append(excessWarning(card.name(), operation, result))
@@ -542,8 +550,8 @@ func limitedTopUp(card model, needed, planned usd.Amount, topUps reconcile.TopUp
 	return fmt.Sprintf("%s needs a top-up of %s USD, %s. %s\n\n%s", capitalized(card.name()), needed, gets, capUsage(topUps, month, limit), advice)
 }
 
-// capUsage says how much of max_top_up_per_month is used in a month. If the record is from a later month, it
-// describes that month.
+// capUsage says how much of max_top_up_per_month is used in a month, or only the limit if the month is not known (0). If
+// the record is from a later month, it describes that month.
 func capUsage(topUps reconcile.TopUps, month reconcile.Month, limit usd.Amount) string {
 	used := fmt.Sprintf("%s USD of max_top_up_per_month (%s USD) has been used. Balance increases without a matching transaction also count", topUps.Sum, limit)
 	if month > topUps.Month {
@@ -552,6 +560,9 @@ func capUsage(topUps reconcile.TopUps, month reconcile.Month, limit usd.Amount) 
 		used = fmt.Sprintf("all of max_top_up_per_month (%s USD) counts as used, because the card's money_record was lost", limit)
 	}
 	month = max(month, topUps.Month)
+	if month == 0 { // neither a refresh nor a record has a month, as in the plan of an import
+		return fmt.Sprintf("max_top_up_per_month is %s USD.", limit)
+	}
 	return fmt.Sprintf("So far in %s, %s. The next month starts on %s.",
 		month.First().Format("January 2006"), used, (month + 1).First().Format(time.DateOnly))
 }

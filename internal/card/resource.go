@@ -128,7 +128,7 @@ func (r *cardResource) terminate(ctx context.Context, card model, nextCost usd.A
 			return diag.Diagnostics{notFound(card, err, r.session)}
 		}
 		if err != nil {
-			return diag.Diagnostics{errorWithAdvice("check whether the wallet can cover the replacement of "+card.name(), err,
+			return diag.Diagnostics{errorWithAdvice("check the wallet before replacing "+card.name(), err,
 				` This card was not terminated. To replace it without this check, set wallet_check = "off" in the provider configuration. If the wallet balance is then too low, you are left without a card.`)}
 		}
 		if missing > 0 {

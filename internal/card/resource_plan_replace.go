@@ -103,7 +103,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 	if len(lost) > 0 {
 		paragraphs = append(paragraphs, "The new card does not have these settings, because they are not in the configuration: "+strings.Join(lost, ", ")+".")
 	}
-	paragraphs = append(paragraphs, "Without create_before_destroy, the old card is terminated first. If the service then refuses the new one, there is no card."+p.refusalNote())
+	paragraphs = append(paragraphs, "Without create_before_destroy, the old card is terminated first. If the service then refuses the new one, you are left without a card."+p.refusalNote())
 	p.diags.AddWarning("Card will be replaced and get a new number", strings.Join(paragraphs, "\n\n"))
 }
 
@@ -143,7 +143,7 @@ func (p *planner) lostSettings() []string {
 	}
 	names := unreportedNames(&p.config)
 	if p.state.isImported() && len(names) > 0 {
-		lost = append(lost, "any "+tfkit.Enumerate(names)+" that it was issued with (the service does not report them)")
+		lost = append(lost, "any "+tfkit.Enumerate(names)+" that the old card was issued with (the service does not report them)")
 	}
 	return lost
 }

@@ -138,7 +138,7 @@ func configAttributes() map[string]schema.Attribute {
 			"at least "+api.MinimumLoad.String()+". The provider refuses plans with a higher amount, for example if you wrote "+
 			"cents instead of dollars. Default: no limit."),
 		"max_taken_per_plan": amount(0, "Maximum that one plan may take from the wallet, in USD with at most two "+
-			"decimals: the sum of initial loads, issuance fees, fundings and top-ups. "+
+			"decimals: the sum of initial loads, issuance fees, funding and top-ups. "+
 			"Money that returns to the wallet is not deducted. "+
 			"The provider refuses each card beyond the maximum, for example if you plan a whole fleet "+
 			"in the wrong workspace. "+

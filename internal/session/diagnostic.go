@@ -113,7 +113,7 @@ func ReadFailure(err error) (reason, todo string) {
 	}
 	refused, ok := errors.AsType[*transport.Error](cause)
 	if !ok {
-		return strings.TrimSuffix(withoutOperation(cause), ".") + ".", todo
+		return strings.TrimSuffix(transport.WithoutOperation(cause), ".") + ".", todo
 	}
 	if refused.Status >= http.StatusInternalServerError {
 		todo = ""
@@ -142,7 +142,7 @@ func outageReason(kind transport.OutageKind) string {
 	case transport.OutageUnavailable:
 		return "the service is not available"
 	case transport.OutageEndpoint:
-		return "an endpoint of the service fails"
+		return "a service endpoint is failing"
 	case transport.OutageOtherServer:
 		return "the server at base_url is not the service"
 	}
@@ -166,12 +166,24 @@ func Cause(err error) string { return causeFrom("The service", err) }
 
 // causeFrom is Cause for a response of the named server.
 func causeFrom(server string, err error) string {
+	undecided, ok := errors.AsType[*transport.UndecidedError](err)
+	if ok {
+		return fmt.Sprintf("The request may or may not have taken effect (idempotency key %s). %s", undecided.Key, CauseOfUndecided(undecided))
+	}
 	refused, ok := errors.AsType[*transport.Error](err)
-	_, undecided := errors.AsType[*transport.UndecidedError](err)
-	if !ok || undecided { // an undecided error describes all of its attempts, not only the last response
-		return sentence(withoutOperation(err))
+	if !ok {
+		return sentence(transport.WithoutOperation(err))
 	}
 	return sentence(describeResponse(server, refused))
+}
+
+// CauseOfUndecided describes, in a sentence each, the last failure of a change and what later reads showed.
+func CauseOfUndecided(e *transport.UndecidedError) string {
+	text := sentence(transport.WithoutOperation(e.Err))
+	for _, finding := range e.Findings {
+		text += " " + sentence(transport.WithoutOperation(finding))
+	}
+	return text
 }
 
 // describeResponse describes an error response. The subject is the server that sent it, or the request that it
@@ -188,30 +200,6 @@ func describeResponse(subject string, refused *transport.Error) string {
 		text += "; the message is not shown, because it may contain a secret"
 	}
 	return text
-}
-
-// withoutOperation returns the text of an error without the operations of its calls, as in "fund card card_1: ".
-func withoutOperation(err error) string {
-	text := err.Error()
-	for _, operation := range operationsOf(err) {
-		text = strings.ReplaceAll(text, operation+": ", "")
-	}
-	return text
-}
-
-// operationsOf returns the operations of the calls that an error describes.
-func operationsOf(err error) []string {
-	var operations []string
-	if undecided, ok := errors.AsType[*transport.UndecidedError](err); ok {
-		operations = append(operations, undecided.Operation)
-	}
-	if refused, ok := errors.AsType[*transport.Error](err); ok {
-		operations = append(operations, refused.Operation)
-	}
-	if request, ok := errors.AsType[*transport.RequestError](err); ok {
-		operations = append(operations, request.Operation)
-	}
-	return operations
 }
 
 // sentence returns a text with an upper-case first letter and a full stop.
@@ -351,7 +339,7 @@ func adviceForResponse(refused *transport.Error) string {
 	case "onboarding_incomplete":
 		return onboardingAdvice(refused.Message)
 	case "api_not_enabled":
-		return readiness + " Next, ask the service's support to enable API access."
+		return readiness + " Next, contact the service's support to enable API access."
 	case "card_terminated":
 		return "The card is already terminated, which is final. Run terraform plan again. If the configuration still contains this card, the new plan issues another one."
 	case "bin_not_found":
@@ -365,7 +353,7 @@ func adviceForResponse(refused *transport.Error) string {
 	case status == http.StatusUnauthorized:
 		return "Check api_key in the provider configuration or VCARD_API_KEY. Keys start with sk_live_ and work only with the service that issued them. You create them in the dashboard under API access."
 	case status == http.StatusForbidden:
-		return readiness + " If all of this is done, ask the service's support."
+		return readiness + " If all of this is done, contact the service's support."
 	case refused.LacksFunds() && strings.HasSuffix(refused.Path, "/withdraw"):
 		return "The card's balance is lower than this amount. A purchase may have lowered it since the last plan. Run terraform plan again to see the current balance."
 	case refused.LacksFunds():
@@ -390,7 +378,7 @@ func adviceForResponse(refused *transport.Error) string {
 	case status == http.StatusServiceUnavailable:
 		return "The service is temporarily unavailable. Wait a few minutes and try again."
 	case status >= 500:
-		return "The service or a gateway in front of it failed; the configuration is probably not the cause. Try again later, and ask the service's support if the error persists."
+		return "The service or a gateway in front of it failed; the configuration is probably not the cause. Try again later, and contact the service's support if the error persists."
 	case refused.Withheld && refused.Path == "/webhooks":
 		return "Check url, events, and secret or secret_wo: the service rejected one of them."
 	case refused.Withheld && refused.Path == "/3ds":

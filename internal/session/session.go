@@ -87,7 +87,7 @@ func (s *Session) Require(diags *diag.Diagnostics, purpose string) bool {
 	diags.AddError("Provider configuration is not known yet",
 		"The vcard provider needs its api_key and base_url, or its sandbox, to "+purpose+
 			". They depend on values that are known only after apply. "+
-			"Apply what they depend on first, for example with -target.")
+			"First apply the resources they depend on, for example with -target.")
 	return false
 }
 

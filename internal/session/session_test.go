@@ -75,7 +75,7 @@ func TestInterruptedCallersOfOneAnswer(t *testing.T) {
 func TestFailingEndpointIsToldOnce(t *testing.T) {
 	t.Parallel()
 	s := against(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
-	const what = "an endpoint of the service fails"
+	const what = "a service endpoint is failing"
 	for _, want := range [][2]string{{strings.ToUpper(what[:1]) + what[1:], "Other requests to this endpoint (GET /bins) fail for the same reason."}, {"Could not list the BINs: " + what, ""}} {
 		_, err := s.Bins(t.Context())
 		if d := session.ErrorDiagnostic("list the BINs", err); d.Summary() != want[0] || !strings.Contains(d.Detail(), want[1]) || (d.Detail() == "") != (want[1] == "") {
@@ -235,7 +235,7 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 		return &net.OpError{Op: op, Addr: &net.TCPAddr{IP: host}, Err: refused}
 	}
 	undecided := func(kind transport.MutationKind, err error, candidates ...transport.Candidate) error {
-		return &transport.UndecidedError{Kind: kind, Operation: "fund card card_1", Attempts: 2, Key: "k1", Err: err, Candidates: candidates}
+		return &transport.UndecidedError{Kind: kind, Operation: "fund card card_1", Key: "k1", Err: err, Candidates: candidates}
 	}
 	others := map[string]error{
 		"plain http":           sent(header("HTTP/")),
@@ -447,7 +447,7 @@ func TestWalletCheckNamesTheLargest(t *testing.T) {
 	for _, amount := range []usd.Amount{60_00, 10_00, 70_00, 50_00, 40_00} {
 		text += textOf(s.CountSpend(t.Context(), takes(amount)))
 	}
-	if want := "The largest amounts are 70.00 USD for card 70.00, 60.00 USD for card 60.00 and 50.00 USD for card 50.00. "; !strings.Contains(text, want) {
+	if want := "The largest amounts are:\n  - 70.00 USD for card 70.00\n  - 60.00 USD for card 60.00\n  - 50.00 USD for card 50.00\n"; !strings.Contains(text, want) {
 		t.Errorf("says %q, want %q", text, want)
 	}
 }

@@ -72,11 +72,10 @@ func (t planTotals) nameLargest() string {
 	for _, p := range t.largest {
 		amounts = append(amounts, fmt.Sprintf("%s USD for %s", p.Taken, p.CardName))
 	}
-	last := len(amounts) - 1
-	if last < 1 {
+	if len(amounts) < 2 {
 		return "The largest amount is " + strings.Join(amounts, "") + "."
 	}
-	return "The largest amounts are " + strings.Join(amounts[:last], ", ") + " and " + amounts[last] + "."
+	return "The largest amounts are:\n  - " + strings.Join(amounts, "\n  - ")
 }
 
 // addToTotals counts the plan of a card, unless the plans would then take more than MaxTakenPerPlan. It returns the
@@ -202,8 +201,8 @@ func (s *Session) warnUnchecked(p PlannedSpend) diag.Diagnostics {
 func (s *Session) exceedsMaxTaken(sums planTotals) diag.Diagnostic {
 	text := fmt.Sprintf("With this card, the plan takes %s USD so far, and max_taken_per_plan is %s USD.", sums.taken, *s.MaxTakenPerPlan)
 	if s.FirstTime(TopicMaxTaken, "") {
-		text += " The first amount is the sum of initial loads, issuance fees, fundings and top-ups. Money that returns to the wallet is not deducted."
-		text += " " + sums.nameLargest()
+		text += " The first amount is the sum of initial loads, issuance fees, funding and top-ups. Money that returns to the wallet is not deducted."
+		text += "\n\n" + sums.nameLargest()
 		text += "\n\nIf the plan issues cards that already exist, this is the wrong workspace, or its state is lost. " +
 			"If the plan is meant to take this much, raise max_taken_per_plan in the provider configuration."
 	}
@@ -221,11 +220,11 @@ const (
 func (s *Session) refuseUnpayable(p PlannedSpend, sums planTotals, wallet walletBalances) diag.Diagnostics {
 	const allow = "\n\nTo plan anyway, set wallet_check = \"warn\" in the provider configuration; vcard statement then shows the exact total."
 	title := walletShort
-	text := shortText(sums, wallet) + depositAdvice
+	text := shortText(sums, wallet) + "\n\n" + sums.nameLargest() + depositAdvice
 	brief := walletSoFar(sums, wallet)
 	if wallet.err() != nil {
 		title = walletUnread
-		text = unreadText(wallet)
+		text = unreadText(wallet, "With wallet_check = \"error\", it refuses a plan that it cannot check.")
 		brief = "The provider cannot read the wallet, so wallet_check = \"error\" refuses this plan."
 	}
 	if s.FirstTime(TopicUnpayable, "") {
@@ -248,13 +247,14 @@ func (s *Session) warnShort(sums planTotals, wallet walletBalances) diag.Diagnos
 		return nil
 	}
 	if err != nil {
-		return diag.Diagnostics{diag.NewWarningDiagnostic(walletUnread, unreadText(wallet))}
+		return diag.Diagnostics{diag.NewWarningDiagnostic(walletUnread, unreadText(wallet, "If the wallet is short, part of the plan fails during apply."))}
 	}
 	title := walletMayBeShort
 	if wallet.isUnpayable(sums) {
 		title = walletShort
 	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic(title, shortText(sums, wallet)+planStatement+depositAdvice)}
+	text := shortText(sums, wallet) + planStatement + "\n\n" + sums.nameLargest() + depositAdvice
+	return diag.Diagnostics{diag.NewWarningDiagnostic(title, text)}
 }
 
 const (
@@ -273,18 +273,18 @@ func shortText(sums planTotals, wallet walletBalances) string {
 			"for example from a card that is terminated before its replacement is issued.", wallet.returnable(sums))
 	}
 	text := walletSoFar(sums, wallet)
-	text += " The first amount is the sum of initial loads, issuance fees, fundings and top-ups, less what the planned cards return."
-	text += " " + sums.nameLargest() + " " + outlook
-	return text
+	text += " The first amount is the sum of initial loads, issuance fees, funding and top-ups, less what the planned cards return."
+	return text + " " + outlook
 }
 
-func unreadText(wallet walletBalances) string {
+// unreadText describes a wallet that could not be read. The consequence is a sentence.
+func unreadText(wallet walletBalances, consequence string) string {
 	reason, todo := ReadFailure(wallet.err())
 	if todo == "" {
-		todo = "Check the wallet balance in the dashboard, or plan again later. If the error persists, ask the service's support."
+		todo = "Check the wallet balance in the dashboard, or plan again later. If the error persists, contact the service's support."
 	}
 	return "The provider could not read the wallet: " + reason +
-		" The provider therefore does not know whether the wallet can pay for this plan. If the wallet is short, part of the plan fails during apply.\n\n" + todo
+		" The provider therefore does not know whether the wallet can pay for this plan. " + consequence + "\n\n" + todo
 }
 
 // UpfrontCost returns what the plan so far takes from the wallet before anything returns, and the balance of the wallet,

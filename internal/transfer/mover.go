@@ -343,12 +343,14 @@ func (t *Transfer) notSent(decision reconcile.Decision) error {
 		return t.stopped(decision)
 	}
 	record := *t.recordBefore // the verdict is Undecided, so the movement is pending in it
+	findings := t.findings(decision)
 	return &transport.UndecidedError{
 		Kind:      transport.MutationMove,
 		Operation: t.operation(),
 		Key:       record.Key(t.cardID, t.movement),
 		SentAt:    record.Pending.SentAt,
-		Err:       t.undecided(decision),
+		Err:       findings[0],
+		Findings:  findings[1:],
 	}
 }
 
@@ -364,15 +366,22 @@ func (t *Transfer) stopped(decision reconcile.Decision) *StoppedError {
 	}
 }
 
-// undecided returns the reason why the outcome of the movement is not known.
-func (t *Transfer) undecided(decision reconcile.Decision) error {
-	text := fmt.Sprintf("the card held %s USD before and holds %s USD now, and the card's transactions do not show whether that includes the %s USD",
-		decision.RecordBefore.Anchor.Balance, decision.Card.Balance, t.movement.Delta.Abs())
+// findings says why the outcome of the movement is not known. There is at least one.
+func (t *Transfer) findings(decision reconcile.Decision) []error {
+	before := decision.RecordBefore
+	findings := []error{
+		fmt.Errorf("the card held %s USD before and holds %s USD now", before.Anchor.Balance, decision.Card.Balance),
+		fmt.Errorf("its transactions do not show whether that includes the %s USD", t.movement.Delta.Abs()),
+	}
+	answered := before.Pending != nil && before.Pending.Answered
+	if answered && decision.Card.Balance == before.Anchor.Balance {
+		findings = []error{fmt.Errorf("the card still holds %s USD, as before the transfer", decision.Card.Balance)}
+	}
 	unread := cmp.Or(decision.Evidence.Hidden, decision.Evidence.Ignored)
 	if unread != "" {
-		text += "; " + unread
+		findings = append(findings, errors.New(unread))
 	}
-	return errors.New(text)
+	return findings
 }
 
 // IsUsable reports whether the money on a card with this status can be spent, either now or after the card is

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -92,14 +93,14 @@ func (r reader) readEvents(ctx context.Context, id string, since reconcile.Recor
 	for number := 1; number <= snapshotPages && clock.Now().Before(end); number++ {
 		page, err := read(ctx, number)
 		if err != nil {
-			s.Unclear = "the card's transactions could not be read: " + err.Error()
+			s.Unclear = "the card's transactions could not be read: " + transport.WithoutOperation(err)
 			return
 		}
 		oldestFirst := number == 1 && isOldestFirst(page)
 		if oldestFirst {
 			more, err := read(ctx, 2)
 			if err != nil {
-				s.Unclear = "the card's transactions could not be read: " + err.Error()
+				s.Unclear = "the card's transactions could not be read: " + transport.WithoutOperation(err)
 				return
 			}
 			// Some services repeat the only page.

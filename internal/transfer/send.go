@@ -43,12 +43,15 @@ func (t *Transfer) send(ctx context.Context, decision reconcile.Decision) error 
 
 		afterLoss, err := t.lookAfterLoss(move, decision)
 		if err != nil {
-			err = fmt.Errorf("%w; the outcome could not be verified: %w", failure, err)
-			return t.lost(decision, move.Undecided(err))
+			finding := fmt.Errorf("the outcome could not be verified: %w", err)
+			return t.lost(decision, move.Undecided(failure, finding))
 		}
 		if afterLoss.Verdict == reconcile.Made {
 			t.found(move, decision, afterLoss)
 			return nil
+		}
+		if afterLoss.Verdict != reconcile.Send {
+			return t.lost(decision, move.Undecided(failure, t.findings(afterLoss)...))
 		}
 		if !move.MayRetry() {
 			err = move.GiveUpError()
@@ -68,20 +71,13 @@ type answer struct {
 }
 
 // lookAfterLoss waits until a request whose response was lost can no longer take effect, and then reads
-// whether it did. The verdict is Made, or Send if it was not made. The error says why that is unknown.
+// whether it did. The verdict is Made, or Send if it was not made. Any other verdict leaves the outcome unknown.
 func (t *Transfer) lookAfterLoss(move *transport.Mutation, decision reconcile.Decision) (reconcile.Decision, error) {
 	err := move.WaitForCommit()
 	if err != nil {
 		return reconcile.Decision{}, err
 	}
-	afterLoss, err := t.look(move.GraceContext(), decision.Record, shortLook, decision.AfterLost)
-	if err != nil {
-		return afterLoss, err
-	}
-	if afterLoss.Verdict != reconcile.Made && afterLoss.Verdict != reconcile.Send {
-		return afterLoss, t.undecided(afterLoss)
-	}
-	return afterLoss, nil
+	return t.look(move.GraceContext(), decision.Record, shortLook, decision.AfterLost)
 }
 
 // found ends a movement that the card shows after its response was lost.
@@ -109,7 +105,8 @@ func (t *Transfer) confirm(move *transport.Mutation, decision reconcile.Decision
 	t.How = api.HowAnswered(move)
 	afterAnswer, err := t.lookAfterAnswer(move, decision, answered)
 	if err != nil {
-		err = move.Undecided(fmt.Errorf("the service answered, but the card could not be read afterwards: %w", err))
+		finding := fmt.Errorf("the card could not be read afterwards: %w", err)
+		err = move.Undecided(errors.New("the service answered"), finding)
 		if answered.refusal != nil {
 			return t.lost(decision, err)
 		}

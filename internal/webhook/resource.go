@@ -124,7 +124,7 @@ func (r *webhookResource) ImportState(ctx context.Context, req resource.ImportSt
 	}
 	if !tfkit.IsWebhookID(id) {
 		resp.Diagnostics.AddError("Invalid webhook endpoint id",
-			fmt.Sprintf("The id of a webhook endpoint has the form wh_…, got %q. The dashboard shows the ids.", id))
+			fmt.Sprintf("The id of a webhook endpoint must have the form wh_…, got %q. The dashboard shows the ids.", id))
 		return
 	}
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("id"), id)...)
@@ -209,8 +209,8 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		plan.ID = state.ID
 		plan.CreatedAt = state.CreatedAt
 		plan.Secret = config.Secret
-		resp.Diagnostics.AddWarning("Adopted without verification",
-			"The service does not report the settings of the imported "+state.name()+". Apply writes the configured url, events and secret to the state, and sends no request. "+
+		resp.Diagnostics.AddWarning("Webhook adopted without verification",
+			"The service does not report the settings of the imported "+state.name()+". Apply writes the configured settings, except secret_wo, to the state, and sends no request. "+
 				"Make sure that they are the current settings of the endpoint. Later changes register a new endpoint.")
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 		return

@@ -35,7 +35,7 @@ func TestTitles(t *testing.T) {
 		titleNotAnEndpointID,
 		// warnings
 		"Possible duplicate webhook endpoint",
-		"Adopted without verification",
+		"Webhook adopted without verification",
 		"Replaced webhook endpoint stays registered: …",
 		"Webhook endpoint stays registered: …",
 	})

@@ -211,20 +211,44 @@ type Candidate struct {
 type UndecidedError struct {
 	Kind       MutationKind
 	Operation  string
-	Key        string // the idempotency key of every attempt; not a secret
-	Attempts   int
+	Key        string      // the idempotency key of every attempt; not a secret
 	Answered   bool        // by a 2xx response that cannot be used, or whose effect no later read shows
 	SentAt     time.Time   // when the last attempt was sent, by the service's clock
-	Err        error       // the last failure
+	Err        error       // the last failure, or what is known about a request of an earlier run
+	Findings   []error     // what later reads showed, or why they failed
 	Candidates []Candidate // the cards that may be the requested one; only after MutationIssue
 }
 
 func (e *UndecidedError) Error() string {
-	request := "idempotency key " + e.Key
-	if e.Attempts > 0 { // none if an earlier run sent the request
-		request = fmt.Sprintf("attempts: %d, %s", e.Attempts, request)
+	text := fmt.Sprintf("%s: the request may or may not have taken effect (idempotency key %s): %v", e.Operation, e.Key, e.Err)
+	for _, finding := range e.Findings {
+		text += "; " + finding.Error()
 	}
-	return fmt.Sprintf("%s: the request may or may not have taken effect (%s): %v", e.Operation, request, e.Err)
+	return text
 }
 
-func (e *UndecidedError) Unwrap() error { return e.Err }
+func (e *UndecidedError) Unwrap() []error { return append([]error{e.Err}, e.Findings...) }
+
+// WithoutOperation returns the text of an error without the operations of its calls, as in "fund card card_1: ".
+func WithoutOperation(err error) string {
+	text := err.Error()
+	for _, operation := range operationsOf(err) {
+		text = strings.ReplaceAll(text, operation+": ", "")
+	}
+	return text
+}
+
+// operationsOf returns the operations of the calls that an error describes.
+func operationsOf(err error) []string {
+	var operations []string
+	if undecided, ok := errors.AsType[*UndecidedError](err); ok {
+		operations = append(operations, undecided.Operation)
+	}
+	if refused, ok := errors.AsType[*Error](err); ok {
+		operations = append(operations, refused.Operation)
+	}
+	if request, ok := errors.AsType[*RequestError](err); ok {
+		operations = append(operations, request.Operation)
+	}
+	return operations
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -219,19 +218,20 @@ func (m *Mutation) GiveUpError() error {
 		refusal.AfterLostResponse = true
 		return refusal
 	}
-	return m.Undecided(fmt.Errorf("%w; the last check did not show the change", m.last.err))
+	return m.Undecided(m.last.err, errors.New("the last check did not show the change"))
 }
 
-// Undecided returns the error for a change whose outcome is not known.
-func (m *Mutation) Undecided(reason error) error {
+// Undecided returns the error for a change whose outcome is not known. The findings say what later reads showed, or why
+// they failed.
+func (m *Mutation) Undecided(failure error, findings ...error) error {
 	return &UndecidedError{
 		Kind:      m.call.Kind,
 		Operation: m.call.Operation,
 		Key:       m.call.key,
-		Attempts:  m.call.attempts,
 		Answered:  m.got2xx,
 		SentAt:    m.SentAt,
-		Err:       reason,
+		Err:       failure,
+		Findings:  findings,
 	}
 }
 

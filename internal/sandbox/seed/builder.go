@@ -31,7 +31,8 @@ type Created struct {
 	Accounts []*CreatedAccount `json:"accounts"`
 }
 
-// CreatedAccount is an account of the world, with its cards and webhooks in the order of the document.
+// CreatedAccount is an account of the world, with its cards and webhooks in the order of their times. Those with the
+// same time are in the order of the document.
 type CreatedAccount struct {
 	AccountID string            `json:"account_id"`
 	APIKey    string            `json:"api_key"`
@@ -39,7 +40,7 @@ type CreatedAccount struct {
 	Webhooks  []json.RawMessage `json:"webhooks"` // with their secrets
 }
 
-// createdObject is the part that the world uses of an object that a call has created.
+// createdObject has the fields of a created object that the builder and the response need.
 type createdObject struct {
 	ID    string `json:"id"`
 	Label string `json:"label"`

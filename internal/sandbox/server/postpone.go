@@ -9,7 +9,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 )
 
-// postponedCalls are the calls that a fault has answered before they are committed. They are lost when the process ends.
+// postponedCalls are the calls that a fault commits some time after they arrived, whatever response the client got. They
+// are lost when the process ends.
 type postponedCalls struct {
 	mu  sync.Mutex  // also held while calls are committed, so that no request overtakes them
 	all []*exchange // in the order of their arrival
@@ -36,7 +37,7 @@ func (s *Server) commitCallsDueAt(ctx context.Context, now time.Time) {
 			return
 		}
 		call.now = call.due
-		s.process(context.WithoutCancel(ctx), call) // without its response, because the client already has one
+		s.process(context.WithoutCancel(ctx), call) // its response is discarded, because the fault has decided what the client gets
 	}
 }
 

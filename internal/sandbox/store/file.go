@@ -78,8 +78,7 @@ func restrict(path string) error {
 			err = os.Chmod(path+suffix, private)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("cannot open the sandbox file %s: it contains the key of all secrets, and access to it cannot be "+
-				"restricted to its owner; choose another path: %w", path, err)
+			return fmt.Errorf("cannot restrict access to the sandbox file %s, which contains the sandbox's master key; choose another path: %w", path, err)
 		}
 	}
 	return nil
@@ -90,7 +89,7 @@ func explainOpen(path string, err error) error {
 	reason := err
 	switch {
 	case errors.Is(err, ErrBusy):
-		return fmt.Errorf("cannot open the sandbox file %s: another process has locked it; try again: %w", path, err)
+		return fmt.Errorf("another process has locked the sandbox file %s; close that process or wait until it ends, and try again", path)
 	case isSQLite(err, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
 		return notWritable(path)
 	case isFull(err), isSQLite(err, sqlite3.SQLITE_IOERR_SHMSIZE): // there was no room for the file "-shm"
@@ -168,7 +167,7 @@ func (m mark) check(newest int32) error {
 		return errNewer
 	}
 	if m.version < 1 {
-		return errors.New("it is older than the first release of this program; choose another path, or remove the file to start again")
+		return errors.New("it is older than the first release; choose another path, or remove the file")
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func TestOpenWaitsForALock(t *testing.T) {
 		}
 	}
 	_, err := store.Open(ended, store.Options{Path: path})
-	refused("opening a locked file", "another process has locked it; try again", err)
+	refused("opening a locked file", "another process has locked the sandbox file", err)
 	time.AfterFunc(100*time.Millisecond, func() { _, _ = db.ExecContext(context.Background(), "ROLLBACK") })
 	opened := sandboxtest.Must(store.Open(t.Context(), store.Options{Path: path}))
 	refused("a snapshot that was given up", "cannot write the snapshot "+path+".copy", opened.Snapshot(ended, path+".copy"))
