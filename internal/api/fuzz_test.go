@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -40,6 +41,9 @@ func plantedBodies() []string {
 // mostFuzzed is how many requests of a call are answered: lists may have no end.
 const mostFuzzed = 10
 
+// random matches the parts of an error that may have the digits of a secret by chance: addresses, keys and times.
+var random = regexp.MustCompile(`0x[0-9a-f]+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|time\.Date\([^)]*\)`)
+
 // callEverything makes each call of the client, and fails where
 // an error repeats a secret.
 func callEverything(t *testing.T, transport func() http.RoundTripper) {
@@ -55,8 +59,9 @@ func callEverything(t *testing.T, transport func() http.RoundTripper) {
 		ctx, end := context.WithTimeout(context.Background(), 10*time.Second)
 		err := try(ctx, fuzzedClient(t, transport()), call) // of a client that has met nothing
 		end()
+		text := random.ReplaceAllString(fmt.Sprintf("%v %+v %#v", err, err, err), "")
 		for _, secret := range secrets {
-			if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), secret) {
+			if strings.Contains(text, secret) {
 				t.Errorf("%s repeats a secret: %v", call, err)
 			}
 		}

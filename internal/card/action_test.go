@@ -252,7 +252,7 @@ func TestCardActions_outcomes(t *testing.T) {
 		},
 		{
 			name: "a confirmed transfer that is not read", faults: []object{passTwice, failingReads}, action: "fund", amount: 25,
-			err: diagnostic{titleUnknownOutcome, []string{"fund card {id}", "50.00 USD", "answered, but", "500", "vcard_transactions"}}, balance: 75_00,
+			err: diagnostic{titleUnknownOutcome, []string{"fund card {id}", "50.00 USD", "The service answered.", "500", "vcard_transactions"}}, balance: 75_00,
 		},
 		{
 			name: "no such card", action: "unfreeze", card: "card_none",
