@@ -2,7 +2,7 @@ package reconcile
 
 import "github.com/vcard/terraform-provider-vcard/internal/usd"
 
-// Purpose is what money is moved for. A plan makes at most one movement for each purpose.
+// Purpose is what money is moved for. The update of a card makes at most one movement for each purpose.
 type Purpose byte
 
 // The purposes.
@@ -62,7 +62,7 @@ type Change struct {
 	ToppedUpBefore, ToppedUpAfter usd.Amount
 
 	RangeBefore, RangeAfter *Range // of top_up; nil without it
-	FrozenAfter             bool   // the card is frozen after the update
+	FrozenAfter             bool   // the plan shows the card as frozen after the update
 }
 
 // Movements returns the movements of a change: first the one of the attribute amount, then the top-up.

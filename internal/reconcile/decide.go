@@ -22,7 +22,7 @@ const (
 	LookAgain                // read the card again after a while
 	Stop                     // send nothing this time; the snapshot is the next anchor
 	Made                     // it was made: send nothing
-	Send                     // it was not made
+	Send                     // it was not made, or probably not if keys are honoured
 	SendKey                  // it may have been made: send it under the same key, which the service executes once
 )
 
@@ -58,7 +58,7 @@ type Decision struct {
 	Movement       Movement
 	RecordBefore   Record      // the record before this decision
 	Card           Snapshot    // as it was read
-	KeysHonoured   bool        // the service executes requests with the same key only once
+	KeysHonoured   bool        // the service executes requests with the same key only once; only Ask sets it
 	KeySeenBefore  bool        // once answered: the service refused the key as already used
 	Evidence       Explanation // of the reading, since the record's anchor; once answered, since the reading before sending
 	LongerEvidence Explanation // once answered: of the reading, since the anchor that the record had before sending

@@ -34,13 +34,14 @@ type Explanation struct {
 	MaxArrived usd.Amount
 	Refunded   usd.Amount // the most that may have been refunded since the anchor
 	// Hidden says what could not be read and may have moved money in the movement's direction. Ignored
-	// says the same for the other direction. Both are empty if there is nothing of that kind.
+	// says the same for the other direction. Both are empty if there is nothing of that kind, or if the balance
+	// alone decides; see Anchor.Unclear.
 	Hidden, Ignored string
-	// Stale says that the snapshot shows the card as it was before its last movement, made less than StaleFor
-	// ago, or before other calls of this process moved money.
+	// Stale says that the snapshot fits the card better as it was before its last movement, if the anchor was read
+	// less than StaleFor ago, or as it was before other calls of this process moved money.
 	Stale bool
-	// Undone says that the snapshot fits only the card as it was before its last fund, however long ago
-	// that fund was. The load of a new card is no such fund.
+	// Undone says that, without the movement, the snapshot fits only the card as it was before its last fund,
+	// however long ago that fund was. The load of a new card is no such fund.
 	Undone bool
 	// Recent says that the service still keeps keys that were used since the anchor.
 	Recent bool
@@ -66,8 +67,8 @@ func (e Explanation) made() bool {
 	return e.With >= AsSettled && e.Without == Unexplained && e.Hidden == ""
 }
 
-// explainsEither reports whether the balance can be explained both with and without a movement. The explanation with
-// it must not be worse than the other, but for a fund, AsSettled is enough.
+// explainsEither reports whether the balance can be explained with a movement, but does not prove it. If the balance
+// can also be explained without the movement, that explanation must not be better, but for a fund, AsSettled is enough.
 func (e Explanation) explainsEither(m Movement) bool {
 	if e.Without == Unexplained {
 		return e.With == HoldReleased // a released hold does not prove that the movement was made
@@ -107,7 +108,7 @@ const (
 )
 
 // Explain compares a snapshot with an anchor, which may be nil, and a movement of delta: above zero for
-// a fund, below for a withdrawal.
+// a fund, below for a withdrawal, and 0 if no movement is in question.
 func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	e := Explanation{
 		Balance:           s.Balance,
@@ -121,7 +122,7 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 		return e
 	}
 
-	// After a stop with unreadable events, the balance alone decides until they can be read again.
+	// With an Unclear anchor, the balance alone decides until the events can be read again.
 	byBalance := s.Unclear != "" && a.Unclear
 	var events []placedEvent
 	if !byBalance {
@@ -260,7 +261,8 @@ func (c comparison) unexplained(delta usd.Amount) (nearest, maxArrived usd.Amoun
 }
 
 // remainders returns what a movement of delta and one of the changes leave unexplained of the balance: for
-// the nearest change, the least and the greatest.
+// the nearest change, the least and the greatest. If a settlement may have taken more than was held, remainders also
+// returns what is left if the balance stopped at 0.
 func (c comparison) remainders(changes sums, delta usd.Amount) []usd.Amount {
 	if len(changes.values) == 0 {
 		return nil
@@ -389,14 +391,15 @@ func (e placedEvent) addTo(s sums, effect usd.Amount) sums {
 	return s.increased(effect)
 }
 
-// holds contains the sums that settlements may have released from holds.
+// holds contains the possible effects of settlements on a balance that falls at authorization: the holds that they
+// ended, less what they took.
 type holds struct {
 	all             sums
 	withOneReleased sums // the same, if one hold was also released without a settlement
 	excess          bool // a settlement may have taken more than was held
 }
 
-// endedHolds returns what the settlements of all merchants may have released.
+// endedHolds returns the possible effects of the settlements of all merchants.
 func endedHolds(events []placedEvent) holds {
 	h := holds{all: onlyZero()}
 	var merchants []string
@@ -416,7 +419,7 @@ func endedHolds(events []placedEvent) holds {
 	return h
 }
 
-// endedHoldsOf returns what a merchant's settlements may have released. Each settlement ends an older
+// endedHoldsOf returns the possible effects of a merchant's settlements. Each settlement ends an older
 // authorization, or one that is not listed, presumably of the same amount. Only which authorizations ended
 // matters for the sum, and not which settlement ended which.
 func endedHoldsOf(events []placedEvent, merchant string) holds {

@@ -12,7 +12,8 @@ import (
 )
 
 // Seed is part of the idempotency key of a card's next movement. The first seed is random. Each later
-// one is a hash of the one before, so that a run that repeats a killed one uses the same keys.
+// one is a hash of the one before and of what has happened since, so that a run that repeats a killed one uses the
+// same keys.
 type Seed [8]byte
 
 func newSeed() Seed {
@@ -33,7 +34,7 @@ func (s Seed) after(text string) Seed {
 type Record struct {
 	Anchor *Anchor
 	Seed   Seed
-	// HasKey says that every request since the last movement that was made has the key that Key returns. It is
+	// HasKey says that the key of every request since the last movement that was made is from this Seed. It is
 	// false after a movement was stopped, refused or given up: its request had a different key and may still arrive.
 	HasKey  bool
 	Pending *Pending
@@ -45,7 +46,7 @@ type Pending struct {
 	Purpose      Purpose
 	Delta        usd.Amount
 	LoadedBefore usd.Amount // see Movement
-	SentAt       time.Time  // of the last attempt, by the service's clock, to the second
+	SentAt       time.Time  // of the last attempt or, if Answered, a later time; by the service's clock, to the second
 	Answered     bool       // the service says that it was made: it is not sent again
 }
 
