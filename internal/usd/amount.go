@@ -26,21 +26,21 @@ const Max Amount = 99_999_999_999_999
 var (
 	// ErrFraction reports that a number has fractions of a cent.
 	ErrFraction = errors.New("an amount in USD has at most two decimals")
-	// ErrRange reports that a number is outside ±Max.
+	// ErrRange reports that a number is outside ±Max, or that a sum overflows.
 	ErrRange = errors.New("the amount is out of range")
 	// ErrSyntax reports that a text is not a decimal number.
 	ErrSyntax = errors.New("not a decimal number")
 )
 
-// These limits bound the work that an untrusted text can cause. The exact decimal text of a computed Terraform number
-// has up to about 160 characters.
+// These limits bound the work that an untrusted text can cause. Terraform writes a computed number with up to about 160
+// characters.
 const (
 	maxLength   = 400 // of a text
 	maxExponent = 400 // of a parsed number, above and below zero
 )
 
 // Parse reads an exact decimal text such as "12.5", "-3" or "5e1". It returns
-// ErrSyntax, ErrFraction or ErrRange, wrapped with the text.
+// ErrSyntax, ErrFraction or ErrRange, wrapped with the text or its start.
 func Parse(text string) (Amount, error) {
 	d, err := parseDecimal(text)
 	if err != nil {
@@ -102,7 +102,7 @@ func (a Amount) String() string {
 	return fmt.Sprintf("%s%d.%02d", sign, int64(dollars), int64(cents))
 }
 
-// Signed returns the amount with its sign, as in "+12.50".
+// Signed returns the amount with its sign, as in "+12.50". Zero has none.
 func (a Amount) Signed() string {
 	if a > 0 {
 		return "+" + a.String()
@@ -203,7 +203,7 @@ func Sum(amounts ...Amount) (Amount, error) {
 // Decimal is an exact amount of any currency, with any number of decimals. The zero value is 0.
 type Decimal struct{ d decimal.Decimal }
 
-// UnmarshalJSON reads the same texts as Amount.UnmarshalJSON, at full precision.
+// UnmarshalJSON reads the same notations as Amount.UnmarshalJSON, at full precision.
 func (x *Decimal) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
