@@ -93,7 +93,7 @@ func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Move
 	}
 	unlock, err := m.client.LockCard(ctx, cardID)
 	if err != nil {
-		return *t, fmt.Errorf("nothing was sent, because another operation on this card is still running: %w", err)
+		return *t, fmt.Errorf("nothing was sent, because the run was interrupted before this transfer: %w", err)
 	}
 	defer unlock()
 	decision, err := t.ask(ctx)
@@ -158,8 +158,8 @@ func (m *Mover) forgetIncluded(cardID string, before, after reconcile.Record) {
 // Preview predicts, for a plan's messages, what an apply will decide about a change of a card. It first
 // uses the given balance from the refresh and one reading of the transactions. A purchase since the refresh is
 // then in the transactions but not in the balance, so the balance seems unexplained. Therefore, if the result
-// would warn or stop, Preview reads balance and transactions together, twice at most, and the last reading alone
-// decides. If such a reading fails, Preview returns its error with the decisions made so far.
+// would warn or stop and the record has an anchor, Preview reads balance and transactions together, twice at most, and
+// the last reading alone decides. If that fails, Preview returns the error with the decisions made so far.
 func (m *Mover) Preview(ctx context.Context, cardID string, record reconcile.Record, change reconcile.Change, balance usd.Amount) ([]reconcile.Decision, error) {
 	snapshot := reconcile.Snapshot{Balance: balance, MovedByOtherCalls: m.movedWithoutRecord(cardID)}
 	if record.Anchor != nil {
@@ -216,7 +216,7 @@ func isRemarkable(d reconcile.Decision) bool {
 func (t *Transfer) operation() string { return api.MoveOperation(t.cardID, t.movement.Delta) }
 
 // forbidsTopUp reports whether the movement is a top-up of a card whose status does not allow one. A
-// top-up that was already made, or whose outcome is unknown, is reported as that instead.
+// top-up with the verdict Made or Undecided is reported as that instead.
 func (t *Transfer) forbidsTopUp(decision reconcile.Decision) bool {
 	if t.movement.Purpose != reconcile.ForTopUp || IsUsable(api.CardStatus(decision.Card.Status)) {
 		return false
@@ -228,7 +228,7 @@ func (t *Transfer) forbidsTopUp(decision reconcile.Decision) bool {
 	return false
 }
 
-// ask decides whether to send the movement. A movement without a record was never sent before, so the
+// ask decides whether to send the movement. Without a record, nothing shows whether it was sent before, so the
 // card as it is now is its anchor.
 func (t *Transfer) ask(ctx context.Context) (reconcile.Decision, error) {
 	honoured := t.mover.client.KeysHonoured()
@@ -430,7 +430,7 @@ type StoppedError struct {
 	Balance         usd.Amount       // of the card, now
 	Unexplained     usd.Amount       // money that no transaction explains, negative if it left the card
 	MayHaveTopUp    bool             // Unexplained may include a top-up
-	Unread          string           // what could not be read, if the reason is Unreadable
+	Unread          string           // what could not be read and may be the movement; "" if nothing
 	AnsweredBalance *usd.Amount      // the card's balance in the response; nil if there is none
 	Refusal         *transport.Error // the service's refusal of the key; nil if the key was not refused
 }

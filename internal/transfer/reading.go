@@ -53,8 +53,8 @@ func (r reader) ReadBalance(ctx context.Context, id string, s *reconcile.Snapsho
 }
 
 // Await reads a card that another process may have issued or changed just before this process started.
-// If the service does not show the card yet, or shows it without the record's last movement, Await reads
-// it again for at most StaleFor.
+// If the service does not find the card, Await retries until StaleFor after the start of this process. If the service
+// shows the card without the record's last movement, Await reads it again for at most StaleFor.
 func (m *Mover) Await(ctx context.Context, id string, record reconcile.Record) (api.CardSummary, error) {
 	clock := m.client.Clock()
 	end := clock.Now().Add(reconcile.StaleFor)

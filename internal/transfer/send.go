@@ -100,7 +100,8 @@ func (t *Transfer) readWallet(ctx context.Context) {
 	}
 }
 
-// confirm reads the card until it shows the movement, and ends the movement. It returns nil if the card shows it.
+// confirm reads the card until it shows the movement or no further look is due, and ends the movement. It returns nil
+// if the movement was made.
 func (t *Transfer) confirm(move *transport.Mutation, decision reconcile.Decision, answered answer) error {
 	t.How = api.HowAnswered(move)
 	afterAnswer, err := t.lookAfterAnswer(move, decision, answered)
