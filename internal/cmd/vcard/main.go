@@ -28,7 +28,7 @@ Commands:
   version    print the version
   help       print this help, or the help of a command: vcard help sandbox
 
-"vcard COMMAND --help" lists flags, examples and exit statuses.
+"vcard sandbox --help" and "vcard statement --help" list flags, examples and exit statuses.
 
 Exit status:
   0  success
