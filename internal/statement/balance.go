@@ -13,7 +13,7 @@ const walletType = "vcard_wallet_balance"
 // Balance is the balance of the wallet, in USD.
 type Balance struct {
 	Before usd.Amount `json:"before"`
-	// After is nil if some of the plan's movements are not known yet.
+	// After is nil if the statement is not Complete.
 	After *usd.Amount `json:"after,omitempty"`
 }
 

@@ -16,8 +16,8 @@ import (
 
 const cardType = "vcard_card"
 
-// New returns the statement of a plan. It returns an error if a value is invalid, such as a negative amount, or if a
-// change has unknown actions or values that do not match its actions.
+// New returns the statement of a plan. It returns an error if it cannot rely on the plan: for example, if an amount is
+// negative, or if a change has unknown actions or values that do not match its actions.
 func New(plan *Plan) (*Statement, error) {
 	if slices.Contains(plan.Changes, nil) || slices.Contains(plan.Invocations, nil) {
 		return nil, errIncomplete
@@ -465,7 +465,7 @@ func (m cardMoney) discrepancy() string {
 	return ""
 }
 
-// addNotes adds notes about the cards that are left in prior.cards and whose money differs from Terraform's record.
+// addNotes adds a note about each card that is left in prior.cards and has a discrepancy.
 func (r *reader) addNotes() {
 	order := func(a, b object) int {
 		return cmp.Or(cmp.Compare(a.address, b.address), cmp.Compare(a.deposed, b.deposed))

@@ -100,7 +100,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// The violations go to standard error, which may work even if standard output has failed.
 	for i, violation := range statement.Violations {
 		if i == maxListed {
-			report("refused: %d more reasons; --format json lists all", len(statement.Violations)-i)
+			report("refused: and %d more; --format json lists all", len(statement.Violations)-i)
 			break
 		}
 		report("refused: %s", violation)
@@ -125,7 +125,8 @@ func (s *settings) flags() *pflag.FlagSet {
 	flags.Func("max-net", "refuse a plan that may take more `USD` than this from the wallet", amountSetter(&s.rules.MaxNet))
 	flags.Func("max-card", "refuse a plan that may load more `USD` than this onto one card", amountSetter(&s.rules.MaxCard))
 	flags.Func("only", "refuse a plan that does anything except `ACTION`; separate several with commas", s.addActions)
-	flags.BoolVar(&s.rules.NoUnknown, "no-unknown", false, "refuse a plan whose effect on the wallet is known only during apply")
+	flags.BoolVar(&s.rules.NoUnknown, "no-unknown", false,
+		"refuse a plan with values that are known only during apply, or cards where apply may stop")
 	flags.BoolVar(&s.rules.NoUnmanaged, "no-unmanaged", false,
 		"refuse a plan if a live card outside this state has the label of a planned card, or a generated\n"+
 			"label with the provider's label_prefix; needs a data \"vcard_cards\" without filters")

@@ -16,7 +16,8 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Plan contains the members of a plan's JSON that a statement needs. Its numbers are of type json.Number.
+// Plan contains the members of a plan's JSON that a statement needs. The numbers among the values of cards, actions and
+// data sources are of type json.Number.
 type Plan struct {
 	FormatVersion   string    `json:"format_version"`
 	Changes         []*change `json:"resource_changes"`

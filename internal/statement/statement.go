@@ -32,14 +32,15 @@ func actions() []Action {
 // Statement is what a plan does to the wallet. examples/policy/statement.schema.json is the schema of its JSON.
 type Statement struct {
 	FormatVersion string `json:"format_version"`
-	// Complete is true if Unknown is empty. Apply then does what the statement shows, and nothing else.
+	// Complete is true if Unknown is empty: the plan contains every change and every amount, and nothing suggests that
+	// apply may stop.
 	Complete bool `json:"complete"`
 	Wallet   Sums `json:"wallet"`
 	// Balance is the wallet's balance, if the plan read it.
 	Balance *Balance  `json:"balance,omitempty"`
 	Unknown []Unknown `json:"unknown"`
-	// Notes are about cards whose money differs from Terraform's record. They leave out cards that the plan creates or
-	// deletes, and cards for which Unknown says that apply may stop.
+	// Notes are about cards that hold more than Terraform knows of, or that have a movement whose outcome is unknown. They
+	// leave out cards that the plan creates or deletes, and cards for which Unknown says that apply may stop.
 	Notes []Unknown `json:"notes"`
 	Cards []Card    `json:"cards"`
 	// Others are the addresses of everything else that the plan changes, imports or invokes.
@@ -73,7 +74,7 @@ type Unknown struct {
 type Card struct {
 	Address string `json:"address"` // of the resource, or of the action
 	Deposed string `json:"deposed,omitempty"`
-	ID      string `json:"id"` // of the existing card; "" for a new one
+	ID      string `json:"id"` // of the existing card; "" for a new one, or if it is not known yet
 	Label   string `json:"label"`
 	Last4   string `json:"last4"` // of the existing card
 	// Actions are the planned actions. If a value is unknown, they include every action that it may cause.

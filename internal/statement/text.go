@@ -57,7 +57,7 @@ func (s *Statement) netInWords() string {
 		return fmt.Sprintf("The wallet gets %s%s USD", about, net)
 	}
 	if slices.ContainsFunc(s.Cards, func(card Card) bool { return card.Sums != Sums{} }) {
-		return "The wallet pays and gets the same amount"
+		return fmt.Sprintf("The wallet pays and gets %sthe same amount", about)
 	}
 	return "No money moves"
 }

@@ -174,7 +174,7 @@ func isGeneratedWith(prefix, label string) bool {
 // claimAddress returns the address to which a live card can be imported. That is the address of a free card with the
 // same label. If there is none, it is the address of a free card without a label that has the same BIN, and whose load
 // is the balance of the live card. claimAddress marks that card as no longer free, so that it returns each address once.
-// If no card is free, it returns a placeholder.
+// If there is no such card, it returns a placeholder.
 func (a *account) claimAddress(live values, sameLabel []*plannedCard) string {
 	for _, card := range sameLabel {
 		if card.isFree {
@@ -268,7 +268,7 @@ func (b *importBlock) write(text *strings.Builder) {
 	fmt.Fprintf(text, "  }\n  to = %s[each.value.key]\n  id = each.value.id\n}\n", b.resource)
 }
 
-// refersToObjects reports whether an expression refers to a resource, data source or module.
+// refersToObjects reports whether an expression refers directly to a resource, data source or module.
 func refersToObjects(e *tfjson.Expression) bool {
 	if e == nil || e.ExpressionData == nil {
 		return false
