@@ -300,7 +300,7 @@ func (f *Fields) IsObject(name string) bool { return bytes.HasPrefix(f.values[na
 // MaxBody is the maximum size of a body, in bytes.
 const MaxBody = 1 << 20
 
-// Body is the body of a request. If it cannot be used, Err is the reason.
+// Body is the body of a request. If it could not be read, Err is the reason.
 type Body struct {
 	Raw []byte
 	Err error
@@ -316,7 +316,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request) Body {
 	if tooLarge {
 		return Body{Err: Invalid("the body is larger than 1 MiB")}
 	}
-	return Body{Err: Invalid("the body is incomplete: the connection broke while the sandbox read it")}
+	return Body{Err: Invalid("the body is incomplete: the connection broke, or the body arrived too slowly")}
 }
 
 // Fields returns a reader of the body, which must be a JSON object or empty.
