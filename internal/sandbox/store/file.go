@@ -31,7 +31,8 @@ const private = 0o600
 
 // prepareFile creates a missing file and reports whether it did. Only the owner can read the file,
 // because it contains the key from which card numbers are derived. If the file exists, prepareFile does
-// not change it, and returns an error if it is not a sandbox file. prepareFile follows symbolic links.
+// not change it, and returns an error unless the file is empty or can be used as a sandbox file. prepareFile follows
+// symbolic links.
 func prepareFile(path string, newest int32) (bool, error) {
 	folder := filepath.Dir(path)
 	info, err := os.Stat(folder)

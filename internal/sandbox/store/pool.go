@@ -129,7 +129,7 @@ func dataSource(path string, write bool) string {
 	}
 	if write {
 		// In WAL mode, NORMAL keeps all commits if the process dies. Only a power
-		// failure can lose the last ones.
+		// failure or a crash of the operating system can lose the last ones.
 		pragmas["_pragma"] = append(pragmas["_pragma"], "journal_mode(wal)", "synchronous(normal)")
 	} else {
 		pragmas["_pragma"] = append(pragmas["_pragma"], "query_only(1)")

@@ -103,7 +103,7 @@ CREATE INDEX status_changes_by_account ON status_changes (account_id, id);
 CREATE INDEX status_changes_by_card ON status_changes (card_id, id);
 
 -- A purchase is an authorization or a decline. Its settlement and refunds belong to it.
--- Transactions are listed in the order of their ids. The indexes contain the
+-- Lists of transactions are sorted by id. The indexes contain the
 -- columns of filters and sums, so a list with an offset does not read the skipped rows.
 CREATE TABLE transactions (
   id             INTEGER PRIMARY KEY,
@@ -199,7 +199,7 @@ CREATE TABLE events (
   public_id  TEXT    NOT NULL UNIQUE,
   account_id INTEGER NOT NULL REFERENCES accounts (id),
   type       TEXT    NOT NULL,
-  subject    TEXT    NOT NULL,  -- the id of the object that changed
+  subject    TEXT    NOT NULL,  -- the id of the object that the event is about
   payload    TEXT    NOT NULL,  -- the body to send
   created_at INTEGER NOT NULL
 );
@@ -256,7 +256,7 @@ CREATE INDEX idempotent_responses_by_age ON idempotent_responses (created_at);
 CREATE TABLE runs (
   id         INTEGER PRIMARY KEY,
   account_id INTEGER NOT NULL,
-  name       TEXT    NOT NULL,     -- empty: the client did not name the run
+  name       TEXT    NOT NULL,     -- empty: the client names no runs, so a pause in its requests ends the run
   requests   INTEGER NOT NULL,
   refused    INTEGER NOT NULL,
   lost       INTEGER NOT NULL,     -- requests for a change whose outcome a fault hid from the client
@@ -305,14 +305,14 @@ CREATE INDEX request_log_by_card ON request_log (card_id, run_id) WHERE card_id 
 CREATE INDEX request_log_by_entry ON request_log (entry_id) WHERE entry_id IS NOT NULL;
 CREATE INDEX request_log_by_status_change ON request_log (status_change) WHERE status_change IS NOT NULL;
 
--- The settings that control calls have changed. Other settings have their defaults.
+-- The settings that control calls have written. Limits and quirks that are not here have their defaults.
 CREATE TABLE settings (
   name  TEXT PRIMARY KEY,
   value TEXT NOT NULL               -- JSON
 ) WITHOUT ROWID;
 
--- Each call is compared with the method and path of all faults. The definition is
--- read only for a fault that matches.
+-- Each API call is compared with the method and path of the faults, oldest first. The
+-- definition is read only for the first fault that matches.
 CREATE TABLE faults (
   id         INTEGER PRIMARY KEY,
   method     TEXT NOT NULL,

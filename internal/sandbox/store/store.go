@@ -1,5 +1,5 @@
 // Package store keeps the sandbox's data in one SQLite file, which several
-// processes can share. It creates the tables and runs transactions. The queries are in other packages.
+// processes can share, or in memory. It creates the tables and runs transactions. Most queries are in other packages.
 package store
 
 import (
@@ -29,8 +29,8 @@ const (
 	// process. It is generous: on a busy machine this can take several seconds, and a client that
 	// gets a 503 spends much longer on finding out whether its call took effect.
 	busyTimeout = 15 * time.Second
-	// longTimeout is how long a long read waits for other long reads, and how long Open waits
-	// for other processes that open the file.
+	// longTimeout is how long a long read waits for other long reads, and how long Open and WriteFirst wait
+	// for other processes that use the file.
 	longTimeout = 30 * time.Second
 	// busyPause is the time between two attempts to get a lock.
 	busyPause = 2 * time.Millisecond
@@ -46,8 +46,8 @@ var ErrLocked = fmt.Errorf("%w: another process has locked its file", ErrBusy)
 // refers to the sandbox file.
 var ErrFull = errors.New("its disk is full, or the maximum file size is reached")
 
-// DB is an open file. Only one writer runs at a time. Readers see the last commit and
-// never wait for a writer.
+// DB is an open file, or a database in memory. Only one writer runs at a time. Readers of a file see the last commit, and
+// wait for a writer only during quietCheckpoint. In memory, all transactions run one after another.
 type DB struct {
 	path       string      // absolute, or memoryPath
 	target     string      // the path without symbolic links: SQLite puts its other files next to it
@@ -63,7 +63,7 @@ type DB struct {
 	lock       *flock.Flock  // held by the leader, see TryToLead; nil in memory
 
 	stop    chan struct{} // closed by Close
-	stopped chan struct{} // closed when watch has returned
+	stopped chan struct{} // closed when watch has returned; in memory, closed from the start
 }
 
 // Options are the options of Open.
@@ -169,7 +169,7 @@ func (db *DB) openPools(ctx context.Context) error {
 	return nil
 }
 
-// Path returns the absolute path of the file.
+// Path returns the absolute path of the file, or ":memory:".
 func (db *DB) Path() string { return db.path }
 
 // Created reports whether Open created the file.
@@ -195,8 +195,9 @@ func retryBusy(ctx context.Context, try func() error) error {
 }
 
 // TryToLead makes this DB the leader among all that have the file open, and reports whether it is the leader now. It
-// returns false if another DB leads, or if the file was replaced. The leader does the work that only one process
-// should do. When it closes the file or is killed, the next caller of TryToLead becomes the leader.
+// returns false if another DB leads, or if the file is no longer at its path. Right after the previous leader has stopped,
+// one call may return false although no DB leads. The leader does the work that only one process should do. When it
+// closes the file or is killed, another DB can become the leader. A database in memory always leads.
 func (db *DB) TryToLead() (bool, error) {
 	if db.path == memoryPath {
 		return true, nil
@@ -246,7 +247,7 @@ func (db *DB) Snapshot(ctx context.Context, path string) error {
 	}
 	file, err := os.OpenFile(absolute, os.O_WRONLY|os.O_CREATE|os.O_EXCL, private) //nolint:gosec // the user's own choice of file
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s already exists; move that file, or choose another path for the snapshot", absolute)
+		return fmt.Errorf("%s already exists; move that file, or choose another path", absolute)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the snapshot: %w", err)
@@ -303,7 +304,7 @@ func (db *DB) Read(ctx context.Context, f func(*Tx) error) error {
 	return db.run(ctx, t, f)
 }
 
-// ReadLong is like Read, for long reads. No Read waits for them, and the context can end them.
+// ReadLong is like Read, for long reads. The context can end them. No Read of a file waits for them.
 func (db *DB) ReadLong(ctx context.Context, f func(*Tx) error) error {
 	t := transaction{
 		pool:  db.longReader,

@@ -270,13 +270,14 @@ func (w Where) AndIf(apply bool, condition string, args ...any) Where {
 	return Where{w.SQL + ` AND ` + condition, slices.Concat(w.Args, args)}
 }
 
-// EscapeLike returns a pattern for LIKE … ESCAPE '\' that matches only the text itself.
+// EscapeLike returns a pattern for LIKE … ESCAPE '\' that matches only the text itself. LIKE ignores the case of ASCII
+// letters.
 func EscapeLike(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }
 
-// Now returns the service's time, which is the same throughout a transaction: the real time
-// plus the offset of the file's clock, in UTC and whole milliseconds.
+// Now returns the service's time: the real time at the start of the transaction plus the offset of the file's clock, in
+// UTC and whole milliseconds. During a transaction, it changes only by SetNow, MoveClock and ResetClock.
 func (tx *Tx) Now() time.Time { return tx.now }
 
 // SetNow sets the time for the rest of the transaction.
@@ -323,7 +324,7 @@ func (tx *Tx) ReadSetting(name string, value any) error {
 	return nil
 }
 
-// WriteSetting replaces a setting.
+// WriteSetting creates or replaces a setting.
 func (tx *Tx) WriteSetting(name string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
