@@ -117,8 +117,8 @@ func (c *Card) check(cardBIN bin) error {
 	return nil
 }
 
-// insert generates the card's id, number and expiry date. It writes the card to the file, with an empty ledger account.
-// The caller posts the load.
+// insert generates the card's id and expiry date, and derives the last digits of its number. It writes the card to the
+// file, with an empty ledger account. The caller posts the load.
 func (c *Card) insert(call *server.Call) error {
 	now := call.Tx.Now()
 	c.PublicID = call.Tx.NewID("card_")

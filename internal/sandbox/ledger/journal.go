@@ -10,7 +10,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// OpeningBalance is the kind of an account's first entry.
+// OpeningBalance is the kind of the first entry of an account that starts with a balance.
 const OpeningBalance = "opening balance"
 
 // EntryKinds returns all kinds of entries.
@@ -22,7 +22,7 @@ func EntryKinds() []string {
 }
 
 // Movements selects the entries e that belong to no transaction. They move money into the wallet, or between the wallet
-// and a card. Two indexes have the same condition. SQLite uses them only if this condition lists the same kinds in the
+// and a card; the issuance of a card also pays its fee. Two indexes have the same condition. SQLite uses them only if this condition lists the same kinds in the
 // same order.
 const Movements = `e.kind IN ('opening balance', 'deposit confirmed', 'card issued', 'card funded', 'card withdrawn', 'card terminated')`
 

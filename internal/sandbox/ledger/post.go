@@ -19,7 +19,7 @@ const (
 	Fees      Kind = "fees"      // the service's fees
 	Merchants Kind = "merchants" // settlements minus refunds
 	Deposits  Kind = "deposits"  // deposits, as a negative amount
-	Loss      Kind = "loss"      // settlements that neither card nor wallet could cover, as a negative amount
+	Loss      Kind = "loss"      // settlements and fees that neither card nor wallet could cover, as a negative amount
 )
 
 // kinds returns all kinds except Card, the wallet first.

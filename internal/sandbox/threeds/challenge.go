@@ -58,7 +58,7 @@ func Routes() []server.Route {
 // must be the first argument of the query.
 const Status = `CASE WHEN h.status = 'pending' AND h.expires_at <= ?1 THEN 'expired' ELSE h.status END`
 
-// readChallenges returns the challenges h that match a condition, newest first, without their codes.
+// readChallenges returns the challenges h that match a condition, without their codes. Those that expire last come first.
 func readChallenges(tx *store.Tx, where store.Where) ([]*Challenge, error) {
 	query := `
 		SELECT h.public_id, k.public_id AS card_id, h.merchant, h.amount, ` + Status + ` AS status, h.expires_at
@@ -81,8 +81,9 @@ func statusCondition(status string, now time.Time) (condition string, args []any
 	}
 }
 
-// list returns the challenges with the status in the query, newest first. The default status is pending. A quirk makes
-// list ignore the status. It then returns all challenges, and shows the codes only of those that are pending.
+// list returns the challenges with the status in the query, in the order of readChallenges. The default status is
+// pending. A quirk makes list ignore the status. It then returns all challenges, and shows the codes only of those that
+// are pending.
 func list(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	statusIgnored := c.Quirks.ChallengeStatus == behavior.Ignored

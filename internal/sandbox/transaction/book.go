@@ -87,7 +87,8 @@ func book(
 	return recorded, d.Card.AutoFreeze(c)
 }
 
-// chargeFee takes the transaction's fee from the card and, if its balance is not enough, from the wallet.
+// chargeFee takes the transaction's fee from the card and, if its balance is not enough, from the wallet. As in collect,
+// the remainder is the service's loss.
 func chargeFee(c *server.Call, d draft, transactionID string) error {
 	legs, err := collect(c, d.Card, d.Fee)
 	if err != nil {

@@ -80,8 +80,8 @@ type Facts struct {
 // Scan decodes the JSON of a column.
 func (f *Facts) Scan(column any) error { return store.JSON{Into: f}.Scan(column) }
 
-// record writes a transaction and returns it as the API shows it. It moves no money. The transaction's time is never
-// earlier than that of the account's last transaction, even if the clock was set back, because lists rely
+// record writes a transaction and returns it as the API shows it without quirks. It moves no money. The transaction's
+// time is never earlier than that of the account's last transaction, even if the clock was set back, because lists rely
 // on the order.
 func record(tx *store.Tx, accountID int64, d draft) (Transaction, error) {
 	last, err := store.Value[int64](tx, `

@@ -47,7 +47,7 @@ func New(master []byte) (*Keyring, error) {
 	return &Keyring{key: key}, nil
 }
 
-// derive returns 32 bytes that cannot be computed without the master key.
+// derive returns 32 bytes that cannot be computed without the keyring's key.
 func (k *Keyring) derive(purpose, id string) []byte {
 	mac := hmac.New(sha256.New, k.key)
 	_, _ = fmt.Fprintf(mac, "%s\x00%s", purpose, id)

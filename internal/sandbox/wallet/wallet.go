@@ -197,7 +197,7 @@ func confirmDeposit(c *server.Call) (wire.Response, error) {
 	return wire.OK(d), webhook.Emit(c, webhook.DepositConfirmed, d.ID, d)
 }
 
-// selectDeposits selects the fields of a Deposit except its address, which is derived.
+// selectDeposits selects the fields of a Deposit except Network and Address, which addressFor returns.
 const selectDeposits = `SELECT public_id, currency, amount, status, created_at FROM deposits `
 
 // NewestDeposits returns a page of an account's deposits, newest first, and reports whether there are more. An empty

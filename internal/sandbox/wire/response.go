@@ -22,7 +22,7 @@ func OK(body any) Response { return Response{Status: http.StatusOK, Body: Encode
 // Created returns a 201.
 func Created(body any) Response { return Response{Status: http.StatusCreated, Body: Encode(body)} }
 
-// List returns a list without pages.
+// List returns a 200 with a list without pages.
 func List(data any) Response { return OK(map[string]any{"data": data}) }
 
 // Encode returns v as JSON. It panics if v has no JSON form, which is a bug of the caller.
