@@ -1,5 +1,6 @@
-// Package control serves the calls under /_sandbox, which the real service does not have. They read and change
-// the sandbox's clock, accounts, limits, quirks, faults, ledger and request log.
+// Package control serves the control calls that belong to no other package, under /_sandbox. The real service does not
+// have them. They read or change the sandbox's clock, accounts, API keys, limits, quirks, faults, ledger and request
+// log. They also simulate purchases, reset the sandbox and return documents about the calls.
 package control
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// Routes returns the control calls.
+// Routes returns the control calls of this package.
 func Routes() []server.Route {
 	const (
 		accounts = server.Control + "/accounts"
@@ -56,7 +57,7 @@ func Routes() []server.Route {
 	}
 }
 
-// firstAccountOnly wraps a handler whose change affects all accounts. It refuses the calls of all accounts but the first.
+// firstAccountOnly wraps a handler whose change affects all accounts. It refuses calls by all accounts but the first.
 func firstAccountOnly(change func(*server.Call) (wire.Response, error)) func(*server.Call) (wire.Response, error) {
 	return func(c *server.Call) (wire.Response, error) {
 		err := RequireFirstAccount(c, "make changes that affect all accounts")
@@ -79,7 +80,7 @@ func serveDocument(document func() []byte, contentType string) func(*server.Call
 	}
 }
 
-// auditLedger returns a page of the ledger's accounts, and whether the whole ledger is balanced.
+// auditLedger returns a page of the ledger accounts of the caller's account, and whether all of them are balanced.
 func auditLedger(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	page := query.LargePage()

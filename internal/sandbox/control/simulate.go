@@ -20,7 +20,7 @@ const (
 )
 
 // simulation simulates days of purchases on the account's active cards. Each card spends
-// its balance gradually. The same seed results in the same purchases.
+// its balance gradually. In the same state of the sandbox, the same seed results in the same purchases.
 type simulation struct {
 	call        *server.Call
 	random      *rand.Rand

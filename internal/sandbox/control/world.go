@@ -73,7 +73,7 @@ func listAccounts(c *server.Call) (wire.Response, error) {
 	})
 }
 
-// RequireFirstAccount refuses the calls of all accounts but the first. The action completes the sentence "only the
+// RequireFirstAccount refuses calls by all accounts but the first. The action completes the sentence "only the
 // sandbox's first account can …".
 func RequireFirstAccount(c *server.Call, action string) error {
 	if c.Account.IsFirst() {
@@ -83,7 +83,8 @@ func RequireFirstAccount(c *server.Call, action string) error {
 		"only the sandbox's first account can %s; use its API key", action)
 }
 
-// reset removes everything but the first account, which keeps its API key and gets its initial balance again.
+// reset removes everything but the first account. That account keeps its onboarding state and its first API key, and
+// gets its initial balance again.
 func reset(c *server.Call) (wire.Response, error) {
 	err := RequireFirstAccount(c, "reset the sandbox, because that removes all other accounts")
 	if err != nil {
@@ -122,11 +123,11 @@ func deleteRows(tx *store.Tx) error {
 	return tx.ResetClock()
 }
 
-// LatestYear is the last year that the clock can be set to. It leaves room for dates in the future,
-// such as a card's expiry, whose years must have four digits.
+// LatestYear is the last year to which a seed or a call of moveClock can set the clock. It leaves room for dates in the
+// future, such as a card's expiry, whose years must have four digits.
 const LatestYear = 9000
 
-// moveClock advances the clock of the file. Only a reset sets the clock back.
+// moveClock advances the clock of the file. Only a seed or a reset can set the clock back.
 func moveClock(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	text := fields.Text("advance")
@@ -199,7 +200,8 @@ func readWalletFields(f *wire.Fields, fallback [2]string) [2]string {
 	otherFields := []string{"id", "network", "category"} // without 3ds, which walletField does not match
 	isInvalid := func(name string) bool { return !walletField.MatchString(name) || slices.Contains(otherFields, name) }
 	if len(names) != 2 || slices.ContainsFunc(names, isInvalid) {
-		f.Refuse(wire.Invalid("wallet_fields must be two different names in lower case that no other field of a BIN has"))
+		f.Refuse(wire.Invalid("wallet_fields must be two different names in lower case (a-z, 0-9 and _) " +
+			"that no other field of a BIN has"))
 		return fallback
 	}
 	return [2]string(names)
