@@ -13,7 +13,7 @@ import (
 // The values of Fault.When: when the fault is applied.
 const (
 	Before = "before" // the call is not processed, except with Pass: then it is processed after the delay
-	After  = "after"  // the call is committed first
+	After  = "after"  // the call is processed first
 	Later  = "later"  // the call is committed LaterSeconds after it arrived; a call that only reads is not processed
 )
 
@@ -27,7 +27,7 @@ const (
 // Any stands for all methods, for all paths, and for any segment of a path.
 const Any = "*"
 
-// Fault is a failure of the next calls that match it.
+// Fault is a failure or a delay of the next API calls that match it.
 type Fault struct {
 	ID      int64  `json:"id" db:"id"`
 	Method  string `json:"method" db:"method"`

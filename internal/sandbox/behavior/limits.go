@@ -45,12 +45,12 @@ func ReadLimits(tx *store.Tx) (Limits, error) {
 // Write replaces the limits of the file.
 func (l Limits) Write(tx *store.Tx) error { return tx.WriteSetting(limitsSetting, l) }
 
-// Class is a class of calls that has limits of its own. Every call also counts as a Request.
+// Class is a class of API calls that has limits of its own. Every API call also counts as a Request.
 type Class string
 
 // The classes of calls.
 const (
-	Request Class = "request" // all calls
+	Request Class = "request" // all API calls
 	Create  Class = "create"  // issuing a card
 	Details Class = "details" // reading a card's number and code
 )
@@ -65,7 +65,7 @@ type window struct {
 	length time.Duration
 }
 
-// windows returns the limits for a class of calls.
+// windows returns the limits that apply to a class of calls, without those of 0.
 func (l Limits) windows(class Class) []window {
 	all := []window{
 		{class: Request, limit: l.RequestsPerMinute, length: time.Minute},

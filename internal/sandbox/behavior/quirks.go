@@ -51,7 +51,7 @@ const (
 	Array  = "array"
 )
 
-// Quirks are the alternatives that the service uses. The method Settings describes them.
+// Quirks are the alternatives that the service uses. The method Settings describes all but WalletFields.
 type Quirks struct {
 	Idempotency         string    `json:"idempotency"`
 	CardsPerPage        int64     `json:"cards_per_page"`
@@ -111,8 +111,8 @@ func (q Quirks) Write(tx *store.Tx) error { return tx.WriteSetting(quirksSetting
 // Setting is a limit or a quirk. Either Text or Number points to its value.
 type Setting struct {
 	Name    string   // in JSON
-	About   string   // a description
-	Text    *string  // one of Words, if there are any
+	About   string   // a description; empty for a limit
+	Text    *string  // one of Words
 	Number  *int64   // from Minimum to Maximum, and one of Words if there are any
 	Words   []string // the default first, if it is a text
 	Minimum int64
@@ -148,7 +148,7 @@ func (q *Quirks) Settings() []Setting {
 		text("error_body", &q.ErrorBody, "format of errors", "json", Extended, Nested, Text),
 		text("retry_after", &q.RetryAfter, "Retry-After of a 429", Seconds, Date, "absent"),
 		text("balance", &q.Balance, "settled: the balance falls at settlement, not at authorization", LessHolds, "settled"),
-		text("card_values", &q.CardValues, "tidied: label trimmed, spending limit lowered to the BIN’s maximum, categories returned in upper case", "as_asked", Tidied),
+		text("card_values", &q.CardValues, "tidied: label trimmed, spending limit lowered to the BIN’s maximum, categories returned sorted and in upper case", "as_asked", Tidied),
 		text("amounts", &q.Amounts, "format of amounts", Decimals, Plain, Strings, Floats),
 		text("timestamps", &q.Timestamps, "bare: without a zone", UTC, Bare),
 		text("empty_metadata", &q.EmptyMetadata, "format of empty metadata", Object, Array),
@@ -161,7 +161,8 @@ func (q *Quirks) Settings() []Setting {
 }
 
 // Rewrite writes the values of a response in the notation that the quirks choose. It recognizes amounts by
-// their decimal point, which no other number of the service has. Metadata belongs to the caller and is not changed.
+// their decimal point, which no other number of the service has. Metadata belongs to the caller and is not changed,
+// unless it is empty.
 func (q Quirks) Rewrite(response []byte) ([]byte, error) {
 	unchanged := q.Amounts == Decimals && q.Timestamps == UTC && q.EmptyMetadata == Object
 	if unchanged {
