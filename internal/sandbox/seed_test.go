@@ -89,7 +89,7 @@ func TestSeedRefuses(t *testing.T) {
 		"a decline that is none":       {bought + ", declined: insufficient_funds}]}", "should be declined with insufficient_funds, but with the card's earlier events it is approved"},
 		"an unknown field, refunded":   {bought + ", settled: 30, refunds: [{amuont: 2}]}]}", `line 3: unknown field "amuont"`},
 		"nothing in a list":            {"accounts: [{cards: [{}], webhooks: [null]}]", "accounts[0].cards[0]: bin_id is required"},
-		"too much":                     {bought + strings.Repeat("}, {amount: 1", 50000) + "}]}", "has 50004 cards, purchases and other events; at most 50000 are allowed"},
+		"too much":                     {bought + strings.Repeat("}, {amount: 1", 50000) + "}]}", "takes 50004 steps, such as issuing a card; at most 50000 are allowed"},
 		"a refund of nothing":          {bought + ", refunds: [1]}]}", "refunds require settled"},
 		"a refund of too much":         {bought + ", settled: 30, refunds: [20, 20]}]}", "purchases[0].refunds[1]"},
 		"an unknown decline":           {bought + ", declined: tired}]}", "declined must be one of card_frozen"},

@@ -18,7 +18,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// Path is the path of the call.
+// Path is the path of the call that seeds a sandbox.
 const Path = server.Control + "/seed"
 
 // Routes returns the control call that seeds a sandbox.
@@ -26,7 +26,8 @@ func Routes() []server.Route {
 	return []server.Route{{Method: http.MethodPost, Path: Path, Handle: create}}
 }
 
-// Created is the response: the ids and secrets of what was created.
+// Created is the response: the accounts with their API keys, cards and webhooks. It leaves out everything else that was
+// created, such as transactions.
 type Created struct {
 	Accounts []*CreatedAccount `json:"accounts"`
 }
@@ -69,7 +70,7 @@ const (
 	afterAll // the step comes after all others, regardless of its time
 )
 
-// maxSteps is the maximum number of steps of a world. All other calls wait until they are done.
+// maxSteps is the maximum number of steps of a world. All other changes wait until the steps are done.
 const maxSteps = 50_000
 
 // builder builds a world. It first adds all steps and checks their times. Then it sorts the steps by time
@@ -81,7 +82,7 @@ type builder struct {
 	now      time.Time
 	earliest time.Time // the earliest time of an event; the accounts are opened at this time
 	steps    []step
-	err      error // the first error in the document
+	err      error // the first error that was found in the document
 	created  Created
 }
 
@@ -144,7 +145,7 @@ func (b *builder) build() error {
 	each("accounts", b.Accounts, b.addAccount)
 	b.addBehavior()
 	if len(b.steps) > maxSteps {
-		b.refuse("", "the world has %d cards, purchases and other events; at most %d are allowed", len(b.steps), maxSteps)
+		b.refuse("", "the world takes %d steps, such as issuing a card; at most %d are allowed", len(b.steps), maxSteps)
 	}
 	if b.err != nil {
 		return b.err
@@ -190,7 +191,7 @@ func (b *builder) addBehavior() {
 	b.addLast("quirks", "PUT "+server.Control+"/quirks", b.Quirks)
 }
 
-// addLast adds a step that makes a call of the first account, unless the body is empty.
+// addLast adds a step that makes a call for the first account, unless the body is empty.
 func (b *builder) addLast(place, route string, body value) {
 	if len(body) == 0 {
 		return
@@ -342,7 +343,7 @@ func (a *accountBuilder) open(place string, wallet value, first bool) error {
 	return err
 }
 
-// openFirst sets the initial balance of the first account, and opens its ledger again.
+// openFirst sets the initial balance of the first account, if the document has one, and opens its ledger again.
 func (a *accountBuilder) openFirst(place string, wallet value) error {
 	tx := a.call.Tx
 	key, err := account.Key(tx, a.call.Keys, a.PublicID)
@@ -385,8 +386,7 @@ func (a *accountBuilder) addDeposit(place string, d *depositSpec) {
 	})
 }
 
-// addEndpoint adds a step that registers a webhook after all other steps, so that it receives none of the world's
-// events.
+// addEndpoint adds a step that registers a webhook after the world's events, so that it receives none of them.
 func (a *accountBuilder) addEndpoint(place string, e *endpointSpec) {
 	a.schedule(event{place: place, at: e.At, rank: afterAll}, func() error {
 		var created json.RawMessage
@@ -518,8 +518,8 @@ func (c *cardBuilder) addChallenge(place string, s *challengeSpec) {
 	})
 }
 
-// authorize makes the call for a purchase. Until the card has its final status, authorize first gives the card the status
-// that the purchase needs.
+// authorize makes the call for a purchase. Before setFinalStatus has set the card's final status, authorize may first
+// change the status.
 func (c *cardBuilder) authorize(place string, p *purchaseSpec, response *merchantResponse) error {
 	authorization := request{place: place, route: "POST " + server.Control + "/authorizations", body: p, response: response}
 	if c.hasFinalStatus {

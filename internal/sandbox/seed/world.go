@@ -20,7 +20,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// world is the document. Fields of the type value are passed unchanged to the calls, which check them.
+// world is the document. Fields of the type value are passed to the calls, which check them.
 type world struct {
 	RandomSeed uint64        `yaml:"random_seed"`
 	Clock      instant       `yaml:"clock"`
@@ -121,7 +121,8 @@ func (f *followUpSpec) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// value is a parameter of a call, as JSON. Numbers keep the form that they have in the document.
+// value is a parameter of a call, as JSON. A number keeps the form that it has in the document, unless it is in a list
+// or a mapping.
 type value json.RawMessage
 
 // UnmarshalYAML implements yaml.Unmarshaler.
