@@ -84,8 +84,8 @@ type Delivery struct {
 	WebhookID string        `json:"webhook_id" db:"webhook_id"`
 	URL       address       `json:"url" db:"url"`
 	State     DeliveryState `json:"state" db:"state"`
-	CreatedAt wire.Time     `json:"created_at" db:"created_at"`
-	NextTryAt *wire.Time    `json:"next_try_at" db:"due_at"` // nil if no attempt follows
+	CreatedAt wire.Time     `json:"created_at" db:"created_at"` // of the event
+	NextTryAt *wire.Time    `json:"next_try_at" db:"due_at"`    // nil if no attempt follows
 	Tries     []Try         `json:"tries" db:"tries"`
 	Subject   string        `json:"-" db:"subject"` // the id of the object of the event
 }

@@ -1,5 +1,5 @@
 // Package webhook registers endpoints, writes events to an outbox and delivers them. It stores the
-// outcome of each attempt.
+// outcome of each completed attempt.
 package webhook
 
 import (
@@ -117,7 +117,7 @@ func checkURL(f *wire.Fields, text string, allowHTTP bool) {
 	}
 }
 
-// isLoopback reports whether a host is a loopback address of this machine.
+// isLoopback reports whether a host is localhost or a loopback address.
 func isLoopback(host string) bool {
 	if host == "localhost" {
 		return true
@@ -155,7 +155,7 @@ type Endpoint struct {
 	// NextAttempt is the number of the next attempt, from 2, of a delivery that is being retried. If there are several
 	// such deliveries, it is the highest number. It is 0 if there is none.
 	NextAttempt int64
-	LastError   string // why the last attempt failed; empty if it succeeded, or if there was none
+	LastError   string // why the newest attempt failed; empty if it succeeded, or if there was none
 }
 
 // readHealth sets the fields that describe the newest deliveries.
@@ -220,7 +220,8 @@ func CountRetrying(tx *store.Tx, accountID int64) (int64, error) {
 			SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL AND d.failures > 0)`, accountID)
 }
 
-// NewestFailures returns the newest failed or retrying delivery of each endpoint, for at most limit endpoints.
+// NewestFailures returns the newest failed or retrying delivery of each of an account's endpoints, oldest first. If more
+// than limit endpoints have one, it returns the newest of these deliveries.
 func NewestFailures(tx *store.Tx, accountID, limit int64) ([]*Delivery, error) {
 	return readDeliveries(tx, `d.id IN (
 		SELECT MAX(f.id)

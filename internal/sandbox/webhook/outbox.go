@@ -51,7 +51,7 @@ type payload struct {
 
 // Emit writes an event to the outbox, with a delivery for each endpoint that subscribes to it. It uses the
 // transaction of the change that the event reports. If no endpoint subscribes, it writes nothing. subject is
-// the id of the changed object, and data is the object as the API shows it.
+// the id of the changed object, and data is the object as the event shows it.
 func Emit(c *server.Call, event EventType, subject string, data any) error {
 	endpointIDs, err := store.Values[int64](c.Tx, `
 		SELECT id FROM webhooks WHERE account_id = ?
@@ -173,8 +173,8 @@ const (
 	keptDeliveries = 100_000
 	// pruneInterval is how often the worker deletes old deliveries.
 	pruneInterval = 5 * time.Second
-	// pruneSize is the maximum number of deliveries that one statement deletes, because other writers have
-	// to wait for the statement.
+	// pruneSize is the maximum number of deliveries that one statement deletes, because other writers have to wait
+	// meanwhile.
 	pruneSize = 250
 )
 

@@ -24,7 +24,7 @@ import (
 
 const (
 	defaultTimeout = 15 * time.Second
-	// maxResponse is how many bytes of an endpoint's response are stored.
+	// maxResponse is the maximum number of bytes of an endpoint's response that are stored.
 	maxResponse = 1 << 10
 
 	signatureHeader = "X-Webhook-Signature"
@@ -128,7 +128,7 @@ func (s sender) explain(err error) string {
 	case isOpError && opError.Op == "proxyconnect": // the following errors would be about the proxy, not the endpoint
 		return "cannot connect to the proxy that HTTPS_PROXY or HTTP_PROXY names"
 	case hasType[x509.UnknownAuthorityError](err):
-		return "the endpoint's certificate is from an unknown authority; add the authority's certificate with --webhook-ca"
+		return "the endpoint's certificate is from an unknown authority; run vcard sandbox with --webhook-ca to trust it"
 	case hasType[x509.HostnameError](err):
 		return "the endpoint's certificate is for another host name"
 	case hasType[*tls.CertificateVerificationError](err):

@@ -29,7 +29,7 @@ type WorkerOptions struct {
 	Logger  *slog.Logger
 	Roots   *x509.CertPool // the authorities of endpoints' certificates; nil for the system's
 	Timeout time.Duration  // how long an endpoint may take to answer; 0 is 15 s
-	// PublicOnly says whether to refuse endpoints on this machine or in its private network.
+	// PublicOnly says whether deliveries to this machine or to private networks fail.
 	PublicOnly bool
 }
 
