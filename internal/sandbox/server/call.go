@@ -70,7 +70,7 @@ func (s *Server) Do(ctx context.Context, owner account.Account, o Operation) (wi
 		request:  o.request(ctx),
 		body:     wire.Body{Raw: o.Body},
 	}
-	err := s.commitDueCalls(ctx)
+	err := s.commitCallsDueNow(ctx)
 	if err != nil {
 		return wire.Response{}, s.explain(ctx, x.id, err)
 	}
@@ -106,7 +106,7 @@ func (s *Server) handleOperation(x *exchange, c *Call) (wire.Response, error) {
 
 // Read runs f on a snapshot. f may take long without delaying API calls. The error's message may be shown to users.
 func (s *Server) Read(ctx context.Context, f func(*store.Tx) error) *wire.Error {
-	err := s.commitDueCalls(ctx)
+	err := s.commitCallsDueNow(ctx)
 	if err != nil {
 		return s.explain(ctx, vault.Token("req_"), err)
 	}
@@ -119,7 +119,7 @@ func (s *Server) Read(ctx context.Context, f func(*store.Tx) error) *wire.Error 
 
 // Version returns a text that changes with every commit to the file, and the service's time.
 func (s *Server) Version(ctx context.Context) (string, time.Time, *wire.Error) {
-	err := s.commitDueCalls(ctx)
+	err := s.commitCallsDueNow(ctx)
 	if err != nil {
 		return "", time.Time{}, s.explain(ctx, vault.Token("req_"), err)
 	}
@@ -141,8 +141,8 @@ const (
 
 // idempotent runs the handler of a call that writes. If the call has an idempotency key, the handler can succeed only once
 // for each account, key, method and path until idempotencyLifetime has passed. The response is stored in the transaction
-// of the call, so that both are committed together. Later calls with the key get the stored response. Only one transaction
-// writes at a time, so even a concurrent call with the key finds the response of the first call.
+// of the call, so that both are committed together. Later calls with the key and the same body get the stored response.
+// Only one transaction writes at a time, so even a concurrent call with the key finds the response of the first call.
 func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Response, error) {
 	key := c.request.Header.Get(idempotencyHeader)
 	if key == "" {
@@ -216,8 +216,8 @@ func (x *exchange) idempotencyScope() idempotencyScope {
 	}
 }
 
-// claim reserves the idempotency key of a call, if a quirk asks for that. It refuses the call while another call
-// of this process uses the key. The caller must call release after the call.
+// claim reserves the idempotency key of a call, if a quirk asks for that. It then refuses the call while another call
+// of this process with the key is running or postponed. The caller must call release after the call.
 func (s *Server) claim(x *exchange) (release func(), err error) {
 	releaseNothing := func() {}
 	if x.quirks.Idempotency != behavior.Conflict {

@@ -33,7 +33,7 @@ type exchange struct {
 
 	// prepare sets the following fields for a request. For an operation, Server.Do sets those that it needs.
 	now     time.Time       // the service's time
-	account account.Account // the owner of the key; its ID is 0 if the key is invalid
+	account account.Account // the owner of the key; its ID is 0 if there is no valid key
 	quirks  behavior.Quirks
 	limits  behavior.Limits // of an API call
 	fault   *behavior.Fault // the fault that is applied to an API call; nil if there is none
@@ -49,8 +49,8 @@ func (x *exchange) isAPI() bool { return strings.HasPrefix(x.request.URL.Path, A
 // path returns the path of an API call, relative to the API's base URL.
 func (x *exchange) path() string { return strings.TrimPrefix(x.request.URL.Path, API) }
 
-// serve handles a request of the API or a control call, whether or not its path exists. It finds the response, adds the
-// call to the request log, and sends the response.
+// serve handles a request of the API or a control call, whether or not its path exists. It finds the response, adds an
+// authenticated API call to the request log, and sends the response.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	start := time.Now()
 	x := &exchange{
@@ -68,7 +68,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	res.send(w, x.id, x.now)
 }
 
-// respond returns the response to a request. Unexpected errors and panics become a 500.
+// respond returns the response to a request. Errors become the responses that explain chooses, and panics become a 500.
 func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
 	ctx := x.request.Context()
 	defer func() {
@@ -200,8 +200,8 @@ func (s *Server) transact(ctx context.Context, x *exchange, handle func(*Call) (
 	return res, err
 }
 
-// authorize checks the rate limits and the state of the account. A call that the limits allow counts towards them even if
-// it is refused for another reason or fails later.
+// authorize checks the rate limits and the state of the account for an API call. Control calls always pass. A call that
+// the limits allow counts towards them even if it is refused for another reason or fails later.
 func (s *Server) authorize(x *exchange) error {
 	if !x.isAPI() {
 		return nil

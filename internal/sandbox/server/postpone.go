@@ -26,8 +26,8 @@ func (s *Server) postpone(x *exchange, f *behavior.Fault) {
 }
 
 // commitCallsDueAt commits the postponed calls that are due at the given time of the service, the earliest first. Every
-// request and every page of the dashboard does this before its own transaction, so that no client sees a state in which
-// a due call is missing.
+// authenticated request and every page of the dashboard does this before its own transaction, so that it sees all calls
+// that this process postponed and that were due when it arrived.
 func (s *Server) commitCallsDueAt(ctx context.Context, now time.Time) {
 	s.postponed.mu.Lock()
 	defer s.postponed.mu.Unlock()
@@ -60,8 +60,8 @@ func (p *postponedCalls) takeDue(now time.Time) *exchange {
 	return call
 }
 
-// commitDueCalls commits the postponed calls that are due now. Unlike commitCallsDueAt, it reads the service's time.
-func (s *Server) commitDueCalls(ctx context.Context) error {
+// commitCallsDueNow commits the postponed calls that are due now. Unlike commitCallsDueAt, it reads the service's time.
+func (s *Server) commitCallsDueNow(ctx context.Context) error {
 	s.postponed.mu.Lock()
 	empty := len(s.postponed.all) == 0
 	s.postponed.mu.Unlock()

@@ -57,7 +57,7 @@ func (r response) sentStatus() int {
 	return r.Status
 }
 
-// send writes the response. It panics with http.ErrAbortHandler to cut the response off. It ignores errors,
+// send writes the response. It panics with http.ErrAbortHandler to cut the response off. It ignores errors of Write,
 // which mean that the client has disconnected.
 func (r response) send(w http.ResponseWriter, requestID string, now time.Time) {
 	if r.extent == dropped {
@@ -79,7 +79,7 @@ func (r response) send(w http.ResponseWriter, requestID string, now time.Time) {
 	if r.extent == truncated {
 		firstHalf := r.Body[:len(r.Body)/2]
 		_, _ = w.Write(firstHalf)
-		_ = http.NewResponseController(w).Flush()
+		_ = http.NewResponseController(w).Flush() // fails for a writer without a buffer, which needs no flush
 		panic(http.ErrAbortHandler)
 	}
 	_, _ = w.Write(r.Body)
@@ -96,7 +96,7 @@ func rateLimited(wait time.Duration) *wire.Error {
 
 func internalError(requestID string) *wire.Error {
 	return wire.NewError(http.StatusInternalServerError, wire.CodeInternal,
-		"internal error; the sandbox's log has the details of request %s", requestID)
+		"internal error in request %s; if vcard sandbox serves it, its log has the details", requestID)
 }
 
 // requireReady returns an error unless the account's onboarding is complete.

@@ -31,7 +31,8 @@ type Route struct {
 	Path   string // with {name} for a path parameter
 	Handle func(*Call) (wire.Response, error)
 	Public bool // needs no key
-	// Class selects the rate limit for the call. If it is empty, only the limits for all requests apply.
+	// Class selects the limit that applies to a request of the API in addition to the limits for all requests. It is empty
+	// if there is none.
 	Class behavior.Class
 	// NeedsRequestLog makes the server write the request log to the file before the transaction.
 	NeedsRequestLog bool
@@ -190,7 +191,7 @@ func (s *Server) similarCall(urlPath string) string {
 		if 2*common < len(requested) {
 			continue
 		}
-		// Of several calls, take the first by name, because the order of the map is random.
+		// Of several calls, take the first by method and path, because the order of the map is random.
 		precedes := common == longest && key < similar
 		if common > longest || precedes {
 			longest = common
@@ -209,7 +210,7 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// isClean reports whether a path has no empty segments, and none that are "." or "..".
+// isClean reports whether path.Clean does not change a path. A slash at the end is allowed.
 func isClean(p string) bool {
 	clean := path.Clean(p) // without a slash at the end, except for "/"
 	withSlash := strings.TrimSuffix(clean, "/") + "/"
