@@ -22,7 +22,7 @@ func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	go d.serve(w, r.Clone(r.Context())) // a clone, because a handler may change its request
 	select {
 	case status, ok := <-w.status:
-		if !ok { // the handler panicked before the response started
+		if !ok { // the handler panicked or called runtime.Goexit before the response started
 			_, err := body.Read(nil) // returns the error with which serve closed the pipe
 			return nil, err
 		}

@@ -1,5 +1,5 @@
 // Package sandbox is a complete virtual-card service in one SQLite file, behind one http.Handler. The provider
-// embeds it. Package served adds what a server needs: the control calls, seeds and the dashboard.
+// embeds it. Package served adds what a server needs: further control calls, seeds and the dashboard.
 package sandbox
 
 import (
@@ -36,17 +36,17 @@ const DefaultInitialBalance = 10_000 * usd.Dollar
 type Options struct {
 	Path           string           // a SQLite file, which Open creates if it is missing; ":memory:" keeps nothing
 	InitialBalance usd.Amount       // the wallet balance of the first account of a new file
-	APIKey         string           // the key of the first account of a new file; empty for a generated one
+	APIKey         string           // the first key of the first account; empty for the file's or a generated one
 	Logger         *slog.Logger     // nil discards the log
 	Clock          func() time.Time // nil is time.Now
 	WebhookCA      []byte           // certificate authorities of endpoints as PEM, in addition to the system's
 	WebhookTimeout time.Duration    // how long an endpoint may take to respond; 0 is 15 s
 	PlainWebhooks  bool             // allow endpoints with http on this machine
-	PublicWebhooks bool             // refuse endpoints on this machine or in its private network
+	PublicWebhooks bool             // do not deliver to this machine or to private networks
 	Routes         []server.Route   // more calls; see package served
 }
 
-// keyForm matches keys that need no quoting in headers and shells, and that are hard to guess.
+// keyForm matches keys that need no quoting in headers and shells, and that are too long to guess.
 var keyForm = regexp.MustCompile(`^` + vault.KeyPrefix + `[\w-]{16,200}$`)
 
 // Sandbox is an open service. Several may share a file, in one process or many.
@@ -54,7 +54,7 @@ type Sandbox struct {
 	db        *store.DB
 	keys      *vault.Keyring
 	first     account.Account
-	apiKey    string // the first account's key
+	apiKey    string // the first key of the first account
 	recorder  *requestlog.Recorder
 	worker    *webhook.Worker
 	server    *server.Server
@@ -156,7 +156,7 @@ func (s *Sandbox) initialize(tx *store.Tx, o Options) error {
 	return nil
 }
 
-// Handler returns a handler that serves the API under /api/v1, control calls under /_sandbox, and the routes of the
+// Handler returns a handler that serves the API under /api/v1, some control calls under /_sandbox, and the routes of the
 // options. If a fault cuts a response off, the handler panics with http.ErrAbortHandler after it has written the
 // part that the client sees.
 func (s *Sandbox) Handler() http.Handler { return s.handler }
@@ -167,7 +167,7 @@ func (s *Sandbox) Server() *server.Server { return s.server }
 // FirstAccount returns the file's first account.
 func (s *Sandbox) FirstAccount() account.Account { return s.first }
 
-// APIKey returns the first account's key. It is the same each time that a file is opened.
+// APIKey returns the first key of the first account. It is the same each time that a file is opened.
 func (s *Sandbox) APIKey() string { return s.apiKey }
 
 // Path returns the file's absolute path.
@@ -176,7 +176,7 @@ func (s *Sandbox) Path() string { return s.db.Path() }
 // Created reports whether Open created the file.
 func (s *Sandbox) Created() bool { return s.db.Created() }
 
-// EndDelays ends the delays of all calls that a fault delays. A server calls it before it stops.
+// EndDelays ends the delays of all calls that a fault delays. A server calls it when it begins to shut down.
 func (s *Sandbox) EndDelays() { s.endDelays() }
 
 // Close closes the sandbox. All requests must have ended. Events that are not delivered yet are delivered when the

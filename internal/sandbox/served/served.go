@@ -1,5 +1,5 @@
 // Package served extends package sandbox with the parts that only the standalone server has:
-// the control calls, seeding, and the dashboard. The provider embeds package sandbox alone.
+// further control calls, seeding, and the dashboard. The provider embeds package sandbox alone.
 package served
 
 import (
