@@ -74,8 +74,8 @@ const (
 	highestMaxResults = 10_000
 )
 
-// fill lists the newest transactions, up to max_results, and sums up all transactions. It lists transactions with
-// unreadable amounts, but leaves them out of the sums and names them in a warning.
+// fill lists the newest transactions, up to max_results, and sums up all transactions. It leaves unreadable transactions
+// out of the sums, and names the first of them in a warning.
 func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnostics) error {
 	if !tfkit.CheckCardID(path.Root("card_id"), m.CardID, diags) {
 		return nil
@@ -129,11 +129,11 @@ func describeUnreadable(count int, problems []string) string {
 	list := ":\n  - " + strings.Join(problems, "\n  - ") + "\n\n"
 	if count == 1 {
 		return "The service returned 1 transaction that does not match the API documentation. " +
-			"The result lists it without amount and fee, and leaves it out of summary and by_card" + list +
+			"The result leaves out its amount and fee, and does not count it in summary and by_card" + list +
 			"Report this id to the service's support."
 	}
 	text := fmt.Sprintf("The service returned %d transactions that do not match the API documentation. "+
-		"The result lists them without amount and fee, and leaves them out of summary and by_card", count)
+		"The result leaves out their amounts and fees, and does not count them in summary and by_card", count)
 	if count > len(problems) {
 		text += fmt.Sprintf(". The first %d", len(problems))
 	}
@@ -153,7 +153,7 @@ func (m *model) filter() api.TransactionFilter {
 	}
 }
 
-// transactionFromAPI returns a transaction for the list. If its amounts are unreadable, they stay null.
+// transactionFromAPI returns a transaction for the list. If the transaction is unreadable, its amounts stay null.
 func transactionFromAPI(t api.Transaction) transaction {
 	listed := transaction{
 		ID:        t.ID,
@@ -183,7 +183,7 @@ func transactionsSchema() schema.Schema {
 	return schema.Schema{
 		MarkdownDescription: "Lists the transactions of the account's cards, newest first, with exact sums. " +
 			"The sums cover all transactions that match the filters, even beyond `max_results`. " +
-			"Therefore all pages are read, 100 transactions per request.",
+			"Therefore all pages are read, up to 100 transactions per request.",
 		Attributes: map[string]schema.Attribute{
 			"card_id": tfkit.Filter("Only transactions of this card. Default: all cards, including terminated ones.", tfkit.CardID()),
 			"type": tfkit.Filter("Only transactions of this type, one of "+allTypes+". Default: "+
@@ -206,7 +206,7 @@ func transactionsSchema() schema.Schema {
 					"card_id": tfkit.Computed("Id of the card."),
 					"type":    tfkit.Computed("One of " + allTypes + "."),
 					"amount": tfkit.ComputedNumber("Exact amount in `currency`, never negative; `type` shows its direction. " +
-						"Null, with a warning, if the service's amount is unreadable; the sums leave such a transaction out."),
+						"Null, with a warning, if the transaction is unreadable; the sums leave such a transaction out."),
 					"currency": tfkit.Computed("Currency code of `amount` and `fee`, such as `USD`."),
 					"fee":      tfkit.ComputedNumber("Exact fee in `currency`, never negative. Null if `amount` is null."),
 					"merchant": schema.SingleNestedAttribute{
