@@ -115,6 +115,7 @@ func configAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Maximum number of retries after a broken connection or a server error, 0 to 20. Default: 4. " +
 				"Before the provider retries a request that moves money or changes a card, it checks that the request did " +
 				"not take effect. With `idempotency_keys = \"" + keysHonoured + "\"`, it retries with the same key and does not check first. " +
+				"While the outcome is unknown, it goes on beyond the maximum for up to 10 minutes, unless the maximum is 0. " +
 				"Waiting for a rate limit does not count as a retry.",
 		},
 		"idempotency_keys": text("How the service treats idempotency keys: `"+keysHonoured+"` if it processes requests with the same key only once, `"+keysUnknown+"` (the default) otherwise. "+

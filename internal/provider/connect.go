@@ -163,7 +163,8 @@ func checkAccount(key, baseURL string) diag.Diagnostic {
 }
 
 // foreignHost returns the host of an address if it is not this machine. It returns "" for plain http, which a sandbox
-// on another machine may use, and for addresses that api.New refuses.
+// on another machine may use. It also returns "" for an address that contains an API key or has no valid host, which
+// api.New refuses.
 func foreignHost(baseURL string) string {
 	if strings.Contains(strings.ToLower(baseURL), "sk_live_") {
 		return "" // the address contains an API key, which no message may quote

@@ -65,7 +65,7 @@ var (
 // Option changes how a provider runs.
 type Option func(*vcardProvider)
 
-// WithClock replaces the clock that the client uses to wait.
+// WithClock replaces the clock by which the client tells the time and waits.
 func WithClock(clock ratelimit.Clock) Option {
 	return func(p *vcardProvider) { p.clock = clock }
 }
@@ -183,8 +183,8 @@ func (p *vcardProvider) connect(ctx context.Context, c config, terraformVersion 
 	return s, diags
 }
 
-// logExchange logs a request, and is the only function that does. It logs no body, query or header, because they may
-// contain secrets.
+// logExchange logs an attempt to send a request. No other function logs requests. It logs no body, query or header,
+// because they may contain secrets.
 func logExchange(ctx context.Context, x transport.Exchange) {
 	tflog.Debug(ctx, "service call", map[string]any{
 		"method":  x.Method,
@@ -282,7 +282,8 @@ func silenceSDK() {
 	}
 }
 
-// asksForLog reports whether an environment variable, such as "TF_LOG=INFO", asks for a log of the provider.
+// asksForLog reports whether an environment variable, such as "TF_LOG=INFO", asks for a log of the provider. Any value
+// but "" does, even "OFF".
 func asksForLog(variable string) bool {
 	name, value, _ := strings.Cut(variable, "=")
 	if value == "" {

@@ -16,17 +16,17 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
-// framework is the part of the protocol that terraform-plugin-framework's server implements. It leaves out state
-// stores, because this provider has none.
+// framework is the part of terraform-plugin-framework's server that this provider uses. It leaves out state stores,
+// because this provider has none.
 type framework interface {
 	tfprotov6.ProviderServer
 	tfprotov6.ListResourceServer
 	tfprotov6.ActionServer
 }
 
-// server wraps the framework's server. It turns panics into errors, removes secrets from diagnostics, and frees the
-// memory of finished calls. The framework's server keeps the context of every call until the provider stops. The
-// context refers to the call's stream and loggers, about 150 KB. See newCallContext.
+// server wraps the framework's server. The methods that it overrides turn panics into errors, remove secrets from
+// diagnostics, and free the memory of finished calls. The framework's server keeps the context of every call until the
+// provider stops. The context refers to the call's stream and loggers, about 150 KB. See newCallContext.
 type server struct {
 	framework
 
