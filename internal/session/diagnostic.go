@@ -22,7 +22,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/transfer"
 )
 
-// CatchPanic turns a panic into a diagnostic. Defer it in methods that the framework calls in a goroutine of its own.
+// CatchPanic turns a panic into a diagnostic. Defer it in functions that run in a goroutine of their own, where the
+// protocol server cannot catch the panic.
 func CatchPanic(diags *diag.Diagnostics) {
 	if reason := recover(); reason != nil {
 		diags.AddError("Internal provider error", DescribePanic(crash.New(reason)))
@@ -101,7 +102,8 @@ func adviceForOutage(outage *transport.OutageError) string {
 }
 
 // ReadFailure describes a failed read for a warning about its consequences. The reason is a sentence that follows a
-// colon, as in "GET /bins returned 500." The second result says what to do, or is "" if waiting is all that can help.
+// colon, as in "GET /bins returned 500." The second result says what to do. It is "" for a 5xx response, and for an error whose
+// text says what to do.
 func ReadFailure(err error) (reason, todo string) {
 	cause := err
 	outage, isOutage := errors.AsType[*transport.OutageError](err)
@@ -149,19 +151,19 @@ func outageReason(kind transport.OutageKind) string {
 	return "the service cannot be reached" // OutageUnreachable
 }
 
-// LostResponseWarning reports that a call succeeded although one of its responses was lost. The operation completes
-// "the request to …", as in "fund card X". All calls share one title, so that Terraform shows one warning and counts
+// LostResponseWarning reports that a call succeeded although it got no usable response to one of its requests. The
+// operation completes "the request to …", as in "fund card X". All calls share one title, so that Terraform shows one warning and counts
 // the others.
 func LostResponseWarning(operation string, lost bool) diag.Diagnostics {
 	if !lost {
 		return nil
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Recovered from a lost response", "The response to the request to "+operation+
-		" was lost or came too late. The provider confirmed afterwards that the request took effect. No action is needed.")}
+		" was lost, late or unusable. The provider confirmed afterwards that the request took effect. No action is needed.")}
 }
 
-// Cause describes an error in a sentence: the service's own response, or the text of any other error. It leaves out the
-// operation, because the title of the diagnostic names it.
+// Cause describes an error in one or more sentences: the service's own response, or the text of any other error. It
+// leaves out the operation, because the title of the diagnostic names it.
 func Cause(err error) string { return causeFrom("The service", err) }
 
 // causeFrom is Cause for a response of the named server.
@@ -202,7 +204,7 @@ func describeResponse(subject string, refused *transport.Error) string {
 	return text
 }
 
-// sentence returns a text with an upper-case first letter and a full stop.
+// sentence returns a text with an upper-case first letter and a full stop. It returns "" for an empty text.
 func sentence(text string) string {
 	text = capitalized(text)
 	if text == "" || strings.HasSuffix(text, ".") {
@@ -283,7 +285,8 @@ func isDialToLoopback(err error) bool {
 }
 
 func adviceForUndecided(e *transport.UndecidedError) string {
-	todo := "Run terraform plan. The plan reads the card and shows what is still missing."
+	todo := "If Terraform manages the card, run terraform plan, which reads the card and shows what is still missing. " +
+		"Otherwise check the card in the dashboard."
 	switch e.Kind {
 	case transport.MutationIssue:
 		todo = "The service may have issued a card and charged the wallet. Before you apply again, check the dashboard for a new card on that BIN. To keep such a card, import it: terraform import ADDRESS ID."

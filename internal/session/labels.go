@@ -36,7 +36,7 @@ type NewestCards struct {
 	ids            map[string]bool // of the cards in byLabel
 	byLabel        map[string][]api.CardListItem
 	GeneratedCount int   // the number of cards whose label was generated recently
-	Truncated      bool  // whether the account has more live cards
+	Truncated      bool  // whether the service lists more cards of a status than maxCompared
 	Err            error // why the cards could not be listed
 }
 

@@ -78,16 +78,15 @@ func From(data any, diags *diag.Diagnostics) *Session {
 // IsConfigured reports whether the provider's configuration is known, so that calls can be made.
 func (s *Session) IsConfigured() bool { return s != nil && s.Client != nil }
 
-// Require adds an error and returns false if calls cannot be made yet. The purpose completes "to …", as in "read the
-// BIN catalogue".
+// Require adds an error and returns false if calls cannot be made yet. The purpose completes "cannot …", as in "read
+// the BIN catalogue".
 func (s *Session) Require(diags *diag.Diagnostics, purpose string) bool {
 	if s.IsConfigured() {
 		return true
 	}
 	diags.AddError("Provider configuration is not known yet",
-		"The vcard provider needs its api_key and base_url, or its sandbox, to "+purpose+
-			". They depend on values that are known only after apply. "+
-			"First apply the resources they depend on, for example with -target.")
+		"The vcard provider cannot "+purpose+", because its configuration depends on values that are known only after apply. "+
+			"First apply the resources that it depends on, for example with -target.")
 	return false
 }
 

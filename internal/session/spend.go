@@ -48,8 +48,8 @@ type planTotals struct {
 // maxNamed limits the number of cards that a message names.
 const maxNamed = 3
 
-// add adds the plan of a card. The second plan of a card counts only what it takes beyond the first one. The error says
-// that a sum is out of range.
+// add adds the plan of a card. The second plan of a card adds only its difference from the first one to net, and only
+// what it takes beyond the first one to taken. The error says that a sum is out of range.
 func (t *planTotals) add(p PlannedSpend) error {
 	newTaken := max(0, p.Taken-p.CountedTaken)
 	var netErr, takenErr, balancesErr error
@@ -127,7 +127,8 @@ func (w walletBalances) returnable(t planTotals) usd.Amount {
 	return max(0, w.cardsTotal-t.cardBalances)
 }
 
-// isUnpayable reports whether the wallet could not pay for the plan even if all other cards returned their balances.
+// isUnpayable reports whether the wallet could not pay for the plan even if all other cards returned their balances. If
+// a balance is not known, it reports false.
 func (w walletBalances) isUnpayable(t planTotals) bool {
 	if w.err() != nil || t.net <= 0 {
 		return false
@@ -236,7 +237,7 @@ func (s *Session) refuseUnpayable(p PlannedSpend, sums planTotals, wallet wallet
 	return diag.Diagnostics{diag.NewErrorDiagnostic(title, brief)}
 }
 
-// warnShort warns once that the wallet may not cover the plan.
+// warnShort warns once that the wallet may not cover the plan, or that it could not be read.
 func (s *Session) warnShort(sums planTotals, wallet walletBalances) diag.Diagnostics {
 	err := wallet.err()
 	outage, ok := errors.AsType[*transport.OutageError](err)

@@ -1,5 +1,5 @@
 // Package tfkit contains what the packages of resources and data sources share on top of the plugin framework:
-// a generic data source, validators, and checks of ids.
+// a generic data source, validators, checks of ids, and the texts about a replacement.
 package tfkit
 
 import (
@@ -18,7 +18,7 @@ import (
 type DataSource[M any] struct {
 	// Name is the name of the type without the provider's prefix, as in "bins".
 	Name string
-	// Operation completes "to …" and "Could not …", as in "read the BIN catalogue".
+	// Operation completes "cannot …" and "Could not …", as in "read the BIN catalogue".
 	Operation string
 	// NewSchema returns the schema.
 	NewSchema func() schema.Schema
