@@ -61,9 +61,9 @@ func New(source Source) *Fleet {
 // Read reads a card, given its status at the last read. Concurrent reads share pages of the card list, so that
 // refreshing a fleet costs about as many requests as the list has pages.
 //
-// Pages are used for up to ten minutes after the last one arrived, but a card that is read again comes from a page of
-// the last minute. While more pages are being fetched, none is discarded. After the client's first write, no page is
-// used.
+// Pages are used for up to ten minutes after the last one arrived, or until they are unused for a minute. But a card
+// that is read again comes from a page of the last minute. While more pages are being fetched, none is discarded. After
+// the client's first write, no page is used.
 //
 // Only a request for the card itself can show that it is terminated or missing. If complete lists contain none of the
 // cards so far, the error for the first missing card is returned for the others too.

@@ -41,7 +41,7 @@ type listing struct {
 // contents are discarded together when they are too old.
 type contents struct {
 	renewedAt time.Time       // when the earlier contents were discarded
-	arrivedAt time.Time       // when the last page arrived; renewedAt before the first one
+	arrivedAt time.Time       // when the last request for a page ended; renewedAt before the first one
 	wanted    map[string]bool // the cards that readers have looked for
 	spent     int             // the number of requests for them, for pages and for single cards
 	fetch     *fetch          // the running fetch; nil for none

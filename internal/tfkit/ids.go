@@ -114,8 +114,8 @@ func (i *InvalidIDs) AddIfMalformed(id, owner string) bool {
 	return true
 }
 
-// Warning returns a warning that names the first of the added records, or nil if there are none. The noun for
-// the records is a plural that ends in s, such as "cards".
+// Warning returns a warning that names the first of the added records, or nil if there are none. The argument is a
+// plural noun that ends in s, such as "cards".
 func (i *InvalidIDs) Warning(records string) diag.Diagnostics {
 	if i.count == 0 {
 		return nil

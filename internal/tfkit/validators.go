@@ -17,7 +17,7 @@ import (
 )
 
 // rule checks a value. If the value is invalid, the rule returns the title of the error and the problem, as in
-// `must not be empty.`. Otherwise it returns empty strings.
+// `must not be empty.`. Otherwise the problem is empty.
 type rule[Value any] func(Value) (title, problem string)
 
 // Description is empty, because the attribute's own description says what a value must be.

@@ -105,7 +105,8 @@ func events() []string {
 	}
 }
 
-// checkEvents refuses undocumented events. It ignores names that are known only after apply.
+// checkEvents refuses an empty set, null, undocumented events, and the wildcard together with other events. It ignores
+// names that are known only after apply.
 func checkEvents(set types.Set, diags *diag.Diagnostics) {
 	if !isSet(set) {
 		return
