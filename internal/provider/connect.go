@@ -169,7 +169,7 @@ func foreignHost(baseURL string) string {
 	if strings.Contains(strings.ToLower(baseURL), "sk_live_") {
 		return "" // the address contains an API key, which no message may quote
 	}
-	u, err := url.Parse(baseURL)
+	u, err := url.Parse(strings.TrimSpace(baseURL)) // as api.New does
 	if err != nil || u.Scheme == "http" {
 		return ""
 	}
