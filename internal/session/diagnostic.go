@@ -247,7 +247,8 @@ func advice(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "The run was interrupted. Nothing more was sent. Run terraform plan to see what is still missing."
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	dialed := failedDial(err)
+	if errors.Is(err, context.DeadlineExceeded) && dialed == nil { // connecting has a timeout of its own
 		return "The service took longer than request_timeout. Try again, or raise request_timeout in the provider configuration."
 	}
 	if isPlainHTTP(err) {
@@ -259,7 +260,7 @@ func advice(err error) string {
 	if unknown, ok := errors.AsType[*net.DNSError](err); ok && unknown.IsNotFound {
 		return "The host name in base_url cannot be resolved. Check base_url."
 	}
-	if isDialToLoopback(err) {
+	if dialed != nil && isLoopback(dialed.Addr) {
 		return "No server listens at base_url. Start the sandbox with vcard sandbox, or set base_url to the address that the sandbox printed."
 	}
 	if _, ok := errors.AsType[*transport.RequestError](err); ok {
@@ -274,14 +275,20 @@ func isPlainHTTP(err error) bool {
 	return ok && string(record.RecordHeader[:]) == "HTTP/"
 }
 
-// isDialToLoopback reports whether a connection to this machine could not be opened.
-func isDialToLoopback(err error) bool {
+// failedDial returns the attempt to open a connection, to the server or to a proxy, that failed. It returns nil if the
+// error is not from one.
+func failedDial(err error) *net.OpError {
 	operation, ok := errors.AsType[*net.OpError](err)
-	if !ok || operation.Op != "dial" {
-		return false
+	if ok && (operation.Op == "dial" || operation.Op == "proxyconnect") {
+		return operation
 	}
-	address, ok := operation.Addr.(*net.TCPAddr)
-	return ok && address.IP.IsLoopback()
+	return nil
+}
+
+// isLoopback reports whether an address is this machine's own.
+func isLoopback(address net.Addr) bool {
+	tcp, ok := address.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
 }
 
 func adviceForUndecided(e *transport.UndecidedError) string {
