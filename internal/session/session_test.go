@@ -243,6 +243,7 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 		"no connection":        sent(refused),
 		"no sandbox":           sent(from("dial", net.IPv6loopback)),
 		"a foreign host":       sent(from("dial", net.IPv4(192, 0, 2, 1))),
+		"a slow connection":    sent(&net.OpError{Op: "dial", Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}, Err: context.DeadlineExceeded}),
 		"a lost read":          sent(from("read", net.IPv6loopback)),
 		"no host":              sent(&net.OpError{Op: "dial", Err: &net.DNSError{Name: "cards.example", IsNotFound: true}}),
 		"a slow name":          sent(&net.DNSError{Name: "cards.example", IsTimeout: true}),
