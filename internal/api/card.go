@@ -52,8 +52,8 @@ type CardSummary struct {
 	CreatedAt transport.Timestamp `json:"created_at"`
 }
 
-// Card is a card in the response to its issuance. ExpiresAt is the only one of its fields that no later read
-// returns.
+// Card is a card in the response to its issuance. ExpiresAt is the only one of its fields that GetCard does not
+// return.
 type Card struct {
 	CardSummary
 	ExpiresAt transport.Date `json:"expires_at"`

@@ -60,8 +60,8 @@ const MaxPerPage = 100
 // read about twice as many.
 const MaxListedCards = 500_000
 
-// ListCards returns one page of the cards that the filter selects. Pages are counted from 1. The requested size is
-// at most MaxPerPage.
+// ListCards returns one page of the cards that the service lists for the filter. Pages are counted from 1. The
+// requested size must be at most MaxPerPage.
 func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size int) (CardPage, error) {
 	query := url.Values{"page": {strconv.Itoa(page)}, "per_page": {strconv.Itoa(size)}}
 	setQuery(query, "status", string(filter.Status))
@@ -116,7 +116,7 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 }
 
 // AwaitCard is GetCard for a card that another process may have issued just before this one started. While
-// the service does not find the card, AwaitCard retries, until grace has passed since the start of this process.
+// the service does not find the card, AwaitCard retries, until grace has passed since New made this client.
 func (c *Client) AwaitCard(ctx context.Context, id string, grace time.Duration) (CardSummary, error) {
 	until := c.startedAt.Add(grace)
 	c.recent.update(id, func(card *recentCard) {

@@ -160,16 +160,17 @@ func showsStatus(card CardSummary) error {
 	return fmt.Errorf("a later read shows the card as %s, with a balance of %s USD", card.Status, card.Balance)
 }
 
-// notVerified returns the finding for a read that failed.
+// notVerified returns the finding for a verification that failed.
 func notVerified(err error) error {
 	return fmt.Errorf("the outcome could not be verified: %w", err)
 }
 
-// setStatus makes a call that changes the status of a card. If no response confirms the change, it reads the
-// card at once, because the service refuses to set a status that the card already has. It then polls the card
-// until CommitWait has passed, because the request may take effect later. The function confirms reports whether
-// a card that was read shows the change; last is true for the last of these reads. The result is the card of the
-// last read, also with an error. It is empty if no read was necessary, or if the last one failed. With an error,
+// setStatus makes a call that changes the status of a card. If no response confirms the change, it reads the card at
+// once, because the service may refuse to set a status that the card already has. Unless the request certainly did
+// nothing, it then polls the card until CommitWait has passed, because the request may take effect later. If the
+// failure is about the account or a limit, it reads nothing and returns the failure. The function confirms reports
+// whether a card that was read shows the change; last is true for the last of these reads. The result is the card of
+// the last read, also with an error. It is empty if no read was necessary, or if the last one failed. With an error,
 // the How has no meaning.
 func (c *Client) setStatus(m *transport.Mutation, id string, confirms func(card CardSummary, last bool) bool) (CardSummary, How, error) {
 	for {

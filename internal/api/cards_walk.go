@@ -11,11 +11,11 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
-// Cards returns all cards that the filter selects, newest first, and each only once. It reads a page when the
-// loop needs it, and stops after the first error. If cards are issued or change their status meanwhile, no
-// other card is missed, with one exception. If a card on an earlier page loses the wanted status while another
-// card gets it on a later page, the total stays the same, and a card between them may be missed. The result
-// includes cards that this process has just issued, even if the service does not list them yet.
+// Cards returns all cards that the filter selects, newest first, and each only once. It reads a page when the loop
+// needs it, and stops after the first error. If cards are issued or change their status meanwhile, and the service
+// reports correct totals, no other card is missed, with one exception. If a card on an earlier page loses the wanted
+// status while another card gets it on a later page, the total stays the same, and a card between them may be missed.
+// The result includes cards that this process has just issued, even if the service does not list them yet.
 func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
 	return func(yield func(CardListItem, error) bool) {
 		reader := newCardReader(c, yield)
@@ -184,8 +184,8 @@ func (r *cardReader) yieldUnlisted(ctx context.Context, filter CardFilter, own [
 }
 
 // readList calls visit for each card of a list. It reads the list again if cards left it meanwhile, or if
-// pages repeat cards and all readings together showed fewer cards than the service counts. Each reading
-// visits all of its cards. If reading fails, readList yields the error. It reports whether it reached the end
+// pages repeat cards and all readings together showed fewer cards than the service counts. So a card may be
+// visited several times. If reading fails, readList yields the error. It reports whether it reached the end
 // of a complete list.
 func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) bool {
 	const maxReadings = 10

@@ -7,13 +7,19 @@ type How int
 
 // The ways in which the client knows.
 const (
-	Answered     How = iota // from the response, or from a read if a 2xx response was unusable
-	AnsweredLate            // from a response, after an earlier one was lost
-	Found                   // from a read after a lost response; for an issuance, also after an unusable response
-	AlreadyDone             // from a read: the change was made before the call
+	// Answered means from the response. If a 2xx response was unusable or, for a movement of money, the key was
+	// refused as already used, it means from a read.
+	Answered How = iota
+	// AnsweredLate is Answered after an earlier response was lost.
+	AnsweredLate
+	// Found means from a read after a response was lost or did not decide the outcome. For an issuance, it also means
+	// from a list after an unusable response or a refusal.
+	Found
+	// AlreadyDone means from a read: the change was made before the call.
+	AlreadyDone
 )
 
-// LostResponse reports whether a response was lost or, for an issuance, was unusable.
+// LostResponse reports whether a response was lost or, as described for Found, did not decide the outcome.
 func (h How) LostResponse() bool { return h == AnsweredLate || h == Found }
 
 // HowAnswered returns Answered or AnsweredLate for a change whose last attempt got a response.

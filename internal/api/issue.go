@@ -35,7 +35,7 @@ type IssueCardRequest struct {
 // Issuance is a card that was issued.
 type Issuance struct {
 	Card Card
-	// How is Found if the response was lost or unusable, and the card was found in a list. Then the card's
+	// How is Found if no response describes the card, and it was found in a list. Then the card's
 	// ExpiresAt is not known. Unless the label was generated, someone else may have issued that card.
 	How How
 	// PossibleDuplicates are other new cards that look like this one and that no request of this process

@@ -102,7 +102,7 @@ func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*
 
 // issueSearch makes one issuance. It checks that a response is about the requested card, and finds the card if the
 // response was lost. This process issues cards with one label on one BIN one after the other, so two searches never
-// find the same new card.
+// identify the same new card.
 type issueSearch struct {
 	client   *Client
 	request  IssueCardRequest
@@ -220,7 +220,7 @@ func (s *issueSearch) claim(ctx context.Context, cards []CardListItem) (*CardLis
 		return nil, err
 	}
 	found := candidates[0].CardListItem
-	// unclaimed has left out claimed cards, and no other search finds this one, so the result is not checked.
+	// unclaimed has left out claimed cards, and no other search identifies this one, so the result is not checked.
 	s.client.recent.claim(found, s.client.clock.Now())
 	return &found, nil
 }
@@ -357,8 +357,8 @@ func (s *issueSearch) candidatesFound() []transport.Candidate {
 	return found
 }
 
-// isLike reports whether a listed card may be the requested one. The service may have changed the label's
-// case or cut it. It may also have rounded a limit or taken a fee from the load, so these are not compared.
+// isLike reports whether a listed card may be the requested one. The service may have changed the label's case, or
+// cut a generated one. It may also have rounded a limit or taken a fee from the load, so these are not compared.
 func (q IssueCardRequest) isLike(card CardListItem) bool {
 	return q.isLabelled(card) && q.isOnBIN(card)
 }

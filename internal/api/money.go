@@ -59,8 +59,9 @@ func (c *Client) BeginMove(
 	return c.Begin(ctx, call, key)
 }
 
-// TransactionPages returns a function that reads a page of the transactions that the filter selects, newest
-// first. Pages are counted from 1. A page past the end is empty or repeats another one.
+// TransactionPages returns a function that reads a page of the transactions that the service lists for the filter,
+// newest first. A service may list others, too. Pages are counted from 1, and page 1 must be read first. A page past
+// the end is empty or repeats another one.
 func (c *Client) TransactionPages(filter TransactionFilter) func(ctx context.Context, number int) ([]Transaction, error) {
 	return c.transactionPages(filter).read
 }

@@ -179,8 +179,8 @@ func transactionForms() []transactionForm {
 	}
 }
 
-// read returns a page, which is empty past the end. For page 1, it finds the form of request that the service
-// accepts.
+// read returns a page. A page past the end is empty or repeats another one. For page 1, read finds the form of request
+// that the service accepts.
 func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction, error) {
 	forms := transactionForms()
 	page, err := p.request(ctx, forms[p.form], number)
@@ -238,7 +238,7 @@ func (p *transactionPages) isPastEnd(ctx context.Context, number int) bool {
 		return false
 	}
 	earlier := &transactionPages{client: p.client, filter: p.filter, form: p.form}
-	// Every request extends its period by one second, and a service may round times to seconds.
+	// Every request extends its period by at least one second, and a service may round times to seconds.
 	earlier.filter.To = oldest.Add(-2 * time.Second)
 	older, err := earlier.read(ctx, 1)
 	if err != nil {
@@ -285,7 +285,7 @@ func (p *transactionPages) request(ctx context.Context, form transactionForm, nu
 	return page, err
 }
 
-// extended formats an end of a period in UTC. The period becomes one second longer at this end, or one day
+// extended formats an end of a period in UTC. The period becomes at least one second longer at this end, or one day
 // longer if the form uses dates, because the API documentation does not say whether the ends are included.
 // The argument direction is -1 for the start and 1 for the end. For a zero time, the result is "".
 func (f transactionForm) extended(at time.Time, direction int) string {

@@ -35,8 +35,9 @@ type Webhook struct {
 // Registration is the result of a WebhookRequest.
 type Registration struct {
 	Webhook
-	// How is Answered or AnsweredLate. After a lost response, a second endpoint with another secret may
-	// exist, unless the service honours idempotency keys. The API cannot list endpoints.
+	// How is Answered or AnsweredLate. After a lost response, a second endpoint may exist, unless the service honours
+	// idempotency keys. If the service generated the secret, that endpoint has another one. The API cannot list
+	// endpoints.
 	How How
 }
 

@@ -17,13 +17,13 @@ type Call struct {
 	Kind      MutationKind // of a call that changes something
 	Card      string       // the id of the card that the call is about, if any
 	NewUntil  time.Time    // until then, the card may be so new that the service does not find it
-	Operation string       // for messages, such as "fund card card_1"
+	Operation string       // for messages, such as "freeze card card_1"
 	Method    string
 	Path      string
 	Query     url.Values
 	Body      []byte
 	Budget    ratelimit.Budget
-	Secret    bool               // the response contains secrets and is never quoted
+	Secret    bool               // the response contains secrets, so an error quotes at most its code
 	Hidden    []string           // parts of the request that no error may repeat
 	Invalid   error              // if not nil, the call fails with this error and nothing is sent
 	Accept    func([]byte) error // decodes the body of a 2xx response, or returns ErrNotShown
@@ -40,9 +40,9 @@ type failure struct {
 	got2xx           bool          // the response is a 2xx whose body cannot be used
 	permanent        bool          // a retry cannot succeed
 	connectionFailed bool          // sending the request or reading its response failed
-	notShown         bool          // the service does not show this process's latest change yet
+	notShown         bool          // the service does not show the latest change yet
 	status           int           // 0 after a panic, or if there is no complete response
-	retryAfter       time.Duration // the response's Retry-After; 0 for none
+	retryAfter       time.Duration // the response's Retry-After; 0 if it has none that can be used
 	err              error
 }
 

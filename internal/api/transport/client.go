@@ -78,7 +78,8 @@ func New(config Config) (*Client, error) {
 	}, nil
 }
 
-// Config returns the configuration of the client with its defaults, without the key.
+// Config returns the configuration of the client, without the key. It has the defaults of Transport, RequestTimeout and
+// Clock.
 func (c *Client) Config() Config { return c.config }
 
 // Clock returns the client's clock.
@@ -116,9 +117,9 @@ func (c *Client) ServiceTime() time.Time {
 // KnowsServiceTime reports whether a response has shown the service's time.
 func (c *Client) KnowsServiceTime() bool { return c.knowsServiceTime.Load() }
 
-// Redact replaces keys, webhook secrets, numbers as long as a card number, and control characters except line breaks
-// in a text that this program wrote. The text may quote users or the service. A nil client has no key of its own, but
-// recognizes the form of keys.
+// Redact replaces keys, webhook secrets, the proxy's password, numbers as long as a card number, and non-graphic
+// characters except line breaks in a text that this program wrote. The text may quote users or the service. A nil
+// client has no key or proxy of its own, but recognizes the form of keys and webhook secrets.
 func (c *Client) Redact(text string) string {
 	if c == nil {
 		withoutKey := newScrubber("", "")
@@ -127,7 +128,7 @@ func (c *Client) Redact(text string) string {
 	return c.scrub.redactOwn(text)
 }
 
-// WithoutKeys redacts keys and webhook secrets in a text.
+// WithoutKeys redacts keys, webhook secrets and the proxy's password in a text.
 func (c *Client) WithoutKeys(text string) string { return c.scrub.redactKnown(&Call{}, text) }
 
 // keyHeader is the header with the idempotency key.

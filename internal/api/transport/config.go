@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	// DefaultRequestTimeout is enough for the slowest issuance.
+	// DefaultRequestTimeout allows for a slow issuance.
 	DefaultRequestTimeout = time.Minute
 	// DefaultMaxRetries is the recommended MaxRetries. The zero value of a Config means no retries.
 	DefaultMaxRetries = 4
-	// OperationTimeout limits how long one call waits because of 429 responses, and how long the
+	// OperationTimeout limits how long one change waits because of 429 responses, and how long the
 	// pages of one list are read. It is enough for an exhausted hourly budget to be available again.
+	// A single read waits at most MaxRetryTime.
 	OperationTimeout = 70 * time.Minute
 	// CommitWait is how long the client waits for a request to take effect after its response
-	// was lost. A service stops working on a request sooner than that.
+	// was lost. It assumes that a service stops working on a request sooner than that.
 	CommitWait = 30 * time.Second
 )
 
@@ -44,9 +45,12 @@ type Config struct {
 	APIKey    Secret
 	UserAgent string
 	Transport http.RoundTripper // if nil, the client makes its own
-	// RequestTimeout limits one attempt, from sending to the end of the response.
+	// RequestTimeout limits one attempt, from sending to the end of the response. If it is not
+	// positive, it is DefaultRequestTimeout.
 	RequestTimeout time.Duration
-	// MaxRetries is how often a call is retried after a lost response or a failed connection.
+	// MaxRetries is how often a call is retried after a failed connection or a response that
+	// decides nothing. Attempts after the service's 429 responses do not count. With KeysHonoured, a
+	// change with an unknown outcome may be repeated more often, for MaxRetryTime.
 	MaxRetries int
 	// KeysHonoured reports whether the service executes requests with the same idempotency key
 	// only once. If so, the client retries after a lost response without verifying first whether
@@ -135,7 +139,7 @@ func checkBaseURL(text, key string) (string, error) {
 	return base, nil
 }
 
-// IsLoopback reports whether a host name or address is this machine's own.
+// IsLoopback reports whether a host is "localhost" or a loopback address.
 func IsLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true

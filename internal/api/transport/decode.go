@@ -99,8 +99,8 @@ func DecodeObject(body []byte, into any, required ...string) error {
 	return findWrongField(fields, into)
 }
 
-// findWrongField returns the error for the first field that cannot be decoded. It decodes each field by
-// itself into a new value of the type of into.
+// findWrongField returns the error for the first field, in alphabetical order, that cannot be decoded. It decodes each
+// field by itself into a new value of the type of into.
 func findWrongField(fields map[string]json.RawMessage, into any) error {
 	objectType := reflect.TypeOf(into).Elem() // into is a pointer
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -221,7 +221,7 @@ func DecodeEntry(i int, data json.RawMessage, into any, required ...string) erro
 	return &ShapeError{Field: path, Problem: "lacks " + strings.Join(required, ", ")}
 }
 
-// Timestamp is a time in RFC 3339, if the service sent an ISO 8601 time with at least seconds. A time without
+// Timestamp is a time in RFC 3339, if the service sent a time with seconds in a common form of ISO 8601. A time without
 // a zone is in UTC (API §1). Any other value is kept as a Word keeps it.
 type Timestamp string
 

@@ -3,7 +3,7 @@
 // the change was made, was not made, or may have been made.
 //
 // It does not use go-retryablehttp. A retry here may have to read the account first, and each attempt must respect
-// the limits again. A 429 response must pause other callers, too, and must not count as a retry.
+// the limits again. A 429 response of the service must pause other callers, too, and must not count as a retry.
 //
 // These are its files in reading order. Each file uses only later ones:
 //

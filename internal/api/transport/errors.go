@@ -16,7 +16,7 @@ import (
 
 // Error is a response that is not a success.
 type Error struct {
-	Operation string // such as "fund card card_1"
+	Operation string // such as "freeze card card_1"
 	Method    string
 	Path      string // below the base URL, without the query
 	Status    int    // HTTP status
@@ -25,8 +25,8 @@ type Error struct {
 	Withheld  bool   // the response has a message, which may contain secrets and is not in Message
 	Attempts  int
 	RetryAt   time.Time // after the service's own 429 response: when the client could send again, by its own clock
-	// AfterLostResponse reports whether an earlier attempt, or an earlier run, may have made the change, and a later
-	// read did not show it.
+	// AfterLostResponse reports whether an attempt, or an earlier run, may have made the change, and a later read did
+	// not show it.
 	AfterLostResponse bool
 }
 
@@ -47,7 +47,7 @@ func attemptsSuffix(attempts int) string {
 }
 
 // IsFinal reports whether the service itself refused a change, for another reason than a rate limit, and no attempt
-// had an unknown outcome.
+// had an unknown outcome. The error must not be a part of an *UndecidedError.
 func (e *Error) IsFinal() bool {
 	if e.Method == http.MethodGet || e.AfterLostResponse {
 		return false
@@ -71,7 +71,7 @@ func (e *Error) LacksFunds() bool {
 	return e.Status < 500 && strings.Contains(code, "insufficient")
 }
 
-// RequestError is a request without a usable response. If a change fails with it, no request was sent: a lost
+// RequestError is a request without a usable response. If a change fails with it, the change was not made: a lost
 // response to a change is an *UndecidedError.
 type RequestError struct {
 	Operation string
@@ -206,14 +206,13 @@ type Candidate struct {
 	Balance usd.Amount // USD
 }
 
-// UndecidedError reports that a change may or may not have taken effect, and that reading the account did not
-// show which.
+// UndecidedError reports that a change may or may not have taken effect, and that no read has shown which.
 type UndecidedError struct {
 	Kind       MutationKind
 	Operation  string
 	Key        string      // the idempotency key of every attempt; not a secret
 	Answered   bool        // by a 2xx response that cannot be used, or whose effect no later read shows
-	SentAt     time.Time   // when the last attempt was sent, by the service's clock
+	SentAt     time.Time   // when the last attempt began to wait for the limits, by the service's clock
 	Err        error       // the last failure, or what is known about a request of an earlier run
 	Findings   []error     // what later reads showed, or why they failed
 	Candidates []Candidate // the cards that may be the requested one; only after MutationIssue
@@ -229,7 +228,7 @@ func (e *UndecidedError) Error() string {
 
 func (e *UndecidedError) Unwrap() []error { return append([]error{e.Err}, e.Findings...) }
 
-// WithoutOperation returns the text of an error without the operations of its calls, as in "fund card card_1: ".
+// WithoutOperation returns the text of an error without the operations of its calls, as in "freeze card card_1: ".
 func WithoutOperation(err error) string {
 	text := err.Error()
 	for _, operation := range operationsOf(err) {

@@ -13,7 +13,7 @@ import (
 // Mutation is one requested change. All of its attempts have the same idempotency key. It is not safe for
 // concurrent use.
 type Mutation struct {
-	SentAt time.Time // when the last attempt was sent, by the service's clock
+	SentAt time.Time // when the last attempt began to wait for the limits, by the service's clock
 	// Lost reports whether an attempt had an unknown outcome and got neither a 2xx response nor a final one.
 	Lost bool
 	// SentBefore reports whether an earlier run may have sent the change with the same key. The caller sets it.
@@ -69,8 +69,8 @@ func (m *Mutation) GraceContext() context.Context { return m.graceCtx }
 // Try makes an attempt. It repeats the attempt by itself if the service certainly did nothing, because the
 // request was not sent, a rate limit was exceeded, or the service does not find a new card yet. If keys are
 // honoured, it also repeats an attempt with an unknown outcome, with the same key and without reading anything
-// first. After an attempt with an unknown outcome, no later failure proves that the change was not made, so the
-// fate is Unknown.
+// first. Nothing is repeated after a 2xx response. If an earlier attempt or run may have made the change, no failure
+// proves that it was not made, so the fate is Unknown.
 func (m *Mutation) Try() (Fate, error) {
 	// A further Try is a retry, unless a rate limit stopped the last one.
 	if m.last != nil && !m.last.isRateLimited() {
@@ -132,8 +132,9 @@ func (m *Mutation) waitToRepeat() bool {
 	return m.client.backOff(m.runCtx, m.retries, f.retryAfter) == nil
 }
 
-// waitToRepeatUnknown is waitToRepeat after an attempt with an unknown outcome, for a service that honours the
-// idempotency key. It allows more than MaxRetries within MaxRetryTime, because only a response reports the outcome.
+// waitToRepeatUnknown is waitToRepeat if an attempt or an earlier run may have made the change, for a service that
+// honours the idempotency key. It allows more than MaxRetries within MaxRetryTime, because only a response reports
+// the outcome.
 func (m *Mutation) waitToRepeatUnknown() bool {
 	f := m.last
 	if f.permanent {
@@ -208,7 +209,7 @@ func (m *Mutation) metConflictsOnly() bool {
 }
 
 // GiveUpError returns the error for a change that was not visible in a read after the last attempt. It is the
-// service's last response if that is a final refusal, and otherwise an *UndecidedError.
+// service's last response if repeating the request cannot change that, and otherwise an *UndecidedError.
 func (m *Mutation) GiveUpError() error {
 	// If keys are honoured, a conflict may come from an earlier attempt with the same key.
 	refusedByConflict := m.metConflictsOnly() && !m.client.config.KeysHonoured

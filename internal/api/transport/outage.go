@@ -13,8 +13,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
-// longestDelay limits the delay before a retry, and the time for which an outage stops other calls. So a call soon
-// notices that the service is available again.
+// longestDelay limits the delay before a retry, unless a response asks for a longer one, and the time for which an
+// outage stops other calls. So a call soon notices that the service is available again.
 const longestDelay = 30 * time.Second
 
 // OutageError is a failure that affects every other call of the client, too, or every other call to the same
@@ -30,7 +30,7 @@ type OutageError struct {
 	reported *atomic.Bool
 }
 
-// OutageKind says why every call fails.
+// OutageKind says why all calls, or all calls to one endpoint, fail.
 type OutageKind int
 
 // The kinds of outage.

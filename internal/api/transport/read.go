@@ -11,15 +11,14 @@ import (
 )
 
 const (
-	// firstDelay is the delay before the first retry. Each further delay is twice as long, up to longestDelay.
+	// firstDelay is the longest delay before the first retry. For each further retry it doubles, up to longestDelay.
 	firstDelay = 500 * time.Millisecond
 	// longestRetryAfter is the longest Retry-After that backOff respects. A 429 response pauses the limits instead.
 	longestRetryAfter = time.Minute
 	// MaxRetryTime limits the time for a read that 429 responses delay, for repeating a change with an unknown
 	// outcome more than MaxRetries times, and for waiting for transactions that are listed late.
 	MaxRetryTime = 10 * time.Minute
-	// notShownDelay is the delay before the next attempt if a response does not show this process's latest change
-	// yet.
+	// notShownDelay is the delay before the next attempt if a response does not show the latest change yet.
 	notShownDelay = 2 * time.Second
 	// PollInterval is the time between two reads that verify a change. It is longer than notShownDelay, because
 	// a service may update lists and balances later.

@@ -62,7 +62,7 @@ const (
 // group: they skip texts whose digits do not count.
 var ownNumber = regexp.MustCompile(uuidText + `|` + escape + `|` + wordText + `|(` + cardNumber + `)`)
 
-// redactOwn redacts a text that this program wrote, and replaces its control characters except line breaks.
+// redactOwn redacts a text that this program wrote, and replaces its non-graphic characters except line breaks.
 func (s scrubber) redactOwn(text string) string {
 	text = s.keys.ReplaceAllString(text, Redacted)
 	text = strings.Map(func(r rune) rune {
@@ -81,7 +81,7 @@ func (s scrubber) redactOwn(text string) string {
 	})
 }
 
-// redactKnown redacts keys and the call's Hidden texts.
+// redactKnown redacts the secrets that s.keys matches, and the call's Hidden texts.
 func (s scrubber) redactKnown(call *Call, text string) string {
 	for _, hidden := range call.Hidden {
 		text = strings.ReplaceAll(text, hidden, Redacted)
@@ -144,8 +144,9 @@ func (s scrubber) connectionError(call *Call, connected bool, err error) error {
 	return &quotedError{text: s.connectionProblem(call, connected, err), cause: err}
 }
 
-// connectionProblem describes an error of a connection. It keeps an error of this machine, which contains no
-// secrets. It quotes any other error, or only says what kind it is if the response may contain secrets.
+// connectionProblem describes an error of a connection. It shows interruptions, timeouts, and errors of this machine
+// or of a certificate, which contain no secrets of the call. It quotes any other error, or only says what kind it is
+// if the response may contain secrets.
 func (s scrubber) connectionProblem(call *Call, connected bool, err error) string {
 	if errors.Is(err, context.Canceled) {
 		return context.Canceled.Error()

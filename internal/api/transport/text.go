@@ -15,10 +15,10 @@ import (
 
 // text is a text from the service, which may have received it from someone else, such as a merchant. Formatted or
 // marshalled, also as a map's key, a text is one line of graphic characters. It contains no API keys or webhook
-// secrets, and is not longer than its type allows.
+// secrets, and is not longer than its type allows, except for a final "…".
 type text struct{ raw string }
 
-// Raw returns the text before control characters are replaced. It is for comparisons and must not be shown.
+// Raw returns the text before String replaces characters in it. It is for comparisons and must not be shown.
 func (t text) Raw() string { return t.raw }
 
 // String returns the text as it may be shown.
@@ -241,8 +241,8 @@ func IsID(text string) bool {
 }
 
 // markInvalidIDs replaces each id that is not valid with a text that people can read but no request can use. The
-// text is the id without characters that are special in a shell or in HCL, and a hash of it. markInvalidIDs reports
-// whether it has replaced an id.
+// text is the id without characters that are special in a shell or in HCL, and a hash of it. An empty id stays as it
+// is. markInvalidIDs reports whether it has replaced an id.
 func markInvalidIDs(fields map[string]json.RawMessage) bool {
 	found := false
 	for field, value := range fields {
