@@ -166,7 +166,7 @@ func (s scrubber) connectionProblem(call *Call, connected bool, err error) strin
 		problem := cleaned(certificate.Error())
 		problem = s.redactOwn(problem)
 		return shortened(problem, maxLength) +
-			"; to trust the certificate, add its authority to this system's certificates or, on Linux, set SSL_CERT_FILE to the authority's PEM file"
+			"; if this system does not know the certificate's authority, add it to the system's certificates or, on Linux, set SSL_CERT_FILE to its PEM file"
 	}
 	if timedOut {
 		return "no response arrived in time"
