@@ -212,7 +212,7 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 	}
 	var err error
 	if list.moved {
-		err = fmt.Errorf("the list keeps changing while it is read, and none of %d attempts could read all of it; try again when fewer cards change their status", maxReadings)
+		err = fmt.Errorf("the list keeps changing while it is read, and none of %d attempts read all of it; try again when fewer cards change their status", maxReadings)
 	} else {
 		err = fmt.Errorf("the service counts %d cards, but its pages repeat cards, and %d attempts show only %d different cards; report this to the service's support", *smallestTotal, maxReadings, r.countShownSince(firstReading))
 	}
