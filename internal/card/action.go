@@ -307,7 +307,7 @@ func describeTransfer(name string, result transfer.Transfer) string {
 	if result.How == api.Found {
 		return fmt.Sprintf("The response was lost, but %s shows that the money moved: it now holds %s USD.", name, result.CardBalance)
 	}
-	if result.WalletBalance == nil { // it could not be read
+	if result.WalletBalance == nil { // it is not known
 		return fmt.Sprintf("%s now holds %s USD.", capitalized(name), result.CardBalance)
 	}
 	return fmt.Sprintf("%s now holds %s USD, and the wallet %s USD.",
@@ -344,8 +344,12 @@ func actionFailed(card api.CardSummary, operation string, err error) diag.Diagno
 	}
 	stop, ok := errors.AsType[*transfer.StoppedError](err)
 	if ok {
-		return unknownOutcome(operation, fmt.Sprintf("The service confirmed the transfer, but %s holds %s USD, which does not show it.",
-			nameOf(card.CardListItem), stop.Balance))
+		response := "The service confirmed the transfer"
+		if stop.Refusal != nil {
+			response = "The service has already seen the idempotency key of this request"
+		}
+		return unknownOutcome(operation, fmt.Sprintf("%s, but %s holds %s USD, which does not show the transfer.",
+			response, nameOf(card.CardListItem), stop.Balance))
 	}
 	return rejection(card.Status, operation, err)
 }
