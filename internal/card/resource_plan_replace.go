@@ -75,7 +75,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 	}
 	if p.plan.Amount.IsNull() { // only an imported card can omit it
 		p.diags.AddAttributeError(p.replacement.Paths[0], "amount is required to replace a card",
-			fmt.Sprintf("The configuration differs from %s in settings that cannot change on a live card: %s. To keep the card, configure the values that it has. "+
+			fmt.Sprintf("The configuration differs from %s in settings that cannot change: %s. To keep the card, configure the values that it has. "+
 				"To replace it with a new card and number, set amount: the initial load in USD, at least %s.",
 				card.name(), changes, api.MinimumLoad))
 		return
@@ -173,7 +173,7 @@ func (p *planner) refuseTermination(name, reason, advice string) {
 		text += "\n\n" + advice + "\n\nTo terminate it, set deletion_protection = false, apply only that, then try again."
 	}
 	if count == maxProtected {
-		text += "\n\nOther protected cards are not listed."
+		text += fmt.Sprintf("\n\nA plan lists at most %d protected cards.", maxProtected)
 	}
 	p.diags.AddError("Deletion protection prevents terminating "+name, text)
 }
