@@ -143,7 +143,7 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 			},
 			"money_record": computed("Data by which the provider recognizes its own transfers, so that no money moves " +
 				"twice. It is opaque and not secret, and changes when money moves."),
-			"expires_at": computed("Expiry date, `YYYY-MM-DD`. Null on an imported card.", unchanged...),
+			"expires_at": computed("Expiry date, `YYYY-MM-DD`. Null on an imported card, and if the response to its creation was lost.", unchanged...),
 		},
 	}
 }
@@ -152,7 +152,7 @@ func (r *cardResource) IdentitySchema(_ context.Context, _ resource.IdentitySche
 	resp.IdentitySchema = tfkit.IdentityByID("Card id, of the form card_….")
 }
 
-// ValidateConfig checks the rules that concern several attributes.
+// ValidateConfig checks the rules that the validators of the schema do not check.
 func (r *cardResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	var config model
 	decode(ctx, req.Config.Raw, &config, &resp.Diagnostics)
