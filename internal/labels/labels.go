@@ -11,8 +11,8 @@ import (
 // DefaultPrefix is the label_prefix of a provider configuration that sets none.
 const DefaultPrefix = "tf-"
 
-// Canonical returns the form in which labels are compared. The service may trim a label, so labels
-// that differ only in their spaces count as equal.
+// Canonical returns the form in which labels are compared. The service may trim a label, so white space at its ends is
+// removed, and any other run of white space becomes one space.
 func Canonical(label string) string {
 	return strings.Join(strings.Fields(label), " ")
 }
