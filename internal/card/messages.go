@@ -33,12 +33,12 @@ func replaceAdvice(amount usd.Amount) string {
 // top_up.below, both in USD.
 func withdrawsIntoTopUp(card model, after, below usd.Amount) string {
 	return fmt.Sprintf("Lowering amount leaves %s with %s USD, less than top_up.below (%s USD). "+
-		"The same plan would then top the card up again. Lower amount by less, lower top_up.below as well, or remove %s.",
+		"The next plan would then top the card up again. Lower amount by less, lower top_up.below as well, or remove %s.",
 		card.name(), after, below, topUpAttributes(card))
 }
 
-// notFound returns the error for a card for which the service answers 404 or 410. If the service knows none of the
-// cards, only the first error has a detail.
+// notFound returns the error for a card for which the service answers 404 or 410. As long as no card was found, only
+// the first error has a detail.
 func notFound(card model, err error, s *session.Session) diag.Diagnostic {
 	title := "Card not found: " + card.name()
 	alreadyReported := !s.FirstTime(session.TopicUnknownCard, "")
@@ -119,14 +119,14 @@ func issueWarnings(card model, request api.IssueCardRequest, issuance api.Issuan
 	}
 	for _, other := range issuance.PossibleDuplicates {
 		diags.AddWarning("Possible duplicate card: "+nameOf(other),
-			fmt.Sprintf("While %s was being issued, %s, with a balance of %s USD, appeared on the same BIN with the same label. "+
+			fmt.Sprintf("This card appeared on the same BIN with a matching label while %s was being issued. Its balance is %s USD. "+
 				"It may be a second card from the same request, or someone else's. If it is not needed, terminate it in the dashboard. To keep it, write a resource block for it and import it: terraform import <address> %s",
-				card.name(), nameOf(other), other.Balance, other.ID))
+				card.name(), other.Balance, other.ID))
 	}
 	diags.Append(session.LostResponseWarning("issue "+card.name(), issuance.How.LostResponse())...)
 	if issuance.How == api.Found && !request.GeneratedLabel {
 		diags.AddWarning("Card was identified by its label",
-			fmt.Sprintf("The response to the request to issue %s was lost. The provider found a new card with the same label, BIN and load, and added it to the state. "+
+			fmt.Sprintf("The response to the request to issue %s was lost or unusable. The provider found a new card with the same label, BIN and load, and added it to the state. "+
 				"Another pipeline, or another alias of this provider, may have issued that card. "+
 				"If so, remove the card from this state with terraform state rm. The next apply then issues another card. To avoid such mix-ups, use unique labels, or leave label out.", card.name()))
 	}
@@ -151,10 +151,10 @@ func labelExists(cards []api.CardListItem) diag.Diagnostic {
 	return diag.NewAttributeWarningDiagnostic(path.Root("label"), "Card with this label already exists", text)
 }
 
-// unfreezes warns of a plan that unfreezes a card which Terraform did not freeze.
+// unfreezes warns of a plan that unfreezes a card which no apply of this resource froze.
 func unfreezes(card model) diag.Diagnostic {
 	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), "Plan unfreezes a card that was frozen outside Terraform: "+card.name(),
-		"Since the last apply, the card was frozen by someone, or by the service because its balance fell below auto_freeze_at. "+
+		"Since the last apply, the card was frozen by someone, by an action, or by the service because its balance fell below auto_freeze_at. "+
 			"The configuration has frozen = false, so applying this plan unfreezes it.\n\nTo keep the card frozen, set frozen = true.")
 }
 
@@ -296,7 +296,7 @@ func describePending(card model, pending reconcile.Pending) string {
 	if pending.Answered {
 		return text + ". The service confirmed it, but the card does not show it yet. Until it does, Terraform moves no other money on this card."
 	}
-	return text + ", and the response was lost. Until the outcome is known, Terraform moves no other money on this card."
+	return text + ", and its outcome is not known yet. Until it is known, Terraform moves no other money on this card."
 }
 
 // pendingAdvice says what to do about a pending transfer, in paragraphs that follow the facts. A plan without top_up that
@@ -397,8 +397,8 @@ func changedBy(delta usd.Amount) string {
 
 const (
 	outcomeNotShown = "The balance does not show whether this transfer was made."
-	// sameAsBefore follows the card's balance.
-	sameAsBefore = ", the same as before Terraform's last transfer. " +
+	// lastTransferNotShown follows the card's balance.
+	lastTransferNotShown = ", as if Terraform's last transfer had not been made. " +
 		"The service may not show that transfer yet, or someone may have reversed it. "
 )
 
@@ -445,7 +445,8 @@ func moveWarnings(card model, operation string, m reconcile.Movement, result tra
 	return diags
 }
 
-// alreadyApplied warns of a transfer that was not sent, because the card's balance shows that it was made before.
+// alreadyApplied warns of a transfer that did not move money now, because the card's balance shows that it was made
+// before.
 func alreadyApplied(card model, operation string, m reconcile.Movement, result transfer.Transfer) diag.Diagnostic {
 	advice := fmt.Sprintf("If you want to move the same amount again, change amount by another %s USD and apply.", m.Delta.Abs())
 	if m.Purpose == reconcile.ForTopUp {
@@ -453,11 +454,12 @@ func alreadyApplied(card model, operation string, m reconcile.Movement, result t
 	}
 	return diag.NewWarningDiagnostic("Already applied: "+operation,
 		fmt.Sprintf("%s already holds %s USD, the balance expected after this transfer. An interrupted apply, an action, or someone in the dashboard may have made this transfer. "+
-			"Terraform treats the transfer as made, and sent nothing. %s",
+			"Terraform treats the transfer as made, and did not make it again. %s",
 			capitalized(card.name()), result.CardBalance, advice))
 }
 
-// previewWarnings warns of what apply will do about a transfer that may have been made.
+// previewWarnings returns a warning if a transfer may have been made before, if apply would stop before it, or if no
+// transaction explains the card's balance.
 func previewWarnings(card model, d reconcile.Decision) diag.Diagnostics {
 	text := previewText(card, d)
 	if text == "" {
@@ -480,7 +482,7 @@ func previewTitle(d reconcile.Decision) string {
 	return "Apply will stop before funding " + d.Movement.Delta.String() + " USD"
 }
 
-// mayBeDone reports whether the transfer may have been made before.
+// mayBeDone reports whether the warning about a transfer says that it may already be done.
 func mayBeDone(d reconcile.Decision) bool {
 	switch d.Verdict {
 	case reconcile.Made, reconcile.Undecided, reconcile.SendKey:
@@ -500,7 +502,7 @@ func previewText(card model, d reconcile.Decision) string {
 		return describePending(card, *d.RecordBefore.Pending) + " Apply checks again, too." +
 			pendingAdvice(card, d.RecordBefore.Pending.Movement())
 	case reconcile.SendKey:
-		return fmt.Sprintf("%s, which fits an interrupted apply of this plan. Apply repeats the request with the same idempotency key, so that the service does not make the transfer twice. "+
+		return fmt.Sprintf("%s, which an interrupted apply of this plan may have caused. Apply repeats the request with the same idempotency key, so that the service does not make the transfer twice. "+
 			"If something else caused this balance, this plan still %s. Before you apply, check in the dashboard what changed the balance.", balance, describeMove(m.Delta))
 	case reconcile.Made:
 		return balance + ". An interrupted apply may have made this transfer, or someone made the same change. Apply checks again, and does not make it a second time."
@@ -522,7 +524,7 @@ func previewText(card model, d reconcile.Decision) string {
 		explanation := explainBalance(m.Delta, d.UnexplainedMoney(), m.MayHaveTopUp(evidence))
 		return fmt.Sprintf("%s. %s Apply checks again. If the outcome is still unclear, apply stops once and says how to continue.", balance, explanation)
 	case reconcile.BehindLast:
-		return balance + sameAsBefore +
+		return balance + lastTransferNotShown +
 			"Apply checks again. If the balance is still the same, apply stops once and says how to continue."
 	case reconcile.Unreadable:
 		if evidence.Hidden == reconcile.DamagedRecord {
@@ -534,7 +536,7 @@ func previewText(card model, d reconcile.Decision) string {
 		return balance + ". Balance increases without a matching transaction count toward max_top_up_per_month. With these, this top-up may exceed the limit. " +
 			"Apply stops once. The plan after that shows how much the limit still allows."
 	}
-	return "" // for IntoRange, checkWithdrawal adds an error
+	return "" // IntoRange, which checkWithdrawal reports, or NotDue
 }
 
 // limitedTopUp returns the text of a warning about a top-up that max_top_up_per_month limits. The amounts are in USD.
@@ -591,7 +593,7 @@ func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError
 	switch stop.Reason {
 	case reconcile.BehindLast:
 		reason = "the card does not show the last transfer"
-		text = "Nothing was sent. " + balance + sameAsBefore +
+		text = "Nothing was sent. " + balance + lastTransferNotShown +
 			"Check the card in the dashboard. If the dashboard also shows " + stop.Balance.String() + " USD, apply again: Terraform accepts the balance and moves the money."
 	case reconcile.NotDue:
 		reason = "it is no longer due"
@@ -642,7 +644,7 @@ func adviceToRepeat(m reconcile.Movement) string {
 		" If it was not made, apply again: Terraform accepts the card's balance and moves the money."
 }
 
-// adviceToCheck says what to do about money that someone else has moved before a transfer.
+// adviceToCheck says what to do about money that was moved before a transfer and that no transaction explains.
 func adviceToCheck(m reconcile.Movement) string {
 	check := "Check in the dashboard who moved the money."
 	if m.Purpose == reconcile.ForTopUp {

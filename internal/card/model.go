@@ -292,7 +292,7 @@ type privateState struct {
 	DefaultLimit bool `json:"default_limit,omitempty"`
 	// Month is the month of the last refresh; 0 if that refresh skipped its request.
 	Month reconcile.Month `json:"month,omitempty"`
-	// FrozenOutside reports that a refresh saw the card become frozen outside Terraform.
+	// FrozenOutside reports that a refresh saw the card become frozen, although no apply of this resource froze it.
 	FrozenOutside bool `json:"frozen_outside,omitempty"`
 	// JustImported makes the next refresh skip its request, because the import has just read the card.
 	JustImported bool `json:"just_imported,omitempty"`

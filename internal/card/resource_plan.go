@@ -149,7 +149,7 @@ func (p *planner) planChange(ctx context.Context) {
 	p.planTransfer(ctx)
 }
 
-// checkBIN adds an error if the BIN of a new card does not exist.
+// checkBIN adds an error if the BIN of a new card does not exist, or if the BINs cannot be read.
 func (p *planner) checkBIN(ctx context.Context) {
 	bin := p.plan.BinID
 	if bin.IsUnknown() || !p.resource.session.IsConfigured() {
@@ -201,8 +201,8 @@ func (p *planner) countSpend(ctx context.Context, planned session.PlannedSpend) 
 	p.diags.Append(p.resource.session.CountSpend(ctx, planned)...)
 }
 
-// checkLabel warns of live cards that a new card may duplicate. It does so only in a plan: during apply, the provider
-// cannot see whether a new card replaces another.
+// checkLabel warns of cards that a new card may duplicate. It does so only until this process's first write: during
+// apply, the provider cannot see whether a new card replaces another.
 func (p *planner) checkLabel(ctx context.Context) {
 	s := p.resource.session
 	label := p.config.Label
@@ -259,8 +259,8 @@ func (p *planner) warnSharedLabel(label string) {
 	}
 }
 
-// warnConfig warns of settings that the service accepts but that are probably mistakes. Validation would repeat these
-// warnings, because it runs several times for each card.
+// warnConfig warns of settings that are valid but probably mistakes. Validation would repeat these warnings, because it
+// runs several times for each card.
 func (p *planner) warnConfig(ctx context.Context) {
 	isNew := p.state.ID.IsNull()
 	s := p.resource.session
@@ -276,7 +276,7 @@ func (p *planner) warnConfig(ctx context.Context) {
 	settingsAreNew := isNew || !unchanged
 	if settingsAreNew && freezesBeforeTopUp(threshold, rule) {
 		p.warn("auto_freeze_at", "Card freezes before it is topped up",
-			"auto_freeze_at (%s USD) is not lower than top_up.below (%s USD). The service freezes the card before a plan tops it up, and the card then stays frozen."+
+			"auto_freeze_at (%s USD) is not lower than top_up.below (%s USD). The service freezes the card before a plan tops it up, and the card stays frozen unless frozen = false."+
 				"\n\nRaise top_up.below above auto_freeze_at, or set frozen = false to unfreeze the card with each apply. "+
 				"You can also lower auto_freeze_at, but on an existing card that replaces the card.", threshold.Amount(), rule.Below.Amount())
 	}
@@ -308,7 +308,7 @@ func (p *planner) warnIssue() {
 		text := category.ValueString()
 		if strings.ToLower(text) != text || strings.ContainsAny(text, " \t\n") {
 			p.warn("allowed_categories", "Unlikely merchant category",
-				"allowed_categories has %q. The service's categories are single words in lower case, such as \"advertising\" and \"software\". "+
+				"allowed_categories has %q. The documented categories are single words in lower case, such as \"advertising\" and \"software\". "+
 					"The service may refuse the card, or decline every purchase. Check the spelling.", text)
 		}
 		if text == "ads" {

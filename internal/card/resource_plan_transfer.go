@@ -23,7 +23,7 @@ type plannedTransfer struct {
 	unknown bool       // one of the two is known only during apply
 }
 
-// planTransfer plans the attributes that show money, and checks the transfers that lead to them.
+// planTransfer plans the attributes that show the card's money or status, and checks the transfers.
 func (p *planner) planTransfer(ctx context.Context) {
 	record := p.state.record()
 	t := p.planAmount()
@@ -96,9 +96,9 @@ func (p *planner) warnPending(t plannedTransfer, movements []reconcile.Movement,
 	}
 }
 
-// preview warns if apply would stop, and refuses to withdraw more than the card has. It returns the amount in USD that
-// the transfers take from the wallet, which is negative if they return money. Transfers that a fresh reading of the
-// card shows as made do not count.
+// preview adds the warnings of previewWarnings, and the error if the card does not have the money for a withdrawal. It
+// returns the amount in USD that the transfers take from the wallet, which is negative if they return money. Transfers
+// that a fresh reading of the card shows as made do not count.
 func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconcile.Change, record reconcile.Record) usd.Amount {
 	movements := change.Movements()
 	var net usd.Amount
@@ -141,8 +141,8 @@ func showsWhatIsLeft(d reconcile.Decision) bool {
 	return d.Verdict == reconcile.Send || d.Reason == reconcile.IntoRange
 }
 
-// checkWithdrawal refuses to withdraw more than the card has, or money that the same plan would load again. It warns
-// if the withdrawal makes the service freeze the card.
+// checkWithdrawal refuses to withdraw more than the card has, or money that the next plan would load again. If frozen is
+// not configured, it warns of a withdrawal that makes the service freeze the card.
 func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
 	if t.amount >= 0 {
 		return
@@ -219,7 +219,7 @@ func (p *planner) planAmount() plannedTransfer {
 		p.plan.Amount = before
 	case before.IsNull():
 		p.warn("amount", "amount becomes the baseline; no money moves",
-			"Terraform has not managed the load of %s so far. amount = %s becomes the baseline, whatever the card's balance is (%s USD at the last refresh). Later changes of amount move only the difference.",
+			"Terraform does not manage the load of %s yet. amount = %s becomes the baseline, whatever the card's balance is (%s USD at the last refresh). Later changes of amount move only the difference.",
 			p.state.name(), after.Amount(), p.state.Balance.Amount())
 	case after.IsNull():
 		p.warn("amount", "amount is no longer managed; no money moves",

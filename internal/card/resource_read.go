@@ -25,7 +25,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	// Terraform 1.11 requires the identity even if the card is removed from the state.
+	// The framework requires an identity even if the card is removed from the state. Terraform before 1.12 passes none.
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
 	if !r.session.IsConfigured() {
 		resp.Diagnostics.AddWarning("Cards are not refreshed",
@@ -88,8 +88,8 @@ func (r *cardResource) confirmTerminated(ctx context.Context, m *model) (api.Car
 	return card.Status, nil
 }
 
-// keepSettings restores the configured settings of a card after a refresh. If the service shows other values, it
-// warns once.
+// keepSettings restores the configured settings of a card after a refresh. If the service shows other values, it warns,
+// but not again while these values stay the same.
 func (r *cardResource) keepSettings(state *model, prior model, private *privateState) diag.Diagnostics {
 	shownBefore := private.Shown
 	private.Shown = keepConfigured(state, &prior, private.DefaultLimit)
@@ -143,7 +143,7 @@ func (r *cardResource) mayBeHidden(m *model) bool {
 }
 
 // awaitTransfer reads a card again if the service still shows its balance from before a very recent transfer. A plan
-// based on that balance would move the money again. If reading fails, the model keeps the first reading.
+// based on that balance might move the money again. If reading fails, the model keeps the first reading.
 func (r *cardResource) awaitTransfer(ctx context.Context, m *model, asOf time.Time) {
 	record := m.record()
 	snapshot := reconcile.Snapshot{Balance: m.Balance.Amount(), At: asOf}
