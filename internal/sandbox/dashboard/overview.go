@@ -27,15 +27,15 @@ type overview struct {
 	Pending usd.Amount // deposits that are not confirmed yet
 	card.Counts
 
-	Start     *gettingStarted   // nil if the account has cards
-	Runs      []*requestlog.Run // the newest runs with changes
-	LastPlan  *requestlog.Run   // the newest run without changes; nil if there is none
-	Attention *attention
-	Timeline  timeline
-	Spending  []*transaction.Spending // of this month, the largest first
-	Spent     usd.Amount              // this month, by all cards
-	Limits    []limitUse
-	Newest    []*activity.Record
+	Start        *gettingStarted   // nil if the account has cards, even if all of them are terminated
+	Runs         []*requestlog.Run // the newest runs that requested changes
+	LastReadOnly *requestlog.Run   // the newest run that requested no change; nil if there is none
+	Attention    *attention
+	Timeline     timeline
+	Spending     []*transaction.Spending // this month's largest, in descending order
+	Spent        usd.Amount              // this month, by all cards
+	Limits       []limitUse
+	Newest       []*activity.Record
 }
 
 // gettingStarted is what a user needs to issue a first card.
@@ -99,7 +99,7 @@ func readOverview(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.LastPlan, err = requestlog.LastReadOnlyRun(v.Tx, v.Account.ID)
+	o.LastReadOnly, err = requestlog.LastReadOnlyRun(v.Tx, v.Account.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func readOverview(v *view) (any, error) {
 	return o, nil
 }
 
-// readLimits returns the limits of the account's API key.
+// readLimits returns the limits of the account's first API key.
 func readLimits(v *view) ([]limitUse, error) {
 	limits, err := behavior.ReadLimits(v.Tx)
 	if err != nil {
@@ -141,7 +141,7 @@ func readLimits(v *view) ([]limitUse, error) {
 	}, nil
 }
 
-// timeline has the sums of each day's purchases, as charts with one scale each.
+// timeline has the sums of each day's purchases, and the daily balances of a single card, as charts with one scale each.
 type timeline struct {
 	Days   []*timelineDay
 	Dates  []string // the labels of the axis
