@@ -22,7 +22,7 @@ type action struct {
 	name  string // the value of the button
 	route string // of the call
 	// texts and numbers are the names of the call's fields, separated by spaces. Their values come from
-	// the form or from the page's path. A name that the route contains is a path parameter of the call.
+	// the form or from the page's path. A name in texts that the route contains is a path parameter of the call.
 	texts, numbers string
 	// body returns the fields that texts and numbers cannot express.
 	body func(form) map[string]any
@@ -99,9 +99,9 @@ type formOutcome struct {
 	response wire.Response
 }
 
-// post makes the call of a form and redirects to the page that shows the outcome. If a user sends the
-// same form again, by a second click, by reloading or by going back, post makes no second call. It then
-// redirects to the outcome of the first.
+// post makes the call of a form and redirects to the page that shows the outcome. If a user sends the same form again,
+// by a second click, by reloading or by going back, post repeats only a call that reads. Otherwise, it uses the outcome
+// of the first call, unless the session has forgotten the form: see maxForms.
 func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 	id, found := d.sessions.accountID(cookieValue(r))
 	if !found {
@@ -155,7 +155,7 @@ func (a *action) notice(res wire.Response, repeated bool) notice {
 	if a.report != nil {
 		return a.report(res)
 	}
-	// Decoding fails if the response is a list. Then the text contains no $name, so it needs no fields.
+	// The response of every action is a JSON object, so decoding does not fail.
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(res.Body, &fields)
 	return notice{Text: os.Expand(a.done, func(name string) string { return string(fields[name]) })}

@@ -11,7 +11,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// maxAttention is how many cards and endpoints the list shows.
+// maxAttention is the maximum number of cards in the list, and also of endpoints.
 const maxAttention = 6
 
 // attention lists what the user should look at.
@@ -23,7 +23,8 @@ type attention struct {
 	Since    string // the date of yesterday
 }
 
-// cardAttention says why one card needs attention.
+// cardAttention says why one card needs attention. It may lack a reason, because each reason is looked up only for a
+// limited number of cards.
 type cardAttention struct {
 	CardID, Label, Last4 string
 
@@ -32,12 +33,12 @@ type cardAttention struct {
 	IsNearLimit bool
 	Used        usd.Amount // of the spending limit
 	Limit       usd.Amount
-	Declines    int64            // of the card, among the account's pageSize newest declines
+	Declines    int64            // of the card since yesterday, among the account's pageSize newest declines
 	Decline     *activity.Record // the newest one; nil if there is none
-	Challenge   *activity.Record // a pending challenge; nil if there is none
+	Challenge   *activity.Record // a pending challenge among the account's newest ones; nil if there is none
 }
 
-// readAttention reads at most maxAttention cards and as many endpoints. Cards with declined purchases come first.
+// readAttention returns at most maxAttention cards and as many endpoints. Cards with declined purchases come first.
 func readAttention(v *view) (*attention, error) {
 	a := new(attention)
 	var err error
@@ -65,7 +66,7 @@ func readAttention(v *view) (*attention, error) {
 	return a, nil
 }
 
-// addDeclines adds the cards whose purchases were declined yesterday or today.
+// addDeclines adds cards with purchases that were declined yesterday or today.
 func (a *attention) addDeclines(v *view) error {
 	const day = 24 * time.Hour
 	yesterday := v.Tx.Now().Truncate(day).Add(-day)

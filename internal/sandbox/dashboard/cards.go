@@ -139,7 +139,7 @@ type cardData struct {
 	Timeline timeline
 	Details  *cardDetails // nil unless the user has just asked for them
 	Activity []*activity.Record
-	Runs     []*requestlog.Run // the newest runs that changed the card
+	Runs     []*requestlog.Run // the newest runs that requested a change of the card
 }
 
 // Title returns a title that distinguishes cards.
@@ -209,8 +209,7 @@ type followUpForm struct {
 	Amount  string // what the field contains
 }
 
-// newFollowUp returns the form for a purchase. The field contains the refused input, or else the highest
-// possible amount.
+// newFollowUp returns the form for a purchase. The field contains the refused input, or else the remaining amount.
 func newFollowUp(f *frame, r *activity.Record, action, label string) *followUpForm {
 	id := r.ID
 	if action == "refund" {

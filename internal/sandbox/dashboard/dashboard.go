@@ -35,7 +35,7 @@ type Options struct {
 	Now            func() time.Time // the real clock, not the sandbox's
 }
 
-// Dashboard serves the web pages and passes every other path to the next handler.
+// Dashboard serves the web pages and passes all other requests to the next handler.
 type Dashboard struct {
 	Options
 
@@ -148,7 +148,7 @@ func isPage(u *url.URL) bool {
 	if p == clean {
 		return true
 	}
-	// Other paths may have one final slash. The path / already ends with a slash, so it may not have another.
+	// A clean path may have one more slash at its end, except the path /, which already ends with one.
 	return clean != "/" && p == clean+"/"
 }
 
@@ -196,8 +196,9 @@ type liveState struct {
 	Now     string `json:"now"`     // by the service's clock
 }
 
-// live sends a server-sent event for each change, until the session ends, the page is closed or the server
-// shuts down. It ignores errors from setting deadlines: only connections of tests do not support deadlines.
+// live sends a server-sent event whenever liveVersion returns another text. It stops when the session ends, the page is
+// closed, the server shuts down, or the file cannot be read. It ignores errors from setting deadlines: only connections
+// of tests do not support deadlines.
 func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Time{}) // no deadline, because the connection stays open

@@ -205,8 +205,8 @@ func pages() []*page {
 	}
 }
 
-// describeUnusual describes what differs from a new sandbox: faults, changed settings, and how far the clock
-// is ahead of the real time.
+// describeUnusual describes why the service may behave unlike that of a new sandbox: faults, changed settings, and how
+// far the clock is ahead of the real time.
 func describeUnusual(tx *store.Tx, ahead time.Duration) ([]string, error) {
 	b, err := readBehaviors(tx)
 	if err != nil {
@@ -241,21 +241,21 @@ func countWaiting(tx *store.Tx, accountID int64) (map[string]int64, error) {
 	return map[string]int64{"/3ds": pending, "/webhooks": retrying}, nil
 }
 
-// frame is the data of every template.
+// frame is the data of the template of a whole page, including the login page and the error page.
 type frame struct {
 	Title   string
-	Page    *page // nil if no user is signed in
+	Page    *page // nil on a page without the navigation, such as the login page
 	Pages   []*page
 	Account account.Account
 	Now     time.Time        // by the service's clock
-	Unusual []string         // what differs from a new sandbox
-	Waiting map[string]int64 // how many items wait for the user, by the paths of pages
+	Unusual []string         // from describeUnusual
+	Waiting map[string]int64 // from countWaiting
 	Version string           // from liveVersion
 	ID      string           // unique to this response, and a field of its forms: see sessions.remember
 	Query   url.Values
 	Notice  notice    // of the last form
-	Problem string    // why the last form or the filter was refused
-	Data    any       // of the page, as its read function returns it
+	Problem string    // why the last form, the filter or the login link was refused
+	Data    any       // of the page, as its read function returns it; the message on the error page
 	List    *listPage // the main list; nil if the page has none
 
 	outcome *formOutcome // of the form that led to the page; nil if there is none

@@ -75,7 +75,7 @@ type cardChange struct {
 	After   requestlog.CardState
 	Wallet  usd.Amount // what the wallet gained; negative if it paid
 	Fees    usd.Amount // contained in Wallet
-	Refused []string   // the messages of refused requests
+	Refused []string   // the messages of requests that were refused or failed
 	Lost    bool       // whether a response was lost
 }
 
@@ -85,8 +85,8 @@ type storyLine struct {
 
 	Since   time.Duration // since the start of the run
 	Waited  time.Duration // the pause since the previous response; 0 if it was short
-	AtLimit bool          // whether the client paused because of a rate limit
-	Try     int           // the number of the attempt; 0 for a read
+	AtLimit bool          // whether the pause followed a 429, the status for an exceeded rate limit
+	Try     int           // the number of the attempt among the requests on the page; 0 for a read
 }
 
 // Title returns a title that distinguishes runs.

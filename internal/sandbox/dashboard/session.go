@@ -103,9 +103,10 @@ func (s *sessions) end(cookie string) {
 	delete(s.all, cookie)
 }
 
-// remember returns the session's form with the same content, and reports whether it was sent before. If it
-// was not, the session remembers it; without a session, nothing is remembered. The content is the path of the page
-// and all fields. One field is the ID of the frame, so the same input on a newly opened page is another form.
+// remember returns the session's form with the same content, and reports whether the session already remembered it. If
+// not, the session does so now, and forgets its oldest form beyond maxForms. Without a session, nothing is remembered.
+// The content is the path of the page and all fields. One field is the ID of the frame, so the same input on a newly
+// opened page is another form.
 func (s *sessions) remember(cookie, content string) (*sentForm, bool) {
 	hash := sha256.Sum256([]byte(content))
 	s.mu.Lock()
@@ -229,7 +230,7 @@ func setCookie(w http.ResponseWriter, r *http.Request, value string) {
 // maxFormBytes is the maximum size of a form.
 const maxFormBytes = 64 * 1024
 
-// showLogin asks for a key, or accepts the login link.
+// showLogin accepts the login link. Without one, it asks for a key, or opens the overview if a user is logged in.
 func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 	_, loggedIn := d.sessions.accountID(cookieValue(r))
 	token := r.URL.Query().Get("token")

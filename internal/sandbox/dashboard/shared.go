@@ -18,7 +18,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// functions are the functions of the templates. Most of them return the argument of a shared template.
+// functions are the functions of the templates. Some of them return the argument of a shared template.
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"ago":      newMoment,
@@ -200,11 +200,11 @@ type listPage struct {
 	page  wire.Page
 }
 
-// pageSize is the number of rows on a page.
+// pageSize is the maximum number of rows on a page of most lists.
 const pageSize = 50
 
-// firstPage returns the first page of a list with this number of rows.
-func firstPage(rows int64) wire.Page { return wire.Page{Number: 1, Size: rows} }
+// firstPage returns the first page of a list. The page has at most maxRows rows.
+func firstPage(maxRows int64) wire.Page { return wire.Page{Number: 1, Size: maxRows} }
 
 // readList returns the page's main list, which the template finds in the List of the frame. It reads the page
 // number and the filter from the query; the default is the first page. The chosen values are also set in
@@ -280,7 +280,7 @@ func (l *listPage) setRowsOfTotal(rows int, total int64) {
 	l.setRows(rows, last < total)
 }
 
-// withValue returns a query with one value changed.
+// withValue returns a query with one value changed, starting with a question mark.
 func withValue(query url.Values, name, value string) string {
 	next := maps.Clone(query)
 	next.Set(name, value)

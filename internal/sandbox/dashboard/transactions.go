@@ -14,7 +14,7 @@ import (
 // transactionList is the data of the page with the purchases.
 type transactionList struct {
 	Records []*activity.Record
-	Sums    transaction.Sums // of all transactions that match the filter
+	Sums    transaction.Sums // of all purchases that match the filter, not only of those on the page
 }
 
 func readTransactions(v *view) (any, error) {
@@ -135,7 +135,8 @@ type ledgerData struct {
 	Journal  []*ledger.Entry
 }
 
-// Sum returns the sum of all accounts. It is zero in a correct ledger.
+// Sum returns the sum of all accounts. It is always zero, because ledger.Summary derives the balance of the cards from the
+// other balances. An audit checks each card's balance.
 func (d *ledgerData) Sum() usd.Amount {
 	var sum usd.Amount
 	for _, line := range d.Accounts {
@@ -144,7 +145,7 @@ func (d *ledgerData) Sum() usd.Amount {
 	return sum
 }
 
-// HasOnlyOpening reports whether the journal has no entries except the opening balance.
+// HasOnlyOpening reports whether the page of the journal has no entries except the opening balance.
 func (d *ledgerData) HasOnlyOpening() bool {
 	for _, e := range d.Journal {
 		if e.Kind != ledger.OpeningBalance {

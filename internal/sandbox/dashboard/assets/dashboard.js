@@ -8,7 +8,7 @@ const heldButton = document.getElementById("held");
 let shownVersion = document.body.dataset.version;
 let newestVersion = shownVersion; // that the server has reported
 let refreshing = false;
-let heldContent = null; // the newest content, while some of its rows are held back
+let heldContent = null; // the newest content, if it was shown without adding or removing rows
 let heldRows = 0; // the number of rows of heldContent that the page does not show yet
 let stream;
 let clockAhead; // how far the service's clock is ahead of the browser's, in milliseconds
@@ -93,8 +93,8 @@ for (const event of ["pointerout", "focusout"]) {
   document.addEventListener(event, () => setTimeout(showHeldContent));
 }
 
-// Makes an element equal to another one of the same kind. It changes as few nodes as possible. An element with
-// data-keep stays as it is.
+// Makes an element equal to another one of the same kind. It keeps the nodes that match. An element with data-keep
+// stays as it is. With holdRows, a list of rows keeps its rows: see updateRows.
 function update(old, next, holdRows = false) {
   if (old.isEqualNode(next) || old.hasAttribute("data-keep")) return;
   updateAttributes(old, next);
