@@ -45,7 +45,7 @@ type Record struct {
 	Last4    string     `db:"last4"`
 	Amount   usd.Amount `db:"amount"`
 	Fee      usd.Amount `db:"fee"`
-	Merchant string     `db:"merchant"`
+	Merchant string     `db:"merchant"` // the currency for a pending deposit
 	MCC      string     `db:"mcc"`
 	Reason   string     `db:"reason"` // of a decline, or the status of a challenge
 	Run      string     `db:"run"`    // the key of the run that requested it, if the request log has one
@@ -61,7 +61,7 @@ type Record struct {
 // RowID identifies the record in a list.
 func (r *Record) RowID() string { return cmp.Or(r.ID, fmt.Sprintf("%s-%d", r.Kind, r.Number)) }
 
-// Remaining returns the amount that a merchant can still settle or refund, in USD.
+// Remaining returns the amount that an open authorization holds, or that can still be refunded for a settlement, in USD.
 func (r *Record) Remaining() usd.Amount {
 	switch r.State {
 	case transaction.Authorized:
@@ -76,7 +76,8 @@ func (r *Record) Remaining() usd.Amount {
 // settled.
 func (r *Record) SettlementDiffers() bool { return r.Settled != 0 && r.Settled != r.Amount }
 
-// CardChange returns the change of the card's balance, in USD. An amount that is held reduces the balance.
+// CardChange returns the change of the card's balance, in USD, without the fees of purchases. An amount that is held
+// reduces the balance. Settlements and refunds count in full, even if the wallet paid or received a part of them.
 func (r *Record) CardChange() usd.Amount {
 	switch r.Kind {
 	case Authorization:
@@ -92,7 +93,8 @@ func (r *Record) CardChange() usd.Amount {
 	return 0
 }
 
-// WalletChange returns the change of the wallet's balance, in USD.
+// WalletChange returns the change of the wallet's balance, in USD. It is 0 for a purchase, even if the wallet paid or
+// received a part of it.
 func (r *Record) WalletChange() usd.Amount {
 	switch r.Kind {
 	case Issued, Funded:
@@ -138,7 +140,8 @@ func ListChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.
 	return store.Page[Record](tx, page, challenges+where.SQL+` ORDER BY h.id DESC`, args...)
 }
 
-// ListPurchases returns a page of an account's purchases that match a filter, newest first.
+// ListPurchases returns a page of an account's purchases that match a filter, newest first. The filter must exclude
+// settlements and refunds.
 func ListPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]*Record, error) {
 	where := f.Where(accountID)
 	query := purchases + `WHERE t.id IN (SELECT id FROM transactions ` + where.SQL + ` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`
