@@ -1,4 +1,5 @@
-// Package command implements the command "vcard sandbox", which serves the sandbox on a local address.
+// Package command implements the command "vcard sandbox". It serves the sandbox over HTTP, copies its file, or checks that
+// a sandbox answers.
 package command
 
 import (

@@ -25,7 +25,7 @@ const (
 	shutdownTime = 10 * time.Second
 )
 
-// serve opens the sandbox and serves it until the context ends.
+// serve opens the sandbox and serves it until the context ends or serving fails.
 func (s *settings) serve(ctx context.Context, stdout io.Writer, logger *slog.Logger) error {
 	webhookCA, err := readFile("--webhook-ca", s.webhookCAFile, maxFile)
 	if err != nil {
@@ -127,8 +127,8 @@ func printAddress(stdout io.Writer, root string, service *served.Sandbox) error 
 	return nil
 }
 
-// serveUntilDone serves requests until the context ends. It then waits for running requests, and aborts them after
-// shutdownTime.
+// serveUntilDone serves requests until the context ends or serving fails. When the context ends, it waits for running
+// requests, and aborts them after shutdownTime.
 func serveUntilDone(ctx context.Context, web *http.Server, listener net.Listener) error {
 	stopped := make(chan error, 1)
 	go func() { stopped <- web.Serve(listener) }()

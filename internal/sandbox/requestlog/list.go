@@ -78,13 +78,14 @@ func Forget(tx *store.Tx, accountID int64) error {
 	return tx.Exec(`DELETE FROM runs WHERE account_id = ?`, accountID)
 }
 
-// Run summarizes the requests of one process of a client, such as a plan or an apply.
+// Run summarizes the requests of one process of a client, such as a plan or an apply. If clients do not name their runs,
+// it summarizes the requests between two pauses: see runPause.
 type Run struct {
 	ID        int64      `db:"id"`
 	Name      string     `db:"name"` // empty if the client does not name its runs
 	Requests  int64      `db:"requests"`
-	Refused   int64      `db:"refused"`    // requests with an error status, except lost changes
-	Lost      int64      `db:"lost"`       // changes whose response a fault dropped, cut off or replaced
+	Refused   int64      `db:"refused"`    // requests with an error status, except those with Entry.Lost
+	Lost      int64      `db:"lost"`       // requests with Entry.Lost
 	Changes   int64      `db:"changes"`    // requests that ask for a change
 	ToCards   usd.Amount `db:"to_cards"`   // from the wallet to cards
 	FromCards usd.Amount `db:"from_cards"` // from cards to the wallet

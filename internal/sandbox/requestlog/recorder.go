@@ -1,4 +1,4 @@
-// Package requestlog stores the API calls that a sandbox has received.
+// Package requestlog stores and lists the authenticated API calls that a sandbox has received.
 package requestlog
 
 import (
@@ -24,8 +24,8 @@ const (
 	maxPending = 10_000
 	// maxEntries is the maximum number of entries in the file. The recorder deletes older ones.
 	maxEntries = 100_000
-	// runPause separates the runs of a client that does not name them: after so long without a request, the next
-	// request starts a new run.
+	// runPause separates the runs of clients that do not name them: after so long without such a request of the account,
+	// the next one starts a new run.
 	runPause = 10 * time.Minute
 	// maxText is the maximum length of a text from a client, in bytes.
 	maxText = 512
@@ -49,7 +49,7 @@ type Entry struct {
 	Label          string        `json:"-" db:"label"`           // of the card; set when the entry is read
 	Last4          string        `json:"-" db:"last4"`           // of the card; set when the entry is read
 	Fault          string        `json:"fault" db:"fault"`       // describes the fault that was applied, if any
-	Lost           bool          `json:"-" db:"lost"`            // whether a fault dropped, cut off or replaced the response to a change
+	Lost           bool          `json:"-" db:"lost"`            // whether a fault dropped or cut off the response to a change, or replaced that of a committed one
 	Duration       time.Duration `json:"-" db:"duration"`
 	Time           wire.Time     `json:"time" db:"time"`
 	Change
@@ -104,7 +104,7 @@ func (r *Recorder) schedule() {
 	})
 }
 
-// Flush writes all pending entries. If that fails, they stay pending.
+// Flush writes all pending entries. If that fails, the newest maxPending stay pending.
 func (r *Recorder) Flush(ctx context.Context) error {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
@@ -163,7 +163,7 @@ func writeAll(tx *store.Tx, entries []Entry) error {
 }
 
 // write adds the entry to its run and returns the entry's id. It creates the run if necessary. A run with a name never
-// ends; a run without one ends after runPause without a request.
+// ends. A run without one ends after runPause without a request that belongs to it.
 func (e *Entry) write(tx *store.Tx) (int64, error) {
 	start := e.Time.UnixMilli() // of the call
 	runID, err := store.Value[int64](tx, `
@@ -243,7 +243,7 @@ func unescape(text string) string {
 // Change is the effect of a call.
 type Change struct {
 	Wallet         usd.Amount `json:"wallet" db:"wallet"` // the change of the wallet's balance
-	Fee            usd.Amount `json:"fee" db:"fee"`       // the part of it that is a fee
+	Fee            usd.Amount `json:"fee" db:"fee"`       // the part of it that is a fee, as a positive amount
 	Before         CardState  `json:"-" db:"before_"`
 	After          CardState  `json:"-" db:"after_"`
 	EntryID        int64      `json:"-" db:"entry_id"`      // of the ledger entry; 0 if the call posted none
