@@ -25,7 +25,7 @@ func outcomeFailed(form) map[string]any { return map[string]any{"outcome": three
 // challengeList is the data of the page with the 3D Secure challenges.
 type challengeList struct {
 	Pending []pendingChallenge
-	Decided []*activity.Record // approved, failed or expired
+	Ended   []*activity.Record // approved, failed or expired
 }
 
 // pendingChallenge is a challenge that waits for the cardholder.
@@ -55,7 +55,7 @@ func readChallenges(v *view) (any, error) {
 			timeLeft := expires.Sub(v.Tx.Now()).Round(time.Second)
 			data.Pending = append(data.Pending, pendingChallenge{Record: r, OTP: v.Server.Keys.OTP(r.ID), TimeLeft: timeLeft})
 		} else {
-			data.Decided = append(data.Decided, r)
+			data.Ended = append(data.Ended, r)
 		}
 	}
 	return data, nil

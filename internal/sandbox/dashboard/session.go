@@ -244,7 +244,7 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !d.link.use(token, d.Now()) {
-		d.askForKey(w, r, http.StatusForbidden, "This link has expired or was already used. Log in with the API key.")
+		d.askForKey(w, r, http.StatusForbidden, "This link is not valid, has expired or was already used. Log in with the API key.")
 		return
 	}
 	d.startSession(w, r, d.FirstAccountID)
