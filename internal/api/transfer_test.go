@@ -564,6 +564,18 @@ func TestOwnExcessIsKnown(t *testing.T) {
 	same(t, "two movements", []any{told(own, err), told(next, failed), service.balance(card)}, fmt.Sprintf("[moved, excess 5.00 moved %s]", start+10*step))
 }
 
+// A request whose outcome is unknown counts from when it was sent, and not from when it began to wait for the limits.
+func TestSentAtFollowsTheWaitForLimits(t *testing.T) {
+	t.Parallel()
+	service, card, record := newAccount(t, lostForGood)
+	client := service.client(t, onlyOneTry, func(c *api.Config) { c.Limits.RequestsPerMinute = 1 })
+	_, err := mover(client).Move(t.Context(), card, by(step), record)
+	undecided, ok := errors.AsType[*transport.UndecidedError](err)
+	if !ok || undecided.SentAt.Before(service.posted.Truncate(time.Second)) {
+		t.Errorf("sent at %s: %+v", service.posted, err)
+	}
+}
+
 // What an action moved is part of the balance of a record whose pending movement is resolved afterwards.
 func TestResolvedRecordIncludesActions(t *testing.T) {
 	t.Parallel()

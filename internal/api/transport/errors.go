@@ -212,7 +212,7 @@ type UndecidedError struct {
 	Operation  string
 	Key        string      // the idempotency key of every attempt; not a secret
 	Answered   bool        // by a 2xx response that cannot be used, or whose effect no later read shows
-	SentAt     time.Time   // when the last attempt began to wait for the limits, by the service's clock
+	SentAt     time.Time   // when the last attempt was sent, or would have been, by the service's clock
 	Err        error       // the last failure, or what is known about a request of an earlier run
 	Findings   []error     // what later reads showed, or why they failed
 	Candidates []Candidate // the cards that may be the requested one; only after MutationIssue

@@ -13,7 +13,7 @@ import (
 // Mutation is one requested change. All of its attempts have the same idempotency key. It is not safe for
 // concurrent use.
 type Mutation struct {
-	SentAt time.Time // when the last attempt began to wait for the limits, by the service's clock
+	SentAt time.Time // when the last attempt was sent, or would have been, by the service's clock
 	// Lost reports whether an attempt had an unknown outcome and got neither a 2xx response nor a final one.
 	Lost bool
 	// SentBefore reports whether an earlier run may have sent the change with the same key. The caller sets it.
@@ -77,8 +77,9 @@ func (m *Mutation) Try() (Fate, error) {
 		m.retries++
 	}
 	for {
-		m.SentAt = m.client.ServiceTime()
+		m.call.sentAt = m.client.ServiceTime()
 		f := m.client.do(m.runCtx, m.graceCtx, m.call) // a request that is being sent outlives an interruption
+		m.SentAt = m.call.sentAt
 		if f == nil {
 			m.got2xx = true
 			return Done, nil

@@ -69,6 +69,7 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 		return &failure{fate: NotDone, permanent: true, err: call.unsentError(err)}
 	}
 	sentAt := c.clock.Now()
+	call.sentAt = c.ServiceTime()
 	var header http.Header
 	var body []byte
 	status, header, body, err = c.send(sendCtx, call)
