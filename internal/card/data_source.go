@@ -90,7 +90,7 @@ func checkSelector(m summaryModel, diags *diag.Diagnostics) {
 	hasNeither := m.ID.IsNull() && m.Label.IsNull()
 	hasBoth := !m.ID.IsNull() && !m.Label.IsNull()
 	if hasNeither || hasBoth {
-		diags.AddError("Set either id or label", "Set id to read a card in any status, or label to read the active or frozen card that has it. Set only one of them.")
+		diags.AddError("Exactly one of id and label is required", "Set id to read a card in any status, or label to read the active or frozen card that has it.")
 	}
 }
 

@@ -48,7 +48,7 @@ func notFound(card model, err error, s *session.Session) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(title, session.Cause(err)+
 		" That does not mean that the card was terminated: the service still returns terminated cards. "+whyNotFound(s)+
 		"\n\nThe card stays in the state. If you are sure that it is gone, run terraform state rm for it and remove its block. If the block stays, the next apply issues a new card."+
-		"\n\nOther cards may be affected too: if the service finds none of them, the details appear only here.")
+		"\n\nOther cards may be affected too. If the service finds none of the cards, only this error has details.")
 }
 
 // whyNotFound names the possible reasons, and says what to check.
@@ -107,7 +107,7 @@ func issueWarnings(card model, request api.IssueCardRequest, issuance api.Issuan
 	different := differences(shown, &card)
 	if len(different) > 0 {
 		diags.AddWarning("Card was issued with different settings",
-			fmt.Sprintf("%s has %s. The service enforces these values; the state keeps the configured ones.",
+			fmt.Sprintf("%s has %s. The service uses these values; the state keeps the configured ones.",
 				capitalized(card.name()), tfkit.Enumerate(different))+adoptAdvice(shown))
 	}
 	if request.Amount != issuance.Card.Balance {
@@ -196,7 +196,7 @@ func adoptAdvice(shown map[string]string) string {
 	}
 	label, differs := shown["label"]
 	if differs && label == "" {
-		advice += " An empty label cannot be configured. To adopt it, remove label from the configuration; that does not replace the card."
+		advice += " An empty label cannot be configured. To stop managing the label, leave label out; that does not replace the card."
 	}
 	return advice
 }
@@ -343,6 +343,13 @@ func stopsForPending(card model, pending reconcile.Pending) diag.Diagnostic {
 		describePending(card, pending)+pendingAdvice(card, pending.Movement()))
 }
 
+// mayStopForPending warns of a plan that does not know yet whether it moves money on this card.
+func mayStopForPending(card model, pending reconcile.Pending) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("Apply may stop because an earlier transfer is pending: "+card.name(),
+		describePending(card, pending)+" Some values are known only during apply. If other money has to move then, apply stops."+
+			pendingAdvice(card, pending.Movement()))
+}
+
 // stoppedForPending returns the error of an apply that moved nothing, because an earlier transfer is pending.
 func stoppedForPending(card model, operation string, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Could not "+operation+": an earlier transfer is pending",
@@ -368,7 +375,7 @@ func abandonsPending(card model, pending reconcile.Pending, amountIsNull bool) d
 // mayAbandonPending warns of a plan that cannot tell yet whether it abandons a transfer. Either top_up is unknown, or
 // amount is unknown and top_up is not set.
 func mayAbandonPending(card model, pending reconcile.Pending, topUpIsUnknown bool) diag.Diagnostic {
-	text := " The value of amount or top_up is known only during apply. If no money has to move then, apply drops this transfer and accepts the card's balance."
+	text := " The value of amount or top_up is known only during apply. If there is then no top_up and no money has to move, apply drops this transfer and accepts the card's balance."
 	const first = " Alternatively, first apply the resources that the value depends on, with -target, and plan again."
 	var keep string
 	if topUpIsUnknown {
@@ -406,10 +413,10 @@ const (
 // that no transaction explains. Both are in USD. If withTopUp is true, a top-up may be part of that change.
 func explainBalance(delta, unexplained usd.Amount, withTopUp bool) string {
 	if unexplained > 0 && delta > 0 {
-		return fmt.Sprintf("Since Terraform's last transfer, the card may have gained up to %s USD that no transaction explains. That may include this transfer.", unexplained)
+		return fmt.Sprintf("Since Terraform last recorded the balance, the card may have gained up to %s USD that no transaction explains. That may include this transfer.", unexplained)
 	}
 	if unexplained < 0 && delta < 0 {
-		return fmt.Sprintf("Since Terraform's last transfer, the card's balance %s, and no transaction explains why. That may include this transfer.", describeDelta(unexplained))
+		return fmt.Sprintf("Since Terraform last recorded it, the card's balance %s, and no transaction explains why. That may include this transfer.", describeDelta(unexplained))
 	}
 	if withTopUp {
 		return "The balance is what it would be after this transfer and a top-up."
@@ -427,11 +434,11 @@ func moveWarnings(card model, operation string, m reconcile.Movement, result tra
 		diags.Append(alreadyApplied(card, operation, m, result))
 	} else if result.LeftOver != 0 {
 		diags.AddWarning("Unexplained balance change before a transfer",
-			fmt.Sprintf("Before the %s, the balance of %s had %s, and no transaction explains why. "+
+			fmt.Sprintf("The balance of %s had %s before the %s. No transaction explains this. "+
 				"Someone else, an action or an interrupted run may have moved this money, or a transaction is not listed yet. "+
 				"The planned transfer was made, and the card now holds %s USD. "+
 				"If that is too much or too little, correct the balance in the dashboard, or with the actions vcard_card_withdraw and vcard_card_fund.",
-				movementNoun(m.Delta), card.name(), changedBy(result.LeftOver), result.CardBalance))
+				card.name(), changedBy(result.LeftOver), movementNoun(m.Delta), result.CardBalance))
 	} else if result.Ignored != "" {
 		diags.AddWarning("Transfer made with incomplete transaction data",
 			fmt.Sprintf("Before the %s on %s, the provider checked whether an earlier run had already made it. That check was incomplete: %s. "+
@@ -499,7 +506,7 @@ func previewText(card model, d reconcile.Decision) string {
 
 	switch d.Verdict {
 	case reconcile.Undecided:
-		return describePending(card, *d.RecordBefore.Pending) + " Apply checks again, too." +
+		return describePending(card, *d.RecordBefore.Pending) + " Apply checks again." +
 			pendingAdvice(card, d.RecordBefore.Pending.Movement())
 	case reconcile.SendKey:
 		return fmt.Sprintf("%s, which an interrupted apply of this plan may have caused. Apply repeats the request with the same idempotency key, so that the service does not make the transfer twice. "+
@@ -512,7 +519,7 @@ func previewText(card model, d reconcile.Decision) string {
 				"As long as the service remembers the key, it makes the transfer only once. Before you apply, check in the dashboard whether the transfer was made.", balance, outcomeNotShown)
 		}
 		if d.Reason == reconcile.OtherMoney && evidence.Remainder != 0 {
-			return fmt.Sprintf("%s. Since Terraform's last transfer, the card's balance %s, and no transaction explains why. Applying this plan still %s.\n\n%s",
+			return fmt.Sprintf("%s. Since Terraform last recorded it, the card's balance %s, and no transaction explains why. Applying this plan still %s.\n\n%s",
 				balance, describeDelta(evidence.Remainder), describeMove(m.Delta), adviceToCheck(m))
 		}
 		return ""
@@ -531,9 +538,9 @@ func previewText(card model, d reconcile.Decision) string {
 			return fmt.Sprintf("%s, and %s. The provider cannot tell what an earlier run moved. "+
 				"Apply accepts the card's balance and stops; the next apply moves the money.", balance, evidence.Hidden)
 		}
-		return fmt.Sprintf("%s. The provider cannot tell whether this balance includes the transfer, because %s. Apply stops once and says what to do.", balance, evidence.Hidden)
+		return fmt.Sprintf("%s. The provider cannot tell whether this balance includes the transfer, because %s. Apply stops once and says what to do.", balance, strings.TrimSuffix(evidence.Hidden, "."))
 	case reconcile.OverCap:
-		return balance + ". Balance increases without a matching transaction count toward max_top_up_per_month. With these, this top-up may exceed the limit. " +
+		return balance + ". Balance increases that no transaction explains count toward max_top_up_per_month. With these, this top-up may exceed the limit. " +
 			"Apply stops once. The plan after that shows how much the limit still allows."
 	}
 	return "" // IntoRange, which checkWithdrawal reports, or NotDue
@@ -555,7 +562,7 @@ func limitedTopUp(card model, needed, planned usd.Amount, topUps reconcile.TopUp
 // capUsage says how much of max_top_up_per_month is used in a month, or only the limit if the month is not known (0). If
 // the record is from a later month, it describes that month.
 func capUsage(topUps reconcile.TopUps, month reconcile.Month, limit usd.Amount) string {
-	used := fmt.Sprintf("%s USD of max_top_up_per_month (%s USD) has been used. Balance increases without a matching transaction also count", topUps.Sum, limit)
+	used := fmt.Sprintf("%s USD counts toward max_top_up_per_month (%s USD), including balance increases that no transaction explains", topUps.Sum, limit)
 	if month > topUps.Month {
 		used = fmt.Sprintf("none of max_top_up_per_month (%s USD) has been used", limit)
 	} else if topUps.Sum >= reconcile.Unknown {
@@ -613,7 +620,7 @@ func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError
 			amounts = amountsInState(card)
 		}
 		text = fmt.Sprintf("Nothing was sent. %s, and %s. An interrupted run may already have made this transfer.%s %s",
-			balance, stop.Unread, amounts, advice)
+			balance, strings.TrimSuffix(stop.Unread, "."), amounts, advice)
 	case reconcile.NotShown:
 		if stop.Refusal == nil {
 			reason = "the card does not show it"

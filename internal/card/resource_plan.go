@@ -254,7 +254,7 @@ func (p *planner) warnSharedLabel(label string) {
 	}
 	if s.FirstTime(session.TopicSharedLabel, label) {
 		p.warn("label", "Several new cards share a label",
-			"More than one new card of this plan has the label %q. If a response is lost, the provider cannot identify the card by its label. "+
+			"More than one new card in this plan has the label %q. If a response is lost, the provider cannot identify the card by its label. "+
 				"Give each card a different label, or leave label out.", label)
 	}
 }

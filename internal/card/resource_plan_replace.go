@@ -95,7 +95,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 		capitalized(card.name()), card.Balance.Amount(), api.IssuanceFee, load)
 	upfront, wallet, exceedsWallet := p.resource.session.UpfrontCost(ctx)
 	if exceedsWallet {
-		effect += fmt.Sprintf(" With create_before_destroy, the new card is paid for before the old balance returns. So far, this plan takes %s USD before any balance returns; the wallet holds %s USD. Deposit first, or part of the plan fails.", upfront, wallet)
+		effect += fmt.Sprintf(" With create_before_destroy, the new card is paid for before the old balance returns, so deposit first. So far, this plan takes %s USD before any balance returns; the wallet holds %s USD.", upfront, wallet)
 	}
 
 	paragraphs := []string{effect, keepAsItIs + p.replacement.UnknownAdvice("card")}

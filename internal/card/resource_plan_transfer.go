@@ -92,7 +92,7 @@ func (p *planner) warnPending(t plannedTransfer, movements []reconcile.Movement,
 	} else if mayHaveNoTopUp {
 		p.diags.Append(mayAbandonPending(p.state, pending, p.plan.TopUp.IsUnknown()))
 	} else if t.unknown {
-		p.diags.Append(stopsForPending(p.state, pending))
+		p.diags.Append(mayStopForPending(p.state, pending))
 	}
 }
 
@@ -218,14 +218,14 @@ func (p *planner) planAmount() plannedTransfer {
 	case before.SameCents(after):
 		p.plan.Amount = before
 	case before.IsNull():
-		p.warn("amount", "amount becomes the baseline; no money moves",
+		p.warn("amount", "amount becomes the baseline and moves no money",
 			"Terraform does not manage the load of %s yet. amount = %s becomes the baseline, whatever the card's balance is (%s USD at the last refresh). Later changes of amount move only the difference.",
 			p.state.name(), after.Amount(), p.state.Balance.Amount())
 	case after.IsNull():
-		p.warn("amount", "amount is no longer managed; no money moves",
-			"amount was removed from the configuration. %s keeps its balance (%s USD at the last refresh), and Terraform no longer records a load of %s USD. "+
+		p.warn("amount", "amount is no longer managed and moves no money",
+			"amount was removed from the configuration. That moves no money on %s (%s USD at the last refresh). Terraform no longer records a load of %s USD. "+
 				"If this is a mistake, set amount back to %s before you apply.",
-			capitalized(p.state.name()), p.state.Balance.Amount(), before.Amount(), before.Amount())
+			p.state.name(), p.state.Balance.Amount(), before.Amount(), before.Amount())
 	default:
 		t.amount = after.Amount() - before.Amount()
 	}
@@ -293,7 +293,7 @@ func (p *planner) topUpDuringApply(t plannedTransfer) plannedTransfer {
 	p.plan.ToppedUp = usdtype.Unknown()
 	p.warn("top_up", "Top-up is decided during apply",
 		"The top-up of %s depends on values that are known only after apply. The card held %s USD at the last refresh. "+
-			"If that is less than top_up.below, apply funds the card up to top_up.to, or as far as max_top_up_per_month allows. "+
+			"If the balance is then less than top_up.below, apply funds the card up to top_up.to, within max_top_up_per_month if it is set. "+
 			"To see the amount in the plan, first apply what these values depend on, with -target.",
 		p.state.name(), p.state.Balance.Amount())
 	t.unknown = true

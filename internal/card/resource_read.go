@@ -30,7 +30,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	if !r.session.IsConfigured() {
 		resp.Diagnostics.AddWarning("Cards are not refreshed",
 			"The provider configuration depends on values that are known only after apply, so the state of "+state.name()+" is kept. "+
-				"To refresh it, apply what the configuration depends on first, for example with -target.")
+				"To refresh it, first apply what the configuration depends on, for example with -target.")
 		return
 	}
 	prior := state
@@ -55,8 +55,8 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		return
 	}
 	if status == api.StatusTerminated {
-		resp.Diagnostics.AddWarning("Card was terminated outside Terraform",
-			capitalized(state.name())+" is removed from the state. If it is still in the configuration, the next apply issues a new card with another number and loads that card from the wallet. If you do not want that, remove its block first.")
+		resp.Diagnostics.AddWarning("Terminated card is removed from the state",
+			"The service shows "+state.name()+" as terminated. If it is still in the configuration, the next apply issues a new card with another number and loads that card from the wallet. If you do not want that, remove its block first.")
 		resp.State.RemoveResource(ctx)
 		return
 	}
@@ -197,7 +197,7 @@ func (r *cardResource) ImportState(ctx context.Context, req resource.ImportState
 	}
 	if summary.Status == api.StatusTerminated {
 		resp.Diagnostics.AddError("Could not import card "+id,
-			capitalized(nameOf(summary.CardListItem))+" is terminated, which is final, so Terraform cannot manage it. To issue a new card, remove the import block and apply.")
+			capitalized(nameOf(summary.CardListItem))+" is terminated, which is final, so Terraform cannot manage it. To issue a new card, apply without importing.")
 		return
 	}
 	state := importedModel(summary, &resp.Diagnostics)

@@ -12,7 +12,7 @@ const (
 	titleAmountTooSmall      = "Amount too small"
 	titleCapWithoutTopUp     = "max_top_up_per_month requires top_up"
 	titleFrozenNow           = "Withdrawal froze the card"
-	titleIDOrLabel           = "Set either id or label"
+	titleIDOrLabel           = "Exactly one of id and label is required"
 	titleLabelLength         = "Invalid label"
 	titleLabelLines          = "Value has control characters"
 	titleLoadInRange         = "amount is lower than top_up.below"
@@ -63,13 +63,14 @@ func TestTitles(t *testing.T) {
 		"Card will be replaced and get a new number",
 		"Card may freeze again",
 		"Card was identified by its label",
-		"Card was terminated outside Terraform",
+		"Terminated card is removed from the state",
 		"Unlikely merchant category",
 		"Earlier transfer is still pending",
 		"Possible duplicate card: …",
 		"Top-up is limited by max_top_up_per_month",
 		"Transfer made with incomplete transaction data",
 		"Already applied: …",
+		"Apply may stop because an earlier transfer is pending: …",
 		"Apply will stop because an earlier transfer is pending: …",
 		"Card is not topped up because of its status",
 		"Card with this label already exists",
@@ -92,7 +93,7 @@ func TestTitles(t *testing.T) {
 		"Card freezes before it is topped up",
 		"Card freezes at its first purchase",
 		"spending_limit is lower than amount",
-		"amount is no longer managed; no money moves",
+		"amount is no longer managed and moves no money",
 		"Withdrawal will freeze the card",
 		"Card was issued with different settings",
 		"Card settings differ from the configuration",
@@ -103,7 +104,7 @@ func TestTitles(t *testing.T) {
 		"Two resources manage the same card",
 		"Unreadable card",
 		"Top-up is decided during apply",
-		"amount becomes the baseline; no money moves",
+		"amount becomes the baseline and moves no money",
 		"Unexpected initial balance: …",
 		"Several live cards have this label",
 	})

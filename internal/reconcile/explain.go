@@ -209,7 +209,7 @@ func unreadable(a *Anchor, s Snapshot, events []placedEvent, d direction) string
 	}
 	for _, e := range events {
 		if e.side != BeforeAnchor && e.mayMoveUnknown(d) {
-			return cmp.Or(e.Unclear, "it is not documented what transaction "+e.ID+" does to the balance")
+			return cmp.Or(e.Unclear, "the effect of transaction "+e.ID+" on the balance is not documented")
 		}
 	}
 	return ""

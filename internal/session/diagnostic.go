@@ -152,14 +152,14 @@ func outageReason(kind transport.OutageKind) string {
 }
 
 // LostResponseWarning reports that a call succeeded although it got no usable response to one of its requests. The
-// operation completes "the request to …", as in "fund card X". All calls share one title, so that Terraform shows one warning and counts
-// the others.
+// operation completes "the request to …", as in "fund card X". All calls share one title, so that Terraform shows one
+// warning and counts the others.
 func LostResponseWarning(operation string, lost bool) diag.Diagnostics {
 	if !lost {
 		return nil
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Recovered from a lost response", "The response to the request to "+operation+
-		" was lost, late or unusable. The provider confirmed afterwards that the request took effect. No action is needed.")}
+		" was lost, late or unusable. The provider confirmed afterwards that the request took effect. Unless another warning says otherwise, no action is needed.")}
 }
 
 // Cause describes an error in one or more sentences: the service's own response, or the text of any other error. It
@@ -365,7 +365,7 @@ func adviceForResponse(refused *transport.Error) string {
 	case status == http.StatusForbidden:
 		return readiness + " If all of this is done, contact the service's support."
 	case refused.LacksFunds() && strings.HasSuffix(refused.Path, "/withdraw"):
-		return "The card's balance is lower than this amount. A purchase may have lowered it since the last plan. Run terraform plan again to see the current balance."
+		return "The card's balance is lower than this amount. A purchase may have lowered it. Check the balance, then withdraw less."
 	case refused.LacksFunds():
 		return "The wallet balance is too low. Deposit first (the data source vcard_deposit_addresses lists the addresses), or use a smaller amount."
 	case isMissing && refused.Code == "":

@@ -213,7 +213,7 @@ func (s *Session) exceedsMaxTaken(sums planTotals) diag.Diagnostic {
 const (
 	walletShort      = "Wallet cannot cover this plan"
 	walletMayBeShort = "Wallet may not cover this plan" // other cards may still return enough
-	walletUnread     = "Plan is not checked against the wallet"
+	walletUnread     = "Plan cannot be checked against the wallet"
 )
 
 // refuseUnpayable refuses the plan with the first error, and after that each card that takes money. Only the first

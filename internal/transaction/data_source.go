@@ -129,11 +129,11 @@ func describeUnreadable(count int, problems []string) string {
 	list := ":\n  - " + strings.Join(problems, "\n  - ") + "\n\n"
 	if count == 1 {
 		return "The service returned 1 transaction that does not match the API documentation. " +
-			"The result leaves out its amount and fee, and does not count it in summary and by_card" + list +
+			"The result leaves out its amount and fee, and does not count it in summary or by_card" + list +
 			"Report this id to the service's support."
 	}
 	text := fmt.Sprintf("The service returned %d transactions that do not match the API documentation. "+
-		"The result leaves out their amounts and fees, and does not count them in summary and by_card", count)
+		"The result leaves out their amounts and fees, and does not count them in summary or by_card", count)
 	if count > len(problems) {
 		text += fmt.Sprintf(". The first %d", len(problems))
 	}

@@ -254,7 +254,7 @@ func findChanges(ctx context.Context, config, state model) *tfkit.Replacement {
 func removalWarning(endpoint model) diag.Diagnostic {
 	// The title names the endpoint: Terraform folds warnings with the same title, and the ids would be lost.
 	return diag.NewWarningDiagnostic("Webhook endpoint stays registered: "+endpoint.ID.ValueString(),
-		fmt.Sprintf("The service cannot remove endpoints through its API, so Terraform only forgets %s. The endpoint keeps receiving events%s until you remove it in the dashboard.",
+		fmt.Sprintf("The service cannot remove endpoints through its API, so Terraform only removes %s from its state. The endpoint keeps receiving events%s until you remove it in the dashboard.",
 			endpoint.name(), endpoint.hostSuffix()))
 }
 
