@@ -229,11 +229,7 @@ func (r *reader) readIssue(card *Card) {
 	}
 	card.Sums.Loads = orZero(load)
 	card.Sums.Fees = orZero(fee)
-	isConfigured := r.plan.configOf(card.Address).Expressions["frozen"] != nil
-	if card.after.isUnknown("frozen") && isConfigured {
-		r.addUnknown(card.Address, "frozen is known only during apply")
-		card.Actions = append(card.Actions, Freeze)
-	} else if card.after.isTrue("frozen") {
+	if card.after.isTrue("frozen") {
 		card.Actions = append(card.Actions, Freeze)
 	}
 }

@@ -245,10 +245,6 @@ func TestNew(t *testing.T) {
 			updates(held, with("top_up", `{"to":9}`), `"top_up":{"below":true},"topped_up":true`),
 			"a top_up+configure 0.00\n? a: topped_up is known only during apply",
 		},
-		"issue, and maybe freeze": {
-			planWith(change("vcard_card.a", `"create"`, "", created, `"frozen":true`, ""), configuredWith("frozen")),
-			"a issue+freeze -151.50\n? a: frozen is known only during apply",
-		},
 		"maybe freezes, and withdraws": {
 			updates(held, with("amount", "70"), `"frozen":true,"status":true`, configuredWith("frozen")),
 			"a withdraw+freeze+unfreeze 30.00\n? a: frozen is known only during apply",

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
@@ -164,9 +165,12 @@ func (s scrubber) connectionProblem(call *Call, connected bool, err error) strin
 	if ok { // the check comes before the request is sent, so the error contains no secret of the call
 		const maxLength = 500
 		problem := cleaned(certificate.Error())
-		problem = s.redactOwn(problem)
-		return shortened(problem, maxLength) +
-			"; if this system does not know the certificate's authority, add it to the system's certificates or, on Linux, set SSL_CERT_FILE to its PEM file"
+		problem = shortened(s.redactOwn(problem), maxLength)
+		_, unknownAuthority := errors.AsType[x509.UnknownAuthorityError](err)
+		if unknownAuthority {
+			problem += "; to trust the certificate, add its authority to this system's certificates or, on Linux, set SSL_CERT_FILE to the authority's PEM file"
+		}
+		return problem
 	}
 	if timedOut {
 		return "no response arrived in time"
