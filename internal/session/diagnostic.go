@@ -181,11 +181,11 @@ func causeFrom(server string, err error) string {
 
 // CauseOfUndecided describes, in a sentence each, the last failure of a change and what later reads showed.
 func CauseOfUndecided(e *transport.UndecidedError) string {
-	text := sentence(transport.WithoutOperation(e.Err))
+	sentences := []string{sentence(transport.WithoutOperation(e.Err))}
 	for _, finding := range e.Findings {
-		text += " " + sentence(transport.WithoutOperation(finding))
+		sentences = append(sentences, sentence(transport.WithoutOperation(finding)))
 	}
-	return text
+	return strings.Join(sentences, " ")
 }
 
 // describeResponse describes an error response. The subject is the server that sent it, or the request that it

@@ -219,11 +219,12 @@ type UndecidedError struct {
 }
 
 func (e *UndecidedError) Error() string {
-	text := fmt.Sprintf("%s: the request may or may not have taken effect (idempotency key %s): %v", e.Operation, e.Key, e.Err)
+	reasons := []string{e.Err.Error()}
 	for _, finding := range e.Findings {
-		text += "; " + finding.Error()
+		reasons = append(reasons, finding.Error())
 	}
-	return text
+	return fmt.Sprintf("%s: the request may or may not have taken effect (idempotency key %s): %s",
+		e.Operation, e.Key, strings.Join(reasons, "; "))
 }
 
 func (e *UndecidedError) Unwrap() []error { return append([]error{e.Err}, e.Findings...) }
