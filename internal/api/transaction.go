@@ -52,9 +52,10 @@ type Transaction struct {
 	Problem string
 }
 
-// IsOfOtherCard reports whether the transaction names another card than the given one.
+// IsOfOtherCard reports whether the transaction certainly belongs to another card than the given one. An id that is
+// missing, invalid or only differs in case may be that of the card.
 func (t Transaction) IsOfOtherCard(cardID string) bool {
-	return t.CardID != "" && t.CardID != cardID
+	return transport.IsID(t.CardID) && !strings.EqualFold(t.CardID, cardID)
 }
 
 // Merchant is where a card was used.

@@ -281,7 +281,8 @@ func TestFiltersAreAppliedAgain(t *testing.T) {
 	for _, its := range [][2]string{{"another", `"refund"`}, {"unreadable", "7"}, {"own_word", `"capture"`}} {
 		rows = append(rows, fmt.Sprintf(`{"id":%q,"card_id":"card_1","type":%s,"amount":1,"created_at":"2026-03-01T00:00:00Z"}`, its[0], its[1]))
 	}
-	for id, card := range map[string]string{"other_card": `"card_2"`, "without_card": "null"} {
+	for _, its := range [][2]string{{"other_card", `"card_2"`}, {"without_card", "null"}, {"spaced_card", `"card_1 "`}, {"loud_card", `"CARD_1"`}} {
+		id, card := its[0], its[1]
 		rows = append(rows, fmt.Sprintf(`{"id":%q,"card_id":%s,"type":"settlement","amount":1,"created_at":"2026-03-01T00:00:00Z"}`, id, card))
 	}
 	client := newClient(t, respond(200, `{"data":[`+strings.Join(rows, ",")+`],"page":1}`))
@@ -293,7 +294,7 @@ func TestFiltersAreAppliedAgain(t *testing.T) {
 		}
 		got = append(got, transaction.ID)
 	}
-	if want := []string{"2026-03-31T23:59:59.999", "2026-03-31T23:59:59.5Z", "yesterday", "2026-03-01T00:00:00Z", "2026-03-01_00:00:00", "unreadable", "own_word", "without_card"}; !slices.Equal(got, want) {
+	if want := []string{"2026-03-31T23:59:59.999", "2026-03-31T23:59:59.5Z", "yesterday", "2026-03-01T00:00:00Z", "2026-03-01_00:00:00", "unreadable", "own_word", "without_card", "spaced_card", "loud_card"}; !slices.Equal(got, want) {
 		t.Errorf("selected %q, want %q", got, want)
 	}
 }

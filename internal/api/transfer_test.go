@@ -415,6 +415,11 @@ func TestMoveByWhatWasRead(t *testing.T) {
 		}
 	}
 	firstPageAlways := func(s *service, _ string) { s.front = sandboxtest.Query(s.front, "/transactions", "page", "") }
+	spacedRefund := func(s *service, card string) { // of the card, under an id that is no valid one
+		s.spend(card, api.TransactionDecline, forty)
+		s.odd("type", "refund")
+		s.odd("card_id", card+" ")
+	}
 	refundOfOtherCard := func(s *service, _ string) { // of as much, in a list that ignores card_id
 		other := s.add(api.CardListItem{Balance: start})
 		s.spend(other, api.TransactionDecline, forty)
@@ -440,6 +445,7 @@ func TestMoveByWhatWasRead(t *testing.T) {
 		"killed, made":                      {keys: either, before: killed(), ends: "made before", waited: 30 * time.Second},
 		"killed, made, and bought as much":  {keys: honoured, before: killed(spend(api.TransactionAuthorization, forty)), ends: "made before", posts: 1, waited: 30 * time.Second},
 		"killed, made, and another card's":  {keys: unknown, before: killed(refundOfOtherCard), ends: "made before", waited: 30 * time.Second},
+		"a refund under an invalid id":      {keys: unknown, before: events(come(forty), spacedRefund), ends: "stops, unreadable 40.00", again: "moved"},
 		"as much by another hand":           {keys: either, before: events(come(forty)), ends: "made before", waited: 30 * time.Second},
 		"an older fund and another hand's":  {keys: either, before: undone, ends: "stops, behind the last -40.00", waited: 30 * time.Second, again: "moved"},
 		"made or not":                       {keys: unknown, before: events(come(forty), spend(api.TransactionAuthorization, forty)), ends: "stops, looks either", waited: 30 * time.Second, again: "moved"},
