@@ -120,7 +120,7 @@ func issueWarnings(card model, request api.IssueCardRequest, issuance api.Issuan
 	for _, other := range issuance.PossibleDuplicates {
 		diags.AddWarning("Possible duplicate card: "+nameOf(other),
 			fmt.Sprintf("This card appeared on the same BIN with a matching label while %s was being issued. Its balance is %s USD. "+
-				"It may be a second card from the same request, or someone else's. If it is not needed, terminate it in the dashboard. To keep it, write a resource block for it and import it: terraform import <address> %s",
+				"It may be a second card from the same request, or someone else's. If nobody needs it, terminate it in the dashboard. To keep it, write a resource block for it and import it: terraform import <address> %s",
 				card.name(), other.Balance, other.ID))
 	}
 	diags.Append(session.LostResponseWarning("issue "+card.name(), issuance.How.LostResponse())...)
@@ -375,20 +375,21 @@ func abandonsPending(card model, pending reconcile.Pending, amountIsNull bool) d
 // mayAbandonPending warns of a plan that cannot tell yet whether it abandons a transfer. Either top_up is unknown, or
 // amount is unknown and top_up is not set.
 func mayAbandonPending(card model, pending reconcile.Pending, topUpIsUnknown bool) diag.Diagnostic {
-	text := " The value of amount or top_up is known only during apply. If there is then no top_up and no money has to move, apply drops this transfer and accepts the card's balance."
+	text := " The value of amount or top_up is known only during apply. If top_up turns out to be unset and no money has to move, apply drops this transfer and accepts the card's balance."
 	const first = " Alternatively, first apply the resources that the value depends on, with -target, and plan again."
 	var keep string
 	if topUpIsUnknown {
-		keep = "To keep the transfer pending, write a literal top_up." + first
+		keep = "keep the transfer pending: set top_up to a literal value." + first
 	} else if pending.Purpose == reconcile.ForTopUp {
-		keep = "To keep the transfer pending, restore top_up." + first
+		keep = "keep the transfer pending: restore top_up." + first
 	} else if card.Amount.IsKnown() {
-		keep = fmt.Sprintf("To keep the transfer pending, set amount to %s, the value that it leads to.", pending.LoadedBefore+pending.Delta) + first
+		keep = fmt.Sprintf("keep the transfer pending: set amount to %s, the amount after this transfer.", pending.LoadedBefore+pending.Delta) + first
 	} else { // a literal amount would become the baseline, move no money, and so abandon the transfer
-		keep = "To keep the transfer, do not apply. Plan again until its outcome is known."
+		keep = "do not apply. Plan again until the outcome is known."
 	}
 	return diag.NewWarningDiagnostic("Plan may abandon a pending transfer: "+card.name(),
-		describePending(card, pending)+text+"\n\nBefore you apply, check in the dashboard whether the money moved. "+keep)
+		describePending(card, pending)+text+"\n\nBefore you apply, check in the dashboard whether the money moved. "+
+			"If it did not move, you can apply. If it moved or may still arrive, "+keep)
 }
 
 // describeDelta describes a change of a balance. Its text completes "the balance …", as in "has increased by 5.00 USD".
@@ -461,7 +462,7 @@ func alreadyApplied(card model, operation string, m reconcile.Movement, result t
 	}
 	return diag.NewWarningDiagnostic("Already applied: "+operation,
 		fmt.Sprintf("%s already holds %s USD, the balance expected after this transfer. An interrupted apply, an action, or someone in the dashboard may have made this transfer. "+
-			"Terraform treats the transfer as made, and did not make it again. %s",
+			"Terraform treats the transfer as made and does not repeat it. %s",
 			capitalized(card.name()), result.CardBalance, advice))
 }
 
@@ -509,14 +510,18 @@ func previewText(card model, d reconcile.Decision) string {
 		return describePending(card, *d.RecordBefore.Pending) + " Apply checks again." +
 			pendingAdvice(card, d.RecordBefore.Pending.Movement())
 	case reconcile.SendKey:
-		return fmt.Sprintf("%s, which an interrupted apply of this plan may have caused. Apply repeats the request with the same idempotency key, so that the service does not make the transfer twice. "+
+		return fmt.Sprintf("%s. An interrupted apply of this plan may already have made this transfer. Apply repeats the request with the same idempotency key, so that the service does not make the transfer twice. "+
 			"If something else caused this balance, this plan still %s. Before you apply, check in the dashboard what changed the balance.", balance, describeMove(m.Delta))
 	case reconcile.Made:
 		return balance + ". An interrupted apply may have made this transfer, or someone made the same change. Apply checks again, and does not make it a second time."
 	case reconcile.Send:
 		if d.Reason == reconcile.LooksEither {
-			return fmt.Sprintf("%s. %s Apply checks again, and sends the request with an idempotency key. "+
-				"As long as the service remembers the key, it makes the transfer only once. Before you apply, check in the dashboard whether the transfer was made.", balance, outcomeNotShown)
+			made := "If it was, " + adviceToAccept(m)
+			if m.Purpose == reconcile.ForTopUp {
+				made = "If it was, remove top_up and plan again."
+			}
+			return fmt.Sprintf("%s. %s Apply checks again, then sends the request with an idempotency key. "+
+				"The service makes the transfer only once, as long as it remembers the key.\n\nBefore you apply, check in the dashboard whether the transfer was made. %s", balance, outcomeNotShown, made)
 		}
 		if d.Reason == reconcile.OtherMoney && evidence.Remainder != 0 {
 			return fmt.Sprintf("%s. Since Terraform last recorded it, the card's balance %s, and no transaction explains why. Applying this plan still %s.\n\n%s",

@@ -308,12 +308,12 @@ func (p *planner) warnIssue() {
 		text := category.ValueString()
 		if strings.ToLower(text) != text || strings.ContainsAny(text, " \t\n") {
 			p.warn("allowed_categories", "Unlikely merchant category",
-				"allowed_categories has %q. The documented categories are single words in lower case, such as \"advertising\" and \"software\". "+
+				"allowed_categories contains %q. The documented categories are single words in lower case, such as \"advertising\" and \"software\". "+
 					"The service may refuse the card, or decline every purchase. Check the spelling.", text)
 		}
 		if text == "ads" {
 			p.warn("allowed_categories", "BIN category used for a card",
-				"allowed_categories has \"ads\", which is a category of BINs, not of merchants. The service may refuse the card, or decline every purchase.\n\nWrite \"advertising\" instead.")
+				"allowed_categories contains \"ads\", which is a category of BINs, not of merchants. The service may refuse the card, or decline every purchase.\n\nWrite \"advertising\" instead.")
 		}
 	}
 }

@@ -270,7 +270,7 @@ func walletSoFar(sums planTotals, wallet walletBalances) string {
 func shortText(sums planTotals, wallet walletBalances) string {
 	outlook := "The service refuses requests that the wallet cannot cover, so part of the plan would fail during apply."
 	if !wallet.isUnpayable(sums) {
-		outlook = fmt.Sprintf("The account's other cards hold %s USD. Apply can pay if enough of that money returns first, "+
+		outlook = fmt.Sprintf("The account's other cards hold %s USD. Apply can succeed if enough of that money returns first, "+
 			"for example from a card that is terminated before its replacement is issued.", wallet.returnable(sums))
 	}
 	text := walletSoFar(sums, wallet)

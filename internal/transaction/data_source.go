@@ -106,7 +106,7 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 		}
 		sums.add(t)
 		if sums.count > maxSums {
-			diags.AddError("Too many sums", fmt.Sprintf("The result needs more than %d sums by card, currency and type. "+
+			diags.AddError("Too many totals to compute", fmt.Sprintf("The provider computes totals by card, currency and type, at most %d per data source. This query exceeds that limit. "+
 				"Choose a shorter period with from and to, or set card_id.", maxSums))
 			return nil
 		}
@@ -126,16 +126,18 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 // describeUnreadable returns the text of a warning about a number of unreadable transactions. It lists the problems of
 // the first ones.
 func describeUnreadable(count int, problems []string) string {
-	list := ":\n  - " + strings.Join(problems, "\n  - ") + "\n\n"
+	list := "\n  - " + strings.Join(problems, "\n  - ") + "\n\n"
 	if count == 1 {
 		return "The service returned 1 transaction that does not match the API documentation. " +
-			"The result leaves out its amount and fee, and does not count it in summary or by_card" + list +
+			"The result leaves out its amount and fee, and does not count it in summary or by_card. Details:" + list +
 			"Report this id to the service's support."
 	}
 	text := fmt.Sprintf("The service returned %d transactions that do not match the API documentation. "+
-		"The result leaves out their amounts and fees, and does not count them in summary or by_card", count)
+		"The result leaves out their amounts and fees, and does not count them in summary or by_card. ", count)
 	if count > len(problems) {
-		text += fmt.Sprintf(". The first %d", len(problems))
+		text += fmt.Sprintf("The first %d:", len(problems))
+	} else {
+		text += "Details:"
 	}
 	return text + list + "Report these ids to the service's support."
 }

@@ -33,7 +33,7 @@ func TestTitles(t *testing.T) {
 	t.Parallel()
 	acctest.CheckTitles(t, []string{
 		titlePeriod,
-		"Too many sums",
+		"Too many totals to compute",
 		"Unreadable transactions",
 	})
 }
@@ -454,5 +454,5 @@ func TestManyTransactions(t *testing.T) {
 func TestTransactionsOfTooManyCards(t *testing.T) {
 	t.Parallel()
 	_, diags := history(t, 41_665, 41_664, func() {}).ReadDataSource("vcard_transactions", acctest.Object{})
-	sandboxtest.ContainsAll(t, "the error", diags.Errors(), "more than 50000 sums by card, currency and type", "shorter period")
+	sandboxtest.ContainsAll(t, "the error", diags.Errors(), "at most 50000 per data source", "shorter period")
 }
