@@ -43,9 +43,9 @@ type Issuance struct {
 	PossibleDuplicates []CardListItem
 }
 
-// IssueCard issues a card and loads it from the wallet. After a lost response, it looks for the card. If
-// there is none, it sends the request again. If it cannot identify the card, it returns a
-// *transport.UndecidedError with candidates. Cards with the same label on one BIN are issued one after the other.
+// IssueCard issues a card and loads it from the wallet. After a lost response, it looks for the card, and sends the
+// request again only if there is none. If keys are honoured, it first repeats the request with the same key, and then
+// looks once. If it cannot identify the card, it returns a *transport.UndecidedError with candidates. Cards with the same label on one BIN are issued one after the other.
 func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issuance, error) {
 	labelOnBIN := request.labelOnBIN()
 	unlock, err := c.issues.locks.lock(ctx, labelOnBIN)
@@ -120,8 +120,8 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	return issuance, nil
 }
 
-// issue sends the request, and looks for the card before it sends the request again. The card is nil if a
-// response describes it.
+// issue tries the request until its outcome is decided. Between two calls of Try, it looks for the card. The returned
+// card is nil if a response describes it.
 func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 	for {
 		fate, failure := m.Try()

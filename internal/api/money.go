@@ -59,9 +59,10 @@ func (c *Client) BeginMove(
 	return c.Begin(ctx, call, key)
 }
 
-// TransactionPages returns a function that reads a page of the transactions that the service lists for the filter,
-// newest first. A service may list others, too. Pages are counted from 1, and page 1 must be read first. A page past
-// the end is empty or repeats another one.
+// TransactionPages returns a function that reads one page of the service's list for the filter, which should be newest
+// first. A page may contain transactions that the filter does not select, because the request extends the period and
+// some services ignore parameters. Pages are counted from 1, and page 1 must be read first. A page past the end is
+// empty or repeats another one.
 func (c *Client) TransactionPages(filter TransactionFilter) func(ctx context.Context, number int) ([]Transaction, error) {
 	return c.transactionPages(filter).read
 }

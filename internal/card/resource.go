@@ -62,7 +62,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 		return
 	}
 
-	// The card exists and is paid. Its id is saved before anything else can fail.
+	// The card exists and is paid for. Its id is saved before anything else can fail.
 	state := plan
 	state.fromAPI(issuance.Card.CardListItem)
 	state.CreatedAt = tfkit.CreatedAt(issuance.Card.CreatedAt, state.name(), &resp.Diagnostics)

@@ -90,7 +90,8 @@ func (s *Session) Require(diags *diag.Diagnostics, purpose string) bool {
 	return false
 }
 
-// Topic is something that FirstTime notes. Most topics concern many cards, and are reported once or in full once.
+// Topic is a subject whose first occurrence FirstTime detects. Most topics concern many cards: they are reported only
+// once, or in full the first time and briefly after that.
 type Topic int
 
 // The topics. If a topic has several reports, the key of FirstTime says which one it is.

@@ -49,11 +49,12 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 
 	var imports []cardImport
 	usesDefaultPrefix := false
+	needsList := false
 	for _, key := range slices.Sorted(maps.Keys(accounts)) {
 		account := accounts[key]
 		if !account.isListed {
 			s.refuse("--no-unmanaged: the plan has not read all live cards of the account")
-			s.Remedy = remedyRead
+			needsList = true
 			continue
 		}
 		prefix, ok := plan.labelPrefix(key)
@@ -80,6 +81,9 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 			address := account.claimAddress(live, sameLabel)
 			imports = append(imports, cardImport{address: address, id: id})
 		}
+	}
+	if needsList {
+		s.Remedy += remedyRead
 	}
 	if usesDefaultPrefix {
 		s.Remedy += remedyPrefix
@@ -258,8 +262,8 @@ func (b *importBlock) write(text *strings.Builder) {
 		fmt.Fprintf(text, "\nimport {\n  to = %s\n  id = %q\n}\n", b.resource, id)
 		return
 	}
-	// The map is keyed by id and not by instance key, because the keys of count are numbers and
-	// those of for_each are strings.
+	// In the HCL, for_each is keyed by card id, because its keys must be strings, and an instance of count has a number
+	// as its key. The instance key is in each.value.key.
 	text.WriteString("\nimport {\n  for_each = {\n")
 	for _, key := range slices.Sorted(maps.Keys(b.ids)) {
 		id := b.ids[key]

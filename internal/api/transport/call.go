@@ -31,7 +31,7 @@ type Call struct {
 	key      string    // the idempotency key; empty for a call that changes nothing
 	deadline time.Time // of all attempts, by the client's clock
 	attempts int       // the number of attempts so far, including the current one
-	sentAt   time.Time // when the last attempt was sent, after it had waited for the limits; by the service's clock
+	sentAt   time.Time // when the last attempt was sent, or would have been; by the service's clock
 }
 
 // failure is the outcome of an attempt that did not succeed.

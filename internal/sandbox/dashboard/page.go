@@ -75,8 +75,8 @@ func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 		d.sendToLogin(w, r)
 		return
 	}
-	// An open page that updates itself keeps its notices, so it cannot show an outcome. The outcome waits for the
-	// next page that the browser opens.
+	// A live update does not replace the notices of the open page, so it must not take the outcome. The outcome stays
+	// until the browser loads its page.
 	var outcome *formOutcome
 	if r.Header.Get(liveHeader) == "" {
 		outcome = d.sessions.take(cookieValue(r), r.URL.RequestURI())

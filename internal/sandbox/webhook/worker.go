@@ -217,7 +217,7 @@ func (r result) record(tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	if !found { // the sandbox was reset, or the endpoint was removed
+	if !found { // it was deleted meanwhile: by a reset, with its endpoint, or by prune
 		return nil
 	}
 	err = tx.Exec(`
