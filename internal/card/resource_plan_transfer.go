@@ -223,7 +223,8 @@ func (p *planner) planAmount() plannedTransfer {
 			p.state.name(), after.Amount(), p.state.Balance.Amount())
 	case after.IsNull():
 		p.warn("amount", "amount is no longer managed and moves no money",
-			"amount was removed from the configuration. That moves no money on %s (%s USD at the last refresh). Terraform no longer records a load of %s USD. "+
+			"amount was removed from the configuration, so Terraform no longer manages the load of %s. That moves no money. "+
+				"The card's balance was %s USD at the last refresh; the amount in the state was %s USD. "+
 				"If this is a mistake, set amount back to %s before you apply.",
 			p.state.name(), p.state.Balance.Amount(), before.Amount(), before.Amount())
 	default:
