@@ -120,7 +120,7 @@ func issueWarnings(card model, request api.IssueCardRequest, issuance api.Issuan
 	for _, other := range issuance.PossibleDuplicates {
 		diags.AddWarning("Possible duplicate card: "+nameOf(other),
 			fmt.Sprintf("This card appeared on the same BIN with a matching label while %s was being issued. Its balance is %s USD. "+
-				"It may be a second card from the same request, or someone else's. If nobody needs it, terminate it in the dashboard. To keep it, write a resource block for it and import it: terraform import <address> %s",
+				"It may be a second card from the same request, or a card that someone else issued. If nobody needs it, terminate it in the dashboard. To keep it, write a resource block for it and import it: terraform import <address> %s",
 				card.name(), other.Balance, other.ID))
 	}
 	diags.Append(session.LostResponseWarning("issue "+card.name(), issuance.How.LostResponse())...)
