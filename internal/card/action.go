@@ -24,7 +24,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-// cardAction has the session and the methods that all actions on a card share.
+// cardAction is the common part of the actions on a card.
 type cardAction struct {
 	session     *session.Session
 	typeName    string // without the provider's prefix
@@ -63,7 +63,7 @@ func (a *cardAction) ModifyPlan(ctx context.Context, req action.ModifyPlanReques
 }
 
 // readCard reads the card of an action. If the card is terminated or cannot be read, it adds an error and reports
-// false. operation returns what the action does to a card with this name. Its text completes "Could not …".
+// false. operation names the action on a card, as in "freeze card card_1".
 func (a *cardAction) readCard(ctx context.Context, cardID string, operation func(name string) string, diags *diag.Diagnostics) (api.CardSummary, bool) {
 	card, err := a.session.Client.GetCard(ctx, cardID)
 	if err != nil {
@@ -88,7 +88,6 @@ type stateAction struct {
 	cardAction
 	verb   string // "freeze" or "unfreeze"
 	gerund string // "Freezing" or "Unfreezing"
-	// change freezes or unfreezes the card with the given id.
 	change func(*api.Client, context.Context, string) (api.CardState, error)
 }
 
@@ -122,17 +121,18 @@ func NewUnfreezeAction() action.Action {
 				"unfreezing an active card changes nothing. " +
 				"The plan does not show what an action does. If the card's `vcard_card` resource has `frozen = true`, the " +
 				"next plan freezes the card. " +
-				"If the balance is below `auto_freeze_at`, the service freezes the card again at the next purchase.",
+				"If the balance is below `auto_freeze_at`, the service may freeze the card again at the next purchase.",
 		},
 		verb:   "unfreeze",
 		gerund: "Unfreezing",
 		change: func(client *api.Client, ctx context.Context, id string) (api.CardState, error) {
-			return client.UnfreezeCard(ctx, id, nil) // the action does not know the card's auto_freeze_at
+			var autoFreezeAt *usd.Amount // not known to an action
+			return client.UnfreezeCard(ctx, id, autoFreezeAt)
 		},
 	}
 }
 
-// operation returns what the action does to a card with this name.
+// operation names the action on a card, as in "freeze card card_1".
 func (a *stateAction) operation(name string) string { return a.verb + " " + name }
 
 func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
@@ -167,7 +167,7 @@ var (
 	_ action.ActionWithModifyPlan = (*transferAction)(nil)
 )
 
-// transferNotes ends the descriptions of both actions that move money.
+// transferNotes ends the description of an action that moves money.
 const transferNotes = " Plans do not include the money that actions move: the plan's check of the wallet does not count it, " +
 	"and `amount` of the card's `vcard_card` resource does not change. The action moves the money each time it runs.\n\n" +
 	"Do not trigger the action by an update of the same card's `amount`. If that update is interrupted, the next apply cannot distinguish " +
@@ -218,7 +218,7 @@ func (a *transferAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRe
 	a.readConfig(ctx, req.Config, &resp.Diagnostics) // for its errors
 }
 
-// readConfig returns the configuration of the action. If the amount is invalid, it adds an error.
+// readConfig reads the configuration of the action and checks the amount.
 func (a *transferAction) readConfig(ctx context.Context, raw tfsdk.Config, diags *diag.Diagnostics) transferConfig {
 	var config transferConfig
 	diags.Append(raw.Get(ctx, &config)...)
@@ -239,7 +239,7 @@ func (a *transferAction) delta(amount usd.Amount) usd.Amount {
 func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	defer session.CatchPanic(&resp.Diagnostics)
 	config := a.readConfig(ctx, req.Config, &resp.Diagnostics)
-	// operationOn describes what the action does to a card with this name.
+	// operationOn names the action on a card, as in "fund card card_1 with 5.00 USD".
 	operationOn := func(name string) string {
 		if config.Amount.IsNull() {
 			return "withdraw everything from " + name
@@ -292,7 +292,7 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 	}
 }
 
-// refusedAfterUpdate returns the error for an action that would move money after a failed update.
+// refusedAfterUpdate returns the error for an action that would move money after an update that has not succeeded.
 func refusedAfterUpdate(operation string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Action refused after a failed update", "Could not "+operation+
 		", because the card's update in this run has not succeeded. Terraform runs actions even after a failed "+
@@ -305,7 +305,7 @@ func refusedAfterUpdate(operation string) diag.Diagnostic {
 // describeTransfer returns the progress message after a transfer. name is the card's name.
 func describeTransfer(name string, result transfer.Transfer) string {
 	if result.How == api.Found {
-		return fmt.Sprintf("The response was lost, but %s shows that the money moved: it now holds %s USD.", name, result.CardBalance)
+		return fmt.Sprintf("The response was lost or unusable, but %s shows that the money moved: it now holds %s USD.", name, result.CardBalance)
 	}
 	if result.WalletBalance == nil { // it is not known
 		return fmt.Sprintf("%s now holds %s USD.", capitalized(name), result.CardBalance)
@@ -314,16 +314,16 @@ func describeTransfer(name string, result transfer.Transfer) string {
 		capitalized(name), result.CardBalance, result.WalletBalance.WithoutNoise())
 }
 
-// checkAmount validates the amount again, because validation may run before the amount is known. If the action
-// funds the card, it also compares the amount with max_card_load.
+// checkAmount validates the amount again, because validation may run before the amount is known.
 func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) diag.Diagnostics {
 	at := path.Root("amount")
 	if amount.IsNull() && !a.withdraws {
 		return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "amount is null", "The action needs an amount to move. "+
 			"Set amount in USD, at least 0.01.")}
 	}
+	typeCheck := xattr.ValidateAttributeRequest{Path: at}
 	typeResult := xattr.ValidateAttributeResponse{}
-	amount.ValidateAttribute(ctx, xattr.ValidateAttributeRequest{Path: at}, &typeResult)
+	amount.ValidateAttribute(ctx, typeCheck, &typeResult)
 	minimumCheck := validator.NumberRequest{Path: at, ConfigValue: amount.NumberValue}
 	minimumResult := validator.NumberResponse{}
 	tfkit.AtLeast(usd.Cent).ValidateNumber(ctx, minimumCheck, &minimumResult)
@@ -360,8 +360,8 @@ func unknownOutcome(operation, facts string) diag.Diagnostic {
 		"The dashboard and the data sources vcard_card and vcard_transactions show the balance and the transactions.")
 }
 
-// frozenByWithdrawal warns if the withdrawal made the service freeze the card. If the card cannot be read, it returns
-// nothing, because the money has already moved.
+// frozenByWithdrawal warns if an active card is frozen after a withdrawal. before is the card before the withdrawal. If
+// the card cannot be read, that is no error, because the money has already moved.
 func (a *transferAction) frozenByWithdrawal(ctx context.Context, before api.CardSummary) diag.Diagnostics {
 	after, err := a.session.Client.GetCard(ctx, before.ID)
 	if err != nil || after.Status != api.StatusFrozen {

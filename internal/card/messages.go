@@ -21,7 +21,7 @@ import (
 )
 
 // replaceAdvice follows an error about lowering amount. A plan with -replace gets that error too, because the provider
-// cannot see the option in the first plan of a card. The advice is empty if no card can be issued with the amount.
+// cannot see the option in the first plan of a card. The advice is empty if the amount is too low for a new card.
 func replaceAdvice(amount usd.Amount) string {
 	if amount < api.MinimumLoad {
 		return ""
@@ -37,8 +37,8 @@ func withdrawsIntoTopUp(card model, after, below usd.Amount) string {
 		card.name(), after, below, topUpAttributes(card))
 }
 
-// notFound returns the error for a card for which the service answers 404 or 410. As long as no card was found, only
-// the first error has a detail.
+// notFound returns the error for a card that the service does not find. As long as no card was found, the detail is not
+// repeated.
 func notFound(card model, err error, s *session.Session) diag.Diagnostic {
 	title := "Card not found: " + card.name()
 	alreadyReported := !s.FirstTime(session.TopicUnknownCard, "")
@@ -133,11 +133,11 @@ func issueWarnings(card model, request api.IssueCardRequest, issuance api.Issuan
 	return diags
 }
 
-// listsUnmanaged says how to find live cards that a state has lost, and what the command needs.
+// listsUnmanaged says how to find live cards that are not in the state.
 const listsUnmanaged = "`vcard statement --no-unmanaged` lists such cards if they are not in this state, with import blocks. " +
 	"It reads a saved plan, and needs data \"vcard_cards\" \"all\" {} in the configuration."
 
-// labelExists warns of live cards that have the label of a new card.
+// labelExists warns of live cards that have the label of a new card. There must be at least one.
 func labelExists(cards []api.CardListItem) diag.Diagnostic {
 	first := capitalized(nameOf(cards[0]))
 	text := first + " already has this label."
@@ -151,8 +151,8 @@ func labelExists(cards []api.CardListItem) diag.Diagnostic {
 	return diag.NewAttributeWarningDiagnostic(path.Root("label"), "Card with this label already exists", text)
 }
 
-// unfreezes warns of a plan that unfreezes a card which no apply of this resource froze.
-func unfreezes(card model) diag.Diagnostic {
+// willUnfreeze warns of a plan that unfreezes a card which was frozen outside Terraform.
+func willUnfreeze(card model) diag.Diagnostic {
 	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), "Plan unfreezes a card that was frozen outside Terraform: "+card.name(),
 		"Since the last apply, the card was frozen by someone, by an action, or by the service because its balance fell below auto_freeze_at. "+
 			"The configuration has frozen = false, so applying this plan unfreezes it.\n\nTo keep the card frozen, set frozen = true.")
@@ -182,7 +182,7 @@ func labelsNotRead(err error) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Labels of new cards were not checked", text)
 }
 
-// adoptAdvice says how to adopt the service's values. It leaves out values that a configuration must not have.
+// adoptAdvice says how to adopt the service's values, as far as a configuration may have them.
 func adoptAdvice(shown map[string]string) string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(shown)) {
@@ -213,8 +213,8 @@ func isConfigurable(attribute, value string) bool {
 	return value != ""
 }
 
-// rejection returns session.ErrorDiagnostic. If the reason may be the card's last known status, or the amount in a
-// withdrawal, it adds advice.
+// rejection returns session.ErrorDiagnostic, with advice if the reason may be the card's last known status, or the
+// amount in a withdrawal.
 func rejection(status api.CardStatus, operation string, err error) diag.Diagnostic {
 	rejected := statusRejection(err)
 	if rejected == nil {
@@ -228,7 +228,7 @@ func rejection(status api.CardStatus, operation string, err error) diag.Diagnost
 }
 
 // adviceForRejection returns what to do about a rejection whose reason may be the card's last known status, or the amount
-// in a withdrawal. For any other rejection, it returns "".
+// in a withdrawal. It returns "" if there is no such advice.
 func adviceForRejection(status api.CardStatus, rejected *transport.Error) string {
 	if status == api.StatusTerminated {
 		return "The card " + terminatedForGood + " Run terraform plan again. If the configuration still contains this card, the new plan issues another one."
@@ -337,8 +337,8 @@ func stillPending(card model, pending reconcile.Pending, err error) diag.Diagnos
 		describePending(card, pending)+" "+reason+pendingAdvice(card, pending.Movement()))
 }
 
-// stopsForPending warns that apply will move nothing on this card.
-func stopsForPending(card model, pending reconcile.Pending) diag.Diagnostic {
+// willStopForPending warns of a plan whose apply stops before it moves money on this card.
+func willStopForPending(card model, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Apply will stop because an earlier transfer is pending: "+card.name(),
 		describePending(card, pending)+pendingAdvice(card, pending.Movement()))
 }
@@ -350,40 +350,42 @@ func mayStopForPending(card model, pending reconcile.Pending) diag.Diagnostic {
 			pendingAdvice(card, pending.Movement()))
 }
 
-// stoppedForPending returns the error of an apply that moved nothing, because an earlier transfer is pending.
+// stoppedForPending returns the error for a transfer that was not sent, because an earlier one is pending.
 func stoppedForPending(card model, operation string, pending reconcile.Pending) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Could not "+operation+": an earlier transfer is pending",
 		"Nothing was sent. "+describePending(card, pending)+pendingAdvice(card, pending.Movement()))
 }
 
-// abandonsPending warns of a plan that abandons a transfer. amountIsNull reports whether the plan has no amount.
-func abandonsPending(card model, pending reconcile.Pending, amountIsNull bool) diag.Diagnostic {
+// willAbandonPending warns of a plan that abandons a transfer. amountIsNull reports whether the plan has no amount.
+func willAbandonPending(card model, pending reconcile.Pending, amountIsNull bool) diag.Diagnostic {
 	target := pending.LoadedBefore + pending.Delta
-	advice := "If it moved or may still arrive, do not apply: set amount back to " + target.String() + " and plan again until the card shows it. " +
-		"If it did not move, apply."
+	var advice string
 	if pending.Purpose == reconcile.ForTopUp {
 		advice = "If it may still arrive, do not apply: restore top_up and plan again until the card shows it. Otherwise apply."
 	} else if amountIsNull {
 		advice = "If it may still arrive, do not apply: set amount back to " + target.String() + " and plan again until the card shows it. " +
 			"Otherwise apply. After that, the first value of amount becomes the baseline and moves no money."
+	} else {
+		advice = "If it moved or may still arrive, do not apply: set amount back to " + target.String() + " and plan again until the card shows it. " +
+			"If it did not move, apply."
 	}
 	return diag.NewWarningDiagnostic("Plan abandons a pending transfer: "+card.name(),
 		describePending(card, pending)+" This plan moves no money on the card. Applying it drops that transfer and accepts the card's balance."+
 			"\n\nFirst check in the dashboard whether the money moved. "+advice)
 }
 
-// mayAbandonPending warns of a plan that cannot tell yet whether it abandons a transfer. Either top_up is unknown, or
-// amount is unknown and top_up is not set.
+// mayAbandonPending warns of a plan that cannot tell yet whether it abandons a transfer, because top_up or amount is
+// unknown.
 func mayAbandonPending(card model, pending reconcile.Pending, topUpIsUnknown bool) diag.Diagnostic {
 	text := " The value of amount or top_up is known only during apply. If top_up turns out to be unset and no money has to move, apply drops this transfer and accepts the card's balance."
-	const first = " Alternatively, first apply the resources that the value depends on, with -target, and plan again."
+	const alternative = " Alternatively, first apply the resources that the value depends on, with -target, and plan again."
 	var keep string
 	if topUpIsUnknown {
-		keep = "keep the transfer pending: set top_up to a literal value." + first
+		keep = "keep the transfer pending: set top_up to a literal value." + alternative
 	} else if pending.Purpose == reconcile.ForTopUp {
-		keep = "keep the transfer pending: restore top_up." + first
+		keep = "keep the transfer pending: restore top_up." + alternative
 	} else if card.Amount.IsKnown() {
-		keep = fmt.Sprintf("keep the transfer pending: set amount to %s, the amount after this transfer.", pending.LoadedBefore+pending.Delta) + first
+		keep = fmt.Sprintf("keep the transfer pending: set amount to %s, the amount after this transfer.", pending.LoadedBefore+pending.Delta) + alternative
 	} else { // a literal amount would become the baseline, move no money, and so abandon the transfer
 		keep = "do not apply. Plan again until the outcome is known."
 	}
@@ -391,9 +393,6 @@ func mayAbandonPending(card model, pending reconcile.Pending, topUpIsUnknown boo
 		describePending(card, pending)+text+"\n\nBefore you apply, check in the dashboard whether the money moved. "+
 			"If it did not move, you can apply. If it moved or may still arrive, "+keep)
 }
-
-// describeDelta describes a change of a balance. Its text completes "the balance …", as in "has increased by 5.00 USD".
-func describeDelta(delta usd.Amount) string { return "has " + changedBy(delta) }
 
 // changedBy describes a change of a balance, as in "increased by 5.00 USD".
 func changedBy(delta usd.Amount) string {
@@ -410,14 +409,14 @@ const (
 		"The service may not show that transfer yet, or someone may have reversed it. "
 )
 
-// explainBalance says why a card's balance may include a transfer of delta. unexplained is the change of the balance
-// that no transaction explains. Both are in USD. If withTopUp is true, a top-up may be part of that change.
+// explainBalance describes what a card's balance shows about a transfer of delta. unexplained is the change of the
+// balance that no transaction explains. Both are in USD. If withTopUp is true, a top-up may be part of that change.
 func explainBalance(delta, unexplained usd.Amount, withTopUp bool) string {
 	if unexplained > 0 && delta > 0 {
 		return fmt.Sprintf("Since Terraform last recorded the balance, the card may have gained up to %s USD that no transaction explains. That may include this transfer.", unexplained)
 	}
 	if unexplained < 0 && delta < 0 {
-		return fmt.Sprintf("Since Terraform last recorded it, the card's balance %s, and no transaction explains why. That may include this transfer.", describeDelta(unexplained))
+		return fmt.Sprintf("Since Terraform last recorded it, the card's balance has %s, and no transaction explains why. That may include this transfer.", changedBy(unexplained))
 	}
 	if withTopUp {
 		return "The balance is what it would be after this transfer and a top-up."
@@ -453,8 +452,7 @@ func moveWarnings(card model, operation string, m reconcile.Movement, result tra
 	return diags
 }
 
-// alreadyApplied warns of a transfer that did not move money now, because the card's balance shows that it was made
-// before.
+// alreadyApplied warns of a transfer that counts as made, because the card's balance shows that it was made before.
 func alreadyApplied(card model, operation string, m reconcile.Movement, result transfer.Transfer) diag.Diagnostic {
 	advice := fmt.Sprintf("If you want to move the same amount again, change amount by another %s USD and apply.", m.Delta.Abs())
 	if m.Purpose == reconcile.ForTopUp {
@@ -466,8 +464,7 @@ func alreadyApplied(card model, operation string, m reconcile.Movement, result t
 			capitalized(card.name()), result.CardBalance, advice))
 }
 
-// previewWarnings returns a warning if a transfer may have been made before, if apply would stop before it, or if no
-// transaction explains the card's balance.
+// previewWarnings returns the warning about a decision of a plan, or nothing if the decision needs none.
 func previewWarnings(card model, d reconcile.Decision) diag.Diagnostics {
 	text := previewText(card, d)
 	if text == "" {
@@ -516,16 +513,16 @@ func previewText(card model, d reconcile.Decision) string {
 		return balance + ". An interrupted apply may have made this transfer, or someone made the same change. Apply checks again, and does not make it a second time."
 	case reconcile.Send:
 		if d.Reason == reconcile.LooksEither {
-			made := "If it was, " + adviceToAccept(m)
+			ifMade := "If it was, " + adviceToAccept(m)
 			if m.Purpose == reconcile.ForTopUp {
-				made = "If it was, remove top_up and plan again."
+				ifMade = "If it was, remove top_up and plan again."
 			}
 			return fmt.Sprintf("%s. %s Apply checks again, then sends the request with an idempotency key. "+
-				"The service makes the transfer only once, as long as it remembers the key.\n\nBefore you apply, check in the dashboard whether the transfer was made. %s", balance, outcomeNotShown, made)
+				"The service makes the transfer only once, as long as it remembers the key.\n\nBefore you apply, check in the dashboard whether the transfer was made. %s", balance, outcomeNotShown, ifMade)
 		}
 		if d.Reason == reconcile.OtherMoney && evidence.Remainder != 0 {
-			return fmt.Sprintf("%s. Since Terraform last recorded it, the card's balance %s, and no transaction explains why. Applying this plan still %s.\n\n%s",
-				balance, describeDelta(evidence.Remainder), describeMove(m.Delta), adviceToCheck(m))
+			return fmt.Sprintf("%s. Since Terraform last recorded it, the card's balance has %s, and no transaction explains why. Applying this plan still %s.\n\n%s",
+				balance, changedBy(evidence.Remainder), describeMove(m.Delta), adviceToCheck(m))
 		}
 		return ""
 	}
@@ -541,14 +538,14 @@ func previewText(card model, d reconcile.Decision) string {
 	case reconcile.Unreadable:
 		if evidence.Hidden == reconcile.DamagedRecord {
 			return fmt.Sprintf("%s, and %s. The provider cannot tell what an earlier run moved. "+
-				"Apply accepts the card's balance and stops; the next apply moves the money.", balance, evidence.Hidden)
+				"Apply accepts the card's balance and stops. Then plan again: the new plan shows what still has to move.", balance, evidence.Hidden)
 		}
 		return fmt.Sprintf("%s. The provider cannot tell whether this balance includes the transfer, because %s. Apply stops once and says what to do.", balance, strings.TrimSuffix(evidence.Hidden, "."))
 	case reconcile.OverCap:
 		return balance + ". Balance increases that no transaction explains count toward max_top_up_per_month. With these, this top-up may exceed the limit. " +
-			"Apply stops once. The plan after that shows how much the limit still allows."
+			"Apply stops once. Then plan again: the new plan adds only what the limit still allows."
 	}
-	return "" // IntoRange, which checkWithdrawal reports, or NotDue
+	return "" // for IntoRange and NotDue
 }
 
 // limitedTopUp returns the text of a warning about a top-up that max_top_up_per_month limits. The amounts are in USD.
@@ -558,27 +555,29 @@ func limitedTopUp(card model, needed, planned usd.Amount, topUps reconcile.TopUp
 		gets = "but gets none"
 	}
 	advice := "To top up more this month, raise max_top_up_per_month."
-	if month <= topUps.Month && topUps.Sum >= reconcile.Unknown { // more than any limit
+	if month <= topUps.Month && topUps.Sum >= reconcile.Unknown { // no limit leaves anything
 		advice = "To top up this month, remove max_top_up_per_month."
 	}
 	return fmt.Sprintf("%s needs a top-up of %s USD, %s. %s\n\n%s", capitalized(card.name()), needed, gets, capUsage(topUps, month, limit), advice)
 }
 
-// capUsage says how much of max_top_up_per_month is used in a month, or only the limit if the month is not known (0). If
-// the record is from a later month, it describes that month.
+// capUsage says how much of max_top_up_per_month is used in the later one of month and topUps.Month. If both are 0, the
+// month is not known, and capUsage says what the limit is.
 func capUsage(topUps reconcile.TopUps, month reconcile.Month, limit usd.Amount) string {
-	used := fmt.Sprintf("%s USD counts toward max_top_up_per_month (%s USD), including balance increases that no transaction explains", topUps.Sum, limit)
+	var used string
 	if month > topUps.Month {
 		used = fmt.Sprintf("none of max_top_up_per_month (%s USD) has been used", limit)
 	} else if topUps.Sum >= reconcile.Unknown {
 		used = fmt.Sprintf("all of max_top_up_per_month (%s USD) counts as used, because the card's money_record was lost", limit)
+	} else {
+		used = fmt.Sprintf("%s USD counts toward max_top_up_per_month (%s USD), including balance increases that no transaction explains", topUps.Sum, limit)
 	}
-	month = max(month, topUps.Month)
-	if month == 0 { // neither a refresh nor a record has a month, as in the plan of an import
+	latest := max(month, topUps.Month)
+	if latest == 0 {
 		return fmt.Sprintf("max_top_up_per_month is %s USD.", limit)
 	}
 	return fmt.Sprintf("So far in %s, %s. The next month starts on %s.",
-		month.First().Format("January 2006"), used, (month + 1).First().Format(time.DateOnly))
+		latest.First().Format("January 2006"), used, (latest + 1).First().Format(time.DateOnly))
 }
 
 // excessWarning warns of a request after which the balance does not show the requested amount.
@@ -594,8 +593,7 @@ func excessWarning(name, operation string, result transfer.Transfer) diag.Diagno
 			name, result.CardBalance, result.Excess.Abs(), difference))
 }
 
-// notMovedAfterStop returns the error for a transfer that was not sent, or that the card does not show although the
-// service answered. It gives the reason and the next step.
+// notMovedAfterStop returns the error for a transfer that was stopped. It gives the reason and the next step.
 func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError, record reconcile.Record) diag.Diagnostic {
 	m := stop.Movement
 	balance := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), stop.Balance)
@@ -615,7 +613,7 @@ func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError
 		text = "Nothing was sent. " + withdrawsIntoTopUp(card, stop.Balance+m.Delta, m.Range.Below)
 	case reconcile.OverCap:
 		reason = "it would exceed max_top_up_per_month"
-		usage := capUsage(record.TopUps, 0, *m.Range.Limit) // 0: in the month of the record
+		usage := capUsage(record.TopUps, record.TopUps.Month, *m.Range.Limit)
 		text = fmt.Sprintf("Nothing was sent. %s. %s %s", balance, usage, advice)
 	case reconcile.Unreadable:
 		reason = "it may already be done"
@@ -647,7 +645,7 @@ func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError
 	return diag.NewErrorDiagnostic("Could not "+operation+": "+reason, text)
 }
 
-// adviceToRepeat says how to continue after a stop.
+// adviceToRepeat says how to continue after a transfer was stopped.
 func adviceToRepeat(m reconcile.Movement) string {
 	if m.Purpose == reconcile.ForTopUp {
 		return "Plan again: Terraform accepts the card's balance, and tops the card up if that is still due."
@@ -665,7 +663,7 @@ func adviceToCheck(m reconcile.Movement) string {
 	return check + " If it was meant to be this transfer, " + adviceToAccept(m)
 }
 
-// adviceToAccept says how to count a change of amount as made without moving money.
+// adviceToAccept says how to make Terraform count a change of amount as made. Its text continues a sentence.
 func adviceToAccept(m reconcile.Movement) string {
 	effect := "Neither apply moves money."
 	if m.Range != nil { // either apply may top the card up
@@ -674,7 +672,7 @@ func adviceToAccept(m reconcile.Movement) string {
 	return fmt.Sprintf("remove amount and apply, then set amount to %s and apply. %s", m.LoadedBefore+m.Delta, effect)
 }
 
-// notToppedUp returns the error for a card whose status changed after its top-up was planned.
+// notToppedUp returns the error for a top-up that was not sent, because of the card's status.
 func notToppedUp(card model, operation string, unusable *transfer.StatusError) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Could not "+operation+": the card is "+string(unusable.Status),
 		fmt.Sprintf("Nothing was sent. The service now shows %s as %s, with %s USD; only active and frozen cards are topped up. "+
@@ -682,7 +680,7 @@ func notToppedUp(card model, operation string, unusable *transfer.StatusError) d
 			card.name(), unusable.Status, unusable.Balance))
 }
 
-// amountsInState lists the amounts of the state that the lost money_record belongs to.
+// amountsInState says which amounts the state has for a card, in sentences that follow others.
 func amountsInState(card model) string {
 	text := ""
 	if card.Amount.IsKnown() {

@@ -20,7 +20,7 @@ import (
 type plannedTransfer struct {
 	amount  usd.Amount // change of amount: positive funds the card, negative withdraws
 	topUp   usd.Amount // the top-up, which is funded in addition
-	unknown bool       // one of the two is known only during apply
+	unknown bool       // at least one of the two is known only during apply
 }
 
 // planTransfer plans the attributes that show the card's money or status, and checks the transfers.
@@ -74,12 +74,13 @@ func (p *planner) warnUnspendable(t plannedTransfer, net usd.Amount) {
 	}
 }
 
-// warnPending warns of what the plan does about a transfer whose outcome is unknown.
+// warnPending warns of what the plan does about the pending transfer.
 func (p *planner) warnPending(t plannedTransfer, movements []reconcile.Movement, record reconcile.Record) {
 	pending := *record.Pending
 	if len(movements) > 0 {
-		if !record.Repeats(movements[0]) {
-			p.diags.Append(stopsForPending(p.state, pending))
+		repeats := record.Repeats(movements[0])
+		if !repeats {
+			p.diags.Append(willStopForPending(p.state, pending))
 		}
 		return
 	}
@@ -88,7 +89,7 @@ func (p *planner) warnPending(t plannedTransfer, movements []reconcile.Movement,
 	hasNoTopUp := p.plan.TopUp.IsNull()
 	mayHaveNoTopUp := hasNoTopUp || p.plan.TopUp.IsUnknown()
 	if hasNoTopUp && !t.unknown {
-		p.diags.Append(abandonsPending(p.state, pending, p.plan.Amount.IsNull()))
+		p.diags.Append(willAbandonPending(p.state, pending, p.plan.Amount.IsNull()))
 	} else if mayHaveNoTopUp {
 		p.diags.Append(mayAbandonPending(p.state, pending, p.plan.TopUp.IsUnknown()))
 	} else if t.unknown {
@@ -96,9 +97,8 @@ func (p *planner) warnPending(t plannedTransfer, movements []reconcile.Movement,
 	}
 }
 
-// preview adds the warnings of previewWarnings, and the error if the card does not have the money for a withdrawal. It
-// returns the amount in USD that the transfers take from the wallet, which is negative if they return money. Transfers
-// that a fresh reading of the card shows as made do not count.
+// preview adds the diagnostics about the planned transfers. It returns the amount in USD that they take from the wallet,
+// which is negative if they return money. A transfer that a fresh reading shows as made does not count.
 func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconcile.Change, record reconcile.Record) usd.Amount {
 	movements := change.Movements()
 	var net usd.Amount
@@ -108,8 +108,9 @@ func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconci
 	if len(movements) == 0 {
 		return net
 	}
-	if record.Pending != nil && !record.Repeats(movements[0]) {
-		return net // apply stops, and warnPending has warned
+	blocked := record.Pending != nil && !record.Repeats(movements[0])
+	if blocked {
+		return net // apply stops
 	}
 	if !p.resource.session.IsConfigured() {
 		p.checkWithdrawal(ctx, t) // the card cannot be read, but the state shows its balance
@@ -119,10 +120,10 @@ func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconci
 		return net // apply reads the card before it moves money
 	}
 	decisions, err := p.resource.session.Mover.Preview(ctx, p.state.ID.ValueString(), record, change, p.state.Balance.Amount())
-	fromFreshReading := err == nil // after an error, only an earlier reading has decided
+	readingFailed := err != nil // then the decisions are from an earlier reading
 	for _, d := range decisions {
 		p.diags.Append(previewWarnings(p.state, d)...)
-		if d.Verdict == reconcile.Made && fromFreshReading {
+		if d.Verdict == reconcile.Made && !readingFailed {
 			net -= d.Movement.Delta
 		}
 		if d.Movement.Purpose == reconcile.ForAmount && showsWhatIsLeft(d) {
@@ -137,7 +138,7 @@ func showsWhatIsLeft(d reconcile.Decision) bool {
 	if d.Reason == reconcile.LooksEither { // the balance may already be without the withdrawal
 		return false
 	}
-	// For IntoRange, apply would stop: checkWithdrawal reports that as an error.
+	// IntoRange means that the withdrawal leaves less than top_up.below.
 	return d.Verdict == reconcile.Send || d.Reason == reconcile.IntoRange
 }
 
@@ -186,7 +187,7 @@ func (p *planner) warnExpiry(delta usd.Amount) {
 	if err != nil || !p.resource.session.IsPlanning() {
 		return
 	}
-	end := lastDay.AddDate(0, 0, 1) // the card is valid until the end of its last day
+	end := lastDay.AddDate(0, 0, 1) // assuming that the card is valid until the end of that day
 	remaining := end.Sub(p.resource.session.Client.ServiceTime())
 	if remaining > soon {
 		return
@@ -233,7 +234,7 @@ func (p *planner) planAmount() plannedTransfer {
 	return t
 }
 
-// planTopUp plans topped_up, and adds the top-up to the planned transfer.
+// planTopUp plans topped_up, and returns the planned transfer with the top-up.
 func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record reconcile.Record) plannedTransfer {
 	p.plan.ToppedUp = p.state.ToppedUp
 	rule, known := p.config.readTopUp(ctx)
@@ -259,7 +260,7 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record recon
 	if t.unknown {
 		return p.topUpDuringApply(t)
 	}
-	if t.amount < 0 { // checkWithdrawal refuses a withdrawal that would trigger a top-up
+	if t.amount < 0 { // a withdrawal is not a reason to top up
 		return t
 	}
 	after := p.state.Balance.Amount() + t.amount
@@ -329,22 +330,22 @@ func (p *planner) planFrozen(t plannedTransfer) {
 
 	p.plan.Status = types.StringValue(string(api.StatusActive))
 	if p.private.FrozenOutside && p.resource.session.IsPlanning() {
-		p.diags.Append(unfreezes(p.state))
+		p.diags.Append(willUnfreeze(p.state))
 	}
 	threshold := p.plan.AutoFreezeAt
 	staysBelow := threshold.IsKnown() && after < threshold.Amount()
 	if staysBelow && !t.unknown {
 		p.warn("frozen", "Card may freeze again",
-			"%s is unfrozen with %s USD, less than auto_freeze_at (%s USD). The service freezes it again at the next purchase. Raise amount to keep it in use.",
+			"%s is unfrozen with %s USD, less than auto_freeze_at (%s USD). The service may freeze it again at the next purchase. Raise amount to keep it in use.",
 			capitalized(p.state.name()), after, threshold.Amount())
 	}
 }
 
-// mayAutoFreeze reports whether the change of amount may make the service freeze the card. planned is the balance after
-// the planned transfers, in USD.
-func (p *planner) mayAutoFreeze(t plannedTransfer, planned usd.Amount) bool {
+// mayAutoFreeze reports whether the change of amount may make the service freeze the card. after is the balance after the
+// planned transfers, in USD.
+func (p *planner) mayAutoFreeze(t plannedTransfer, after usd.Amount) bool {
 	mayWithdraw := t.amount < 0
-	lowest := planned
+	lowest := after
 	if p.config.Amount.IsUnknown() { // it may withdraw everything
 		mayWithdraw = true
 		lowest = 0
