@@ -51,8 +51,7 @@ type summaryModel struct {
 	CreatedAt timetypes.RFC3339 `tfsdk:"created_at"`
 }
 
-// fillCard reports its errors through diags and always returns nil, because any error that it returned would have the
-// title "Could not read a card".
+// fillCard adds its errors to diags instead of returning them, so that they have their own titles.
 func fillCard(ctx context.Context, s *session.Session, m *summaryModel, diags *diag.Diagnostics) error {
 	if !tfkit.CheckCardID(path.Root("id"), m.ID, diags) {
 		return nil
@@ -82,19 +81,18 @@ func fillCard(ctx context.Context, s *session.Session, m *summaryModel, diags *d
 	return nil
 }
 
-// checkSelector requires exactly one of id and label.
+// checkSelector adds an error unless exactly one of id and label is set. While one of them is unknown, it cannot tell.
 func checkSelector(m summaryModel, diags *diag.Diagnostics) {
 	if m.ID.IsUnknown() || m.Label.IsUnknown() {
 		return
 	}
-	hasNeither := m.ID.IsNull() && m.Label.IsNull()
-	hasBoth := !m.ID.IsNull() && !m.Label.IsNull()
-	if hasNeither || hasBoth {
+	bothOrNeither := m.ID.IsNull() == m.Label.IsNull()
+	if bothOrNeither {
 		diags.AddError("Exactly one of id and label is required", "Set id to read a card in any status, or label to read the active or frozen card that has it.")
 	}
 }
 
-// findByLabel returns the only live card with a label.
+// findByLabel returns the live card with a label, or an error if there is not exactly one.
 func findByLabel(ctx context.Context, client *api.Client, label string) (api.CardListItem, diag.Diagnostic) {
 	var found []api.CardListItem
 	query := cardQuery{Label: types.StringValue(label)}
@@ -120,7 +118,7 @@ func findByLabel(ctx context.Context, client *api.Client, label string) (api.Car
 		fmt.Sprintf("%d live cards have the label %q. Replace label with the id of the card that you mean:\n%s", len(found), label, strings.Join(lines, "\n")))
 }
 
-// listItemModel contains the attributes that lists and summaries of cards share.
+// listItemModel contains the attributes of a card in a list.
 type listItemModel struct {
 	ID            types.String  `tfsdk:"id"`
 	BinID         types.String  `tfsdk:"bin_id"`
@@ -195,8 +193,7 @@ type cardsModel struct {
 }
 
 func fillCards(ctx context.Context, s *session.Session, m *cardsModel, diags *diag.Diagnostics) error {
-	// The number of cards is not known before the last page. Until then, the cards are kept in the form of the API,
-	// because they take less memory than attribute values.
+	// Until their number is known, the cards are kept in the form of the API, which takes less memory.
 	var cards []api.CardListItem
 	var invalid tfkit.InvalidIDs
 	for card, err := range m.find(ctx, s.Client) {

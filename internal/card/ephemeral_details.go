@@ -88,14 +88,14 @@ func (e *cardDetails) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 }
 
 // readFailed returns the error for details that could not be read. If the card's status may be the reason, it reads
-// the status to give advice. If that fails too, it reports the first error alone.
+// the card to give advice.
 func (e *cardDetails) readFailed(ctx context.Context, id string, err error) diag.Diagnostic {
 	operation := "read the details of card " + id
 	rejected, ok := errors.AsType[*transport.Error](err)
 	terminated := ok && rejected.Code == "card_terminated"
 	var card api.CardSummary
 	if statusRejection(err) != nil {
-		card, _ = e.session.Client.GetCard(ctx, id)
+		card, _ = e.session.Client.GetCard(ctx, id) // if this fails, there is no advice about the status
 	}
 	if terminated || card.Status == api.StatusTerminated {
 		return diag.NewErrorDiagnostic("Could not "+operation, session.Cause(err)+

@@ -21,7 +21,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
-// cardListResource lists cards. It shares the type name and the session of the resource.
+// cardListResource lists cards. The embedded resource provides its type name and its session.
 type cardListResource struct{ cardResource }
 
 var _ list.ListResourceWithConfigure = (*cardListResource)(nil)
@@ -54,7 +54,7 @@ func (l *cardListResource) ListResourceConfigSchema(_ context.Context, _ list.Li
 	}
 }
 
-// cardQuery selects cards. The service filters by status and BIN, and the provider by label.
+// cardQuery contains the filters of a list of cards. The API has no filter for labels.
 type cardQuery struct {
 	Status      types.String `tfsdk:"status"`
 	BinID       types.String `tfsdk:"bin_id"`
@@ -62,8 +62,8 @@ type cardQuery struct {
 	LabelPrefix types.String `tfsdk:"label_prefix"`
 }
 
-// selects reports whether a card matches the filters label and label_prefix.
-func (q cardQuery) selects(card api.CardListItem) bool {
+// matchesLabel reports whether a card matches the filters label and label_prefix.
+func (q cardQuery) matchesLabel(card api.CardListItem) bool {
 	label := labels.Canonical(card.Label.Raw())
 	if !q.Label.IsNull() && labels.Canonical(q.Label.ValueString()) != label {
 		return false
@@ -73,7 +73,7 @@ func (q cardQuery) selects(card api.CardListItem) bool {
 	return strings.HasPrefix(label, prefix)
 }
 
-// List streams the cards. If a request fails, the stream ends with an error, so that no list is silently incomplete.
+// List streams the cards. If a request fails, the stream ends with an error.
 func (l *cardListResource) List(ctx context.Context, req list.ListRequest, stream *list.ListResultsStream) {
 	var query cardQuery
 	diags := req.Config.Get(ctx, &query)
@@ -86,14 +86,15 @@ func (l *cardListResource) List(ctx context.Context, req list.ListRequest, strea
 	}
 }
 
-// pushCards reads the cards in batches and pushes their results until push returns false.
+// pushCards reads the cards in batches and pushes their results.
 func (l *cardListResource) pushCards(ctx context.Context, req list.ListRequest, query cardQuery, push func(list.ListResult) bool) {
 	var batch []api.CardListItem
 	var invalid tfkit.InvalidIDs
 	var count int64
 	for card, err := range query.find(ctx, l.session.Client) {
 		if err != nil {
-			if l.pushBatch(ctx, req, batch, push) {
+			wantsMore := l.pushBatch(ctx, req, batch, push)
+			if wantsMore {
 				push(list.ListResult{Diagnostics: diag.Diagnostics{session.ErrorDiagnostic("list the cards", err)}})
 			}
 			return
@@ -105,7 +106,7 @@ func (l *cardListResource) pushCards(ctx context.Context, req list.ListRequest, 
 		batch = append(batch, card)
 		count++
 		if count == req.Limit {
-			break // before the next page is requested
+			break
 		}
 		if len(batch) == readAhead {
 			if !l.pushBatch(ctx, req, batch, push) {
@@ -138,7 +139,7 @@ func (l *cardListResource) pushBatch(ctx context.Context, req list.ListRequest, 
 	return true
 }
 
-// find returns the cards that match a query, each once. Without a status, it leaves out terminated cards.
+// find returns the cards that match the query. Without a status, it leaves out terminated cards.
 func (q cardQuery) find(ctx context.Context, client *api.Client) iter.Seq2[api.CardListItem, error] {
 	bin := q.BinID.ValueString()
 	status := api.CardStatus(q.Status.ValueString())
@@ -150,7 +151,7 @@ func (q cardQuery) find(ctx context.Context, client *api.Client) iter.Seq2[api.C
 	}
 	return func(yield func(api.CardListItem, error) bool) {
 		for card, err := range cards {
-			if err == nil && !q.selects(card) {
+			if err == nil && !q.matchesLabel(card) {
 				continue
 			}
 			if !yield(card, err) {
@@ -160,11 +161,10 @@ func (q cardQuery) find(ctx context.Context, client *api.Client) iter.Seq2[api.C
 	}
 }
 
-// readAhead is the number of cards that are read concurrently.
+// readAhead is the size of a full batch. The cards of a batch are read concurrently.
 const readAhead = 8
 
-// readAll returns the results in the order of the cards. The result of a card that was terminated in the meantime is
-// nil.
+// readAll returns the results in the order of the cards. A result may be nil; see readCard.
 func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, cards []api.CardListItem) []*list.ListResult {
 	results := make([]*list.ListResult, len(cards))
 	var wg sync.WaitGroup
@@ -180,8 +180,7 @@ func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, ca
 	return results
 }
 
-// readCard returns the result for a card. With IncludeResource, the result includes the state that an import would
-// create, except for money_record.
+// readCard returns the result for a card, or nil if a read shows that the card has been terminated in the meantime.
 func (l *cardListResource) readCard(ctx context.Context, req list.ListRequest, card api.CardListItem) *list.ListResult {
 	result := req.NewListResult(ctx)
 	result.DisplayName = fmt.Sprintf("%s (%s ending in %s)", cmp.Or(card.Label.String(), card.ID), card.Network, card.Last4)

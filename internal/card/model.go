@@ -63,7 +63,8 @@ type topUpRule struct {
 	To    usdtype.Value `tfsdk:"to"`
 }
 
-// readTopUp returns the rule of top_up, or nil if there is none. It reports false if the rule is unknown or invalid.
+// readTopUp returns the rule of top_up, or nil if there is none. If a part of the rule is unknown, or the rule is
+// invalid, it returns nil and false.
 func (m model) readTopUp(ctx context.Context) (*topUpRule, bool) {
 	if m.TopUp.IsNull() {
 		return nil, true
@@ -91,18 +92,19 @@ func (m model) toAPI(ctx context.Context, diags *diag.Diagnostics) api.IssueCard
 		SpendingLimit: m.SpendingLimit.Pointer(),
 		AutoFreezeAt:  m.AutoFreezeAt.Pointer(),
 	}
-	const allowUnhandled = false // during apply, no element is null or unknown
+	const allowUnhandled = false // a null or unknown element is an error
 	diags.Append(m.AllowedCategories.ElementsAs(ctx, &req.AllowedCategories, allowUnhandled)...)
 	diags.Append(m.Metadata.ElementsAs(ctx, &req.Metadata, allowUnhandled)...)
 	return req
 }
 
-// issueCost returns the load plus the fee in USD. While the load is unknown, it returns the lowest possible cost.
+// issueCost returns the cost of issuing the card in USD: the load, but at least the minimum, plus the fee. So an unknown
+// load counts as the minimum.
 func (m model) issueCost() usd.Amount {
 	return max(m.Amount.Amount(), api.MinimumLoad) + api.IssuanceFee
 }
 
-// isImported reports whether Terraform did not issue the card. Only issuing a card sets issuance_fee.
+// isImported reports whether the card was imported. An imported card has no issuance_fee.
 func (m model) isImported() bool { return m.IssuanceFee.IsNull() }
 
 func (m model) record() reconcile.Record {
@@ -129,7 +131,7 @@ func (m *model) fromAPI(c api.CardListItem) {
 	m.BinID = types.StringValue(c.BinID)
 	m.Network = types.StringValue(c.Network.String())
 	m.Last4 = types.StringValue(c.Last4.String())
-	// Label.String replaces control characters, so it is used only for a label that has changed.
+	// A label that has not changed is kept, because Label.String replaces characters that are unsafe to show.
 	if m.Label.ValueString() != c.Label.Raw() {
 		m.Label = tfkit.StringOrNull(c.Label.String())
 	}
@@ -149,8 +151,8 @@ func (m *model) setState(status api.CardStatus, balance usd.Amount) {
 	m.Balance = m.Balance.WithAmount(balance)
 }
 
-// keepPlanned sets frozen, status and balance to their planned values if these are known, because Terraform requires
-// that after apply. If the card has changed in the meantime, the next refresh shows it.
+// keepPlanned sets frozen, status and balance to their planned values unless these are unknown, because Terraform
+// requires that after apply. If the card has changed in the meantime, a later refresh shows it.
 func (m *model) keepPlanned(plan model) {
 	m.Frozen = knownOr(plan.Frozen, m.Frozen)
 	m.Status = knownOr(plan.Status, m.Status)
@@ -198,8 +200,8 @@ func cardName(id, label, last4 string) string {
 // capitalized returns a text with its first letter in upper case. The text must not be empty.
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// importedModel returns the state of a card that Terraform did not issue, without money_record. Terraform starts with
-// deletion_protection = false and topped_up = 0. Other attributes that the service does not report are null.
+// importedModel returns the state of a card that Terraform did not issue, without money_record. Attributes that are
+// neither set here nor reported by the service are null.
 func importedModel(summary api.CardSummary, diags *diag.Diagnostics) model {
 	m := model{
 		AllowedCategories:  types.SetNull(types.StringType),
@@ -236,8 +238,8 @@ func checkLabelLength(text string) string {
 	return ""
 }
 
-// decode reads a configuration, a plan or a state. If the value is null, it does nothing. It replaces the
-// framework's Get, which compiles a regular expression for every attribute of every card.
+// decode reads a configuration, a plan or a state. If the value is null, it does nothing. It replaces the framework's
+// Get, which is too slow for thousands of cards.
 func decode(ctx context.Context, raw tftypes.Value, into *model, diags *diag.Diagnostics) {
 	if raw.IsNull() {
 		return
@@ -248,7 +250,7 @@ func decode(ctx context.Context, raw tftypes.Value, into *model, diags *diag.Dia
 		diags.AddError("Unreadable card", "The provider could not decode this card. "+pleaseReport(err))
 		return
 	}
-	decoded := reflect.ValueOf(into).Elem()
+	fields := reflect.ValueOf(into).Elem()
 	for i, attribute := range modelAttributes() {
 		at := path.Root(attribute.name)
 		value, err := attribute.valueType.ValueFromTerraform(ctx, values[attribute.name])
@@ -261,7 +263,7 @@ func decode(ctx context.Context, raw tftypes.Value, into *model, diags *diag.Dia
 			checked.ValidateAttribute(ctx, xattr.ValidateAttributeRequest{Path: at}, &resp)
 			diags.Append(resp.Diagnostics...)
 		}
-		decoded.Field(i).Set(reflect.ValueOf(value))
+		fields.Field(i).Set(reflect.ValueOf(value))
 	}
 }
 
@@ -283,29 +285,28 @@ var modelAttributes = sync.OnceValue(func() []modelAttribute {
 	return attributes
 })
 
-// privateState is the provider's data about a card in Terraform's private state. It contains no secrets. If the
-// provider crashes, Terraform drops this data, so the zero value of each field must be safe.
+// privateState is the provider's data about a card in Terraform's private state. It contains no secrets. Terraform may
+// drop this data, for example if the provider crashes, so the zero value of each field must be safe.
 type privateState struct {
 	// Shown maps an attribute to the service's value if that differs from the configured one.
 	Shown map[string]string `json:"shown,omitempty"`
 	// DefaultLimit reports that the spending limit was not configured when Terraform issued the card.
 	DefaultLimit bool `json:"default_limit,omitempty"`
-	// Month is the month of the last refresh; 0 if that refresh skipped its request.
+	// Month is the month of the last refresh, or 0 if it is not known.
 	Month reconcile.Month `json:"month,omitempty"`
-	// FrozenOutside reports that a refresh saw the card become frozen, although no apply of this resource froze it.
+	// FrozenOutside reports that a refresh saw the card become frozen.
 	FrozenOutside bool `json:"frozen_outside,omitempty"`
 	// JustImported makes the next refresh skip its request, because the import has just read the card.
 	JustImported bool `json:"just_imported,omitempty"`
-	// Replaced describes this card in case the plan replaces it. Terraform then makes a second plan, for the new card,
-	// and that plan learns about the old card only from here.
+	// Replaced describes this card in case the plan replaces it. Terraform then makes a second plan, for the new card.
+	// That plan gets no prior state, so it learns about the old card from here.
 	Replaced *replacedCard `json:"replaced,omitempty"`
-	// NextCost is the cost of the card that replaces this one, in USD. It is 0 if there is none, or if it is issued
-	// first, because of create_before_destroy.
+	// NextCost is the cost in USD of a card that is to be issued after this one is terminated, or 0 if there is none.
 	NextCost usd.Amount `json:"next_cost,omitzero"`
 }
 
 // noteFrozen sets FrozenOutside if the card became frozen since the prior state, and clears the field if the card is not
-// frozen. The field only causes a warning: even without the warning, the plan shows that it unfreezes the card.
+// frozen.
 func (s *privateState) noteFrozen(prior, current model) {
 	if !current.Frozen.ValueBool() {
 		s.FrozenOutside = false
@@ -319,15 +320,14 @@ type replacedCard struct {
 	Name      string     `json:"name"`
 	Protected bool       `json:"protected"`
 	Balance   usd.Amount `json:"balance"`
-	// CountedNet is what the first plan of this card takes from the wallet, less what it returns.
-	CountedNet usd.Amount `json:"planned"`
-	// CountedTaken is what the first plan takes, without that deduction. It counts toward max_taken_per_plan.
+	// CountedNet and CountedTaken are what the first plan was counted with, as in session.PlannedSpend.
+	CountedNet   usd.Amount `json:"planned"`
 	CountedTaken usd.Amount `json:"taken"`
 }
 
 const privateStateKey = "card"
 
-// privateData is the framework's type for private state, which the framework does not export.
+// privateData has the methods of the framework's private state, whose type is not exported.
 type privateData interface {
 	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
 	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics

@@ -62,7 +62,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 		return
 	}
 
-	// The card exists and is paid for. Its id is saved before anything else can fail.
+	// The card exists and is paid for, so it is saved before a later step can fail.
 	state := plan
 	state.fromAPI(issuance.Card.CardListItem)
 	state.CreatedAt = tfkit.CreatedAt(issuance.Card.CreatedAt, state.name(), &resp.Diagnostics)
@@ -98,7 +98,7 @@ func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	// The plan of a replacement is forgotten first, because it no longer applies if terminating fails.
+	// Forget the plan of a replacement first, because it no longer applies if terminating fails.
 	nextCost := private.NextCost
 	private.NextCost = 0
 	private.Replaced = nil
@@ -112,7 +112,7 @@ func (r *cardResource) terminate(ctx context.Context, card model, nextCost usd.A
 	if !r.session.Require(&diags, "terminate "+card.name()) {
 		return diags
 	}
-	// The plan's check is not enough, because a tainted card is replaced without a plan of its own.
+	// The plan's check is not enough, because it may not run when a tainted card is replaced.
 	if card.DeletionProtection.ValueBool() {
 		diags.AddError("Deletion protection prevents terminating "+card.name(),
 			"deletion_protection is true in the state of this card, but Terraform tried to terminate it, for example to replace it. Nothing was terminated."+
@@ -156,8 +156,8 @@ func (r *cardResource) terminate(ctx context.Context, card model, nextCost usd.A
 }
 
 // shortfall returns how much the wallet and the balance of the replaced card lack to pay for the new card, in USD. If
-// the money is enough, the result is zero or negative. If the replaced card is already terminated, there is nothing left
-// to prevent, and the result is 0.
+// the money is enough, the result is zero or negative. If the replaced card is already terminated, the check would come
+// too late, and the result is 0.
 func (r *cardResource) shortfall(ctx context.Context, replacedID string, nextCost usd.Amount) (usd.Amount, error) {
 	replaced, err := r.session.Client.GetCard(ctx, replacedID)
 	if err != nil {

@@ -29,8 +29,8 @@ type planner struct {
 	diags               *diag.Diagnostics
 }
 
-// ModifyPlan computes the planned values, and checks whatever it can before money moves. The values depend only on
-// the request, because apply plans again in another process.
+// ModifyPlan computes the planned values and checks the plan. The values must not depend on the service's responses,
+// because apply computes them again in another process.
 func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	p := planner{resource: r, diags: &resp.Diagnostics}
 	if req.Private != nil {
@@ -50,14 +50,15 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	} else if req.State.Raw.IsNull() {
 		p.planIssue(ctx)
 		p.warnConfig(ctx)
-		p.private.NextCost = p.plan.issueCost() // if the new card replaces one, Delete of the old card reads this
+		p.private.NextCost = p.plan.issueCost() // for Delete, if the new card replaces another
 	} else {
 		p.planChange(ctx)
 		p.warnConfig(ctx)
 		resp.RequiresReplace = append(resp.RequiresReplace, p.replacement.Paths...)
 	}
 	p.private.write(ctx, resp.Private, p.diags)
-	if !p.diags.HasError() && !reflect.DeepEqual(p.plan, proposed) { //nolint:govet // Set is slow, and a false difference only costs one more call of it
+	changed := !reflect.DeepEqual(p.plan, proposed) //nolint:govet // Set is slow, and a false difference costs one more call of it
+	if changed && !p.diags.HasError() {
 		p.diags.Append(resp.Plan.Set(ctx, p.plan)...)
 	}
 }
@@ -80,11 +81,10 @@ func (p *planner) planDestroy(ctx context.Context) {
 	p.countSpend(ctx, session.PlannedSpend{Returned: p.state.Balance.Amount()})
 }
 
-// planIssue plans a new card. This includes the second plan of a replacement, whose warnings Terraform drops. There, only
-// the private state describes the replaced card.
+// planIssue plans a new card. This may be the second plan of a replacement, whose warnings Terraform drops. Then the
+// private state describes the replaced card.
 func (p *planner) planIssue(ctx context.Context) {
 	replaced := p.private.Replaced
-	// Only -replace or replace_triggered_by leads here: planReplacement refuses other replacements of a protected card.
 	if replaced != nil && replaced.Protected {
 		p.refuseTermination(replaced.Name, "forced", doNotForce)
 		return
@@ -111,7 +111,7 @@ func (p *planner) planIssue(ctx context.Context) {
 	p.countSpend(ctx, planned)
 }
 
-// checkIssue adds an error if the service would refuse the new card, or if the next plan would top the card up.
+// checkIssue checks the load and the BIN of a new card. It also refuses a load that would lead to a top-up right away.
 func (p *planner) checkIssue(ctx context.Context) {
 	amount := p.plan.Amount
 	refuse := func(title, text string, args ...any) {
@@ -135,7 +135,7 @@ func (p *planner) checkIssue(ctx context.Context) {
 
 // planChange plans an update or a replacement of the card.
 func (p *planner) planChange(ctx context.Context) {
-	// The private state describes the card in every plan, because the provider cannot see -replace.
+	// The private state describes the card even if nothing replaces it so far, because the provider cannot see -replace.
 	p.private.Replaced = &replacedCard{
 		Name:      p.state.name(),
 		Protected: p.isProtected(),
@@ -149,7 +149,7 @@ func (p *planner) planChange(ctx context.Context) {
 	p.planTransfer(ctx)
 }
 
-// checkBIN adds an error if the BIN of a new card does not exist, or if the BINs cannot be read.
+// checkBIN adds an error if the BIN of a new card is not in the catalogue, or if the catalogue cannot be read.
 func (p *planner) checkBIN(ctx context.Context) {
 	bin := p.plan.BinID
 	if bin.IsUnknown() || !p.resource.session.IsConfigured() {
@@ -180,7 +180,7 @@ func (p *planner) checkBIN(ctx context.Context) {
 		fmt.Sprintf("This account cannot issue cards on the BIN %q. Set bin_id to one of these:\n%s", bin.ValueString(), strings.Join(lines, "\n")))
 }
 
-// warn adds a warning about one attribute. Its title is the same for all cards, so that Terraform folds the warnings.
+// warn adds a warning about one attribute. The title must not depend on the card, so that Terraform folds the warnings.
 func (p *planner) warn(attribute, title, text string, args ...any) {
 	p.diags.AddAttributeWarning(path.Root(attribute), title, fmt.Sprintf(text, args...))
 }
@@ -190,19 +190,20 @@ func (p *planner) isProtected() bool {
 	return p.state.DeletionProtection.ValueBool() || p.config.DeletionProtection.ValueBool()
 }
 
-// countSpend counts the money that the plan of this card takes from the wallet and returns to it. It adds a diagnostic if
-// the cards planned so far take too much.
+// countSpend counts the money that the plan of this card takes from the wallet and returns to it. It adds the
+// diagnostics about the total of the cards planned so far.
 func (p *planner) countSpend(ctx context.Context, planned session.PlannedSpend) {
-	planned.CardName = p.state.name()
-	planned.CardBalance = p.state.Balance.Amount()
 	if p.state.ID.IsNull() {
 		planned.CardName = newCardName(p.config.Label)
+	} else {
+		planned.CardName = p.state.name()
+		planned.CardBalance = p.state.Balance.Amount()
 	}
 	p.diags.Append(p.resource.session.CountSpend(ctx, planned)...)
 }
 
-// checkLabel warns of cards that a new card may duplicate. It does so only until this process's first write: during
-// apply, the provider cannot see whether a new card replaces another.
+// checkLabel warns of cards that a new card may duplicate. After this process's first write, it does nothing, because
+// during apply the provider cannot see whether a new card replaces another.
 func (p *planner) checkLabel(ctx context.Context) {
 	s := p.resource.session
 	label := p.config.Label
@@ -267,7 +268,7 @@ func (p *planner) warnConfig(ctx context.Context) {
 	applying := s.IsConfigured() && s.Client.HasWritten()
 	secondPlan := isNew && p.private.Replaced != nil
 	if applying || secondPlan {
-		return // the first plan has warned already
+		return // an earlier plan may have warned already
 	}
 
 	threshold := p.config.AutoFreezeAt

@@ -35,7 +35,7 @@ func (p *planner) planFixed(ctx context.Context) {
 		}
 	}
 
-	// A setting that is left out stays as it is, and an amount with the same cents keeps its notation.
+	// A label or limit that is left out stays as it is, and an amount with the same cents keeps its notation.
 	if p.config.Label.IsNull() {
 		p.plan.Label = p.state.Label
 	}
@@ -54,7 +54,7 @@ func (p *planner) planFixed(ctx context.Context) {
 	}
 }
 
-// adopts reports whether the state takes the configured value of a setting, because nothing shows the card's own value.
+// adopts reports whether the state takes the configured value of a setting, because the card's own value is not known.
 func (p *planner) adopts(s setting) bool {
 	if s.isReported() {
 		return false
@@ -62,8 +62,7 @@ func (p *planner) adopts(s setting) bool {
 	return p.state.isImported() && s.current.IsNull()
 }
 
-// planReplacement plans the replacement of the card. The title of its warning is the same for all cards, so that
-// Terraform folds the warnings.
+// planReplacement plans the replacement of the card.
 func (p *planner) planReplacement(ctx context.Context) {
 	card := p.state
 	changes := strings.Join(p.changes, ", ")
@@ -73,7 +72,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 		p.refuseTermination(card.name(), "replaced", keepAsItIs)
 		return
 	}
-	if p.plan.Amount.IsNull() { // only an imported card can omit it
+	if p.plan.Amount.IsNull() {
 		p.diags.AddAttributeError(p.replacement.Paths[0], "amount is required to replace a card",
 			fmt.Sprintf("The configuration differs from %s in settings that cannot change: %s. To keep the card, configure the values that it has. "+
 				"To replace it with a new card and number, set amount: the initial load in USD, at least %s.",
@@ -84,7 +83,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 	p.private.Replaced.CountedNet = planned.Taken - planned.Returned
 	p.private.Replaced.CountedTaken = planned.Taken
 	p.checkLabel(ctx)
-	p.countSpend(ctx, planned) // before UpfrontCost, which includes this card
+	p.countSpend(ctx, planned) // before UpfrontCost, whose result depends on it
 
 	load := "its amount, known after apply"
 	if p.plan.Amount.IsKnown() {
@@ -107,8 +106,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 	p.diags.AddWarning("Card will be replaced and get a new number", strings.Join(paragraphs, "\n\n"))
 }
 
-// refusalNote names the settings of the new card that the service may refuse, because it has not accepted their values
-// before and does not publish which values it accepts. It returns "" if there are none.
+// refusalNote names the settings of the new card whose values the service may refuse. It returns "" if there are none.
 func (p *planner) refusalNote() string {
 	isChanged := func(name string) bool { return p.replacement.Paths.Contains(path.Root(name)) }
 	var doubtful []string
@@ -127,7 +125,8 @@ func (p *planner) refusalNote() string {
 	return " The service may refuse the new " + strings.Join(doubtful, " and ") + "."
 }
 
-// lostSettings names the settings that the card has and its configuration does not, so that a new card lacks them.
+// lostSettings names settings that the card has or may have, and that a new card lacks, because they are not in the
+// configuration.
 func (p *planner) lostSettings() []string {
 	var lost []string
 	if p.config.SpendingLimit.IsNull() && !p.private.DefaultLimit {
@@ -156,15 +155,15 @@ const (
 	doNotForce = "Without -replace or replace_triggered_by, the card stays."
 )
 
-// maxProtected is the maximum number of protected cards that one plan names. The first error already fails the plan.
+// maxProtected is the maximum number of protected cards that a plan names.
 const maxProtected = 10
 
-// refuseTermination adds the error for a protected card. The reason is not shown: it is the key by which the advice is
-// given only once for all cards that are refused for the same reason.
+// refuseTermination adds the error for a protected card. The reason is not shown: it is a key, so that the advice is not
+// repeated for other cards with the same reason.
 func (p *planner) refuseTermination(name, reason, advice string) {
 	s := p.resource.session
 	count := s.CountProtected()
-	// During apply, an error about one card does not stop the others, so every protected card needs its own error.
+	// A plan fails with its first error. During apply, an error about one card does not stop the others.
 	if count > maxProtected && s.IsPlanning() {
 		return
 	}
@@ -186,8 +185,8 @@ type setting struct {
 	wanted  attr.Value
 }
 
-// settings returns the settings of a card, each with its wanted value. Callers that need the values of only one model
-// pass it twice.
+// settings returns the settings of a card, each with its wanted value. To get the values of a single model, pass it
+// twice.
 func settings(card, wanted *model) []setting {
 	return []setting{
 		{"bin_id", card.BinID, wanted.BinID},
@@ -199,8 +198,7 @@ func settings(card, wanted *model) []setting {
 	}
 }
 
-// isReported reports whether the service shows this setting of a card. An imported card adopts the other settings
-// from the configuration.
+// isReported reports whether the service shows this setting of a card.
 func (s setting) isReported() bool {
 	switch s.name {
 	case "bin_id", "label", "spending_limit":
@@ -209,8 +207,8 @@ func (s setting) isReported() bool {
 	return false
 }
 
-// isLeftOut reports whether the setting is not configured, and the card therefore keeps its value. Only label and
-// spending_limit have a default, which the card keeps.
+// isLeftOut reports whether the setting is not configured, and the card keeps it. For the other settings, "not
+// configured" means none.
 func (s setting) isLeftOut() bool {
 	switch s.name {
 	case "label", "spending_limit":
@@ -247,7 +245,7 @@ func (s setting) isSameLabel() bool {
 	return s.shownForm(s.wanted) == current.ValueString()
 }
 
-// isEmpty reports whether a map has no elements. A null map has none.
+// isEmpty reports whether a map is null or has no elements. An unknown map may have some.
 func isEmpty(m types.Map) bool { return !m.IsUnknown() && len(m.Elements()) == 0 }
 
 // isKnown reports whether a value is neither null nor unknown.
@@ -328,7 +326,7 @@ func unreportedNames(config *model) []string {
 	return names
 }
 
-// changeOf describes a change of a value, as in " (10.00 USD to 20.00 USD)". It is empty for a collection.
+// changeOf describes a change of a value, as in " (10.00 USD to 20.00 USD)". For a collection, it returns "".
 func changeOf(current, wanted attr.Value) string {
 	currentText, ok := display(current)
 	if !ok {

@@ -131,8 +131,8 @@ func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagno
 	return summary.Status, r.session.Client.ServiceTime(), nil
 }
 
-// mayBeHidden reports whether a card is so new that the service may not show it yet. The embedded
-// sandbox shows every card immediately.
+// mayBeHidden reports whether a card is so new that the service may not show it yet. In the embedded sandbox, a missing
+// card usually means the wrong file, so waiting would not help.
 func (r *cardResource) mayBeHidden(m *model) bool {
 	if r.session.Sandbox != nil {
 		return false
@@ -142,8 +142,8 @@ func (r *cardResource) mayBeHidden(m *model) bool {
 	return age < api.NewCardGrace
 }
 
-// awaitTransfer reads a card again if the service still shows its balance from before a very recent transfer. A plan
-// based on that balance might move the money again. If reading fails, the model keeps the first reading.
+// awaitTransfer reads a card again if the service seems to show its balance from before a recent transfer. A plan based
+// on that balance might move the money again. If reading fails, the model keeps the first reading.
 func (r *cardResource) awaitTransfer(ctx context.Context, m *model, asOf time.Time) {
 	record := m.record()
 	snapshot := reconcile.Snapshot{Balance: m.Balance.Amount(), At: asOf}
@@ -167,8 +167,9 @@ func (r *cardResource) resolvePending(ctx context.Context, m *model, diags *diag
 	pending := *record.Pending
 	resolved, err := r.session.Mover.Resolve(ctx, m.ID.ValueString(), record)
 	if err != nil {
-		// No warning is needed if the next apply can repeat the request with the same idempotency key.
-		if pending.Answered || !r.session.Client.KeysHonoured() {
+		// No warning is needed if an apply can repeat the request with the same idempotency key.
+		canRepeat := r.session.Client.KeysHonoured() && !pending.Answered
+		if !canRepeat {
 			diags.Append(stillPending(*m, pending, err))
 		}
 		return

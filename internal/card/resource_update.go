@@ -25,7 +25,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	decode(ctx, req.Plan.Raw, &plan, &resp.Diagnostics)
 	private := readPrivateState(ctx, req.Private, &resp.Diagnostics)
 	id := prior.ID.ValueString()
-	r.session.BeginUpdate(id) // until the update has succeeded, actions move no money on the card
+	r.session.BeginUpdate(id) // actions check whether the update has succeeded
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "change "+prior.name()) {
 		return
 	}
@@ -86,7 +86,8 @@ func (u *update) id() string { return u.prior.ID.ValueString() }
 
 func (u *update) unfreeze(ctx context.Context) diag.Diagnostics {
 	plannedActive := !u.plan.Frozen.IsUnknown() && !u.plan.Frozen.ValueBool()
-	if !plannedActive || !u.state.Frozen.ValueBool() {
+	mustUnfreeze := plannedActive && u.state.Frozen.ValueBool()
+	if !mustUnfreeze {
 		return nil
 	}
 	unfrozen, err := u.client.UnfreezeCard(ctx, u.id(), u.prior.AutoFreezeAt.Pointer())
@@ -101,15 +102,16 @@ func (u *update) unfreeze(ctx context.Context) diag.Diagnostics {
 // undoAutoFreeze unfreezes the card if the withdrawal made the service freeze it although the configuration has
 // frozen = false.
 func (u *update) undoAutoFreeze(ctx context.Context) diag.Diagnostics {
-	if !u.withdrew || !u.configuredActive {
-		return nil
+	if u.withdrew && u.configuredActive {
+		return u.unfreeze(ctx)
 	}
-	return u.unfreeze(ctx)
+	return nil
 }
 
 func (u *update) freeze(ctx context.Context) diag.Diagnostics {
 	alreadyFrozen := u.prior.Frozen.ValueBool() || u.state.Frozen.ValueBool()
-	if !u.plan.Frozen.ValueBool() || alreadyFrozen {
+	mustFreeze := u.plan.Frozen.ValueBool() && !alreadyFrozen
+	if !mustFreeze {
 		return nil
 	}
 	frozen, err := u.client.FreezeCard(ctx, u.id())
@@ -121,15 +123,15 @@ func (u *update) freeze(ctx context.Context) diag.Diagnostics {
 	return session.LostResponseWarning("freeze "+u.prior.name(), frozen.How.LostResponse())
 }
 
-// move makes the planned transfers: first the change of amount, then the top-up. If the first one fails, it does
-// not send the top-up. If unfreezing the card has failed, it moves nothing.
+// move makes the planned transfers in their order, and stops after one that fails. If unfreezing the card has failed, it
+// moves nothing.
 func (u *update) move(ctx context.Context) diag.Diagnostics {
 	if u.unfreezeFailed {
 		return nil
 	}
 	change := moneyChange(ctx, u.prior, u.plan)
 	record := u.prior.record()
-	if change.AmountBefore == change.AmountAfter { // amount moves no money, but it may become the baseline, for example
+	if change.AmountBefore == change.AmountAfter { // no money moves for amount, which may be a new baseline, for example
 		u.state.Amount = u.plan.Amount
 	}
 	movements := change.Movements()
