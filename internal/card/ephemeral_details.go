@@ -95,7 +95,7 @@ func (e *cardDetails) readFailed(ctx context.Context, id string, err error) diag
 	terminated := ok && rejected.Code == "card_terminated"
 	var card api.CardSummary
 	if statusRejection(err) != nil {
-		card, _ = e.session.Client.GetCard(ctx, id) // if this fails, there is no advice about the status
+		card, _ = e.session.Client.GetCard(ctx, id) // if this fails, the card stays empty
 	}
 	if terminated || card.Status == api.StatusTerminated {
 		return diag.NewErrorDiagnostic("Could not "+operation, session.Cause(err)+

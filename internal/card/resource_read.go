@@ -89,7 +89,7 @@ func (r *cardResource) confirmTerminated(ctx context.Context, m *model) (api.Car
 }
 
 // keepSettings restores the configured settings of a card after a refresh. If the service shows other values, it warns,
-// but not again while these values stay the same.
+// unless private.Shown has the same values already.
 func (r *cardResource) keepSettings(state *model, prior model, private *privateState) diag.Diagnostics {
 	shownBefore := private.Shown
 	private.Shown = keepConfigured(state, &prior, private.DefaultLimit)

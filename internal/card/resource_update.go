@@ -123,8 +123,8 @@ func (u *update) freeze(ctx context.Context) diag.Diagnostics {
 	return session.LostResponseWarning("freeze "+u.prior.name(), frozen.How.LostResponse())
 }
 
-// move makes the planned transfers in their order, and stops after one that fails. If unfreezing the card has failed, it
-// moves nothing.
+// move makes the planned transfers in their order, and stops after one that fails. If none is planned, it may abandon a
+// pending one. If unfreezing the card has failed, it does nothing.
 func (u *update) move(ctx context.Context) diag.Diagnostics {
 	if u.unfreezeFailed {
 		return nil
