@@ -10,8 +10,8 @@ import (
 // Direct is a transport that passes requests to a handler in this process, without a network.
 type Direct struct{ http.Handler }
 
-// RoundTrip returns the response of the handler. If the handler panics with http.ErrAbortHandler, RoundTrip cuts the
-// response off, as a server does. Any other panic becomes an error without the panic's value.
+// RoundTrip returns the response of the handler. If the handler panics, RoundTrip or reading the body returns an error.
+// The error does not contain the panic's value.
 func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	err := r.Context().Err()
 	if err != nil {
@@ -23,7 +23,7 @@ func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	select {
 	case status, ok := <-w.status:
 		if !ok { // the handler panicked or called runtime.Goexit before the response started
-			_, err := body.Read(nil) // returns the error with which serve closed the pipe
+			_, err := body.Read(nil) // the error with which serve closed the pipe
 			return nil, err
 		}
 		response := &http.Response{
@@ -40,7 +40,7 @@ func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// serve runs the handler and closes the response. If the handler panics, reading the response returns an error.
+// serve runs the handler and closes the pipe, with an error if the handler does not return normally.
 func (d Direct) serve(w *pipedResponse, r *http.Request) {
 	defer close(w.status)
 	returned := false // stays false if the handler panics or calls runtime.Goexit
@@ -50,7 +50,8 @@ func (d Direct) serve(w *pipedResponse, r *http.Request) {
 			return
 		}
 		err := w.abortError()
-		if reason != nil && reason != http.ErrAbortHandler { //nolint:errorlint // net/http compares it in the same way
+		aborted := reason == nil || reason == http.ErrAbortHandler //nolint:errorlint // net/http compares it in the same way
+		if !aborted {
 			err = crash.New(reason)
 		}
 		_ = w.CloseWithError(err) // it never fails
@@ -81,8 +82,8 @@ func (w *pipedResponse) WriteHeader(status int) {
 	w.status <- status
 }
 
-// abortError returns the error that a client of a server gets when the handler aborts: io.EOF before the response
-// has started, and io.ErrUnexpectedEOF afterwards.
+// abortError returns the error for a response that the handler aborts: io.EOF before the response has started, and
+// io.ErrUnexpectedEOF afterwards.
 func (w *pipedResponse) abortError() error {
 	if w.started {
 		return io.ErrUnexpectedEOF

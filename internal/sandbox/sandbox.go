@@ -1,5 +1,5 @@
-// Package sandbox is a complete virtual-card service in one SQLite file, behind one http.Handler. The provider
-// embeds it. Package served adds what a server needs: further control calls, seeds and the dashboard.
+// Package sandbox is a virtual-card service behind one http.Handler, with its data in one SQLite file. Package served
+// adds further control calls, seeding and the dashboard.
 package sandbox
 
 import (
@@ -28,13 +28,12 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// DefaultInitialBalance is the Options.InitialBalance that programs use unless the user sets another one. Open does not
-// apply it by itself.
+// DefaultInitialBalance is a value for Options.InitialBalance. Open does not apply it by itself.
 const DefaultInitialBalance = 10_000 * usd.Dollar
 
 // Options are the settings of a sandbox.
 type Options struct {
-	Path           string           // a SQLite file, which Open creates if it is missing; ":memory:" keeps nothing
+	Path           string           // a SQLite file, which Open creates if it is missing; ":memory:" for no file
 	InitialBalance usd.Amount       // the wallet balance of the first account of a new file
 	APIKey         string           // the first key of the first account; empty for the file's or a generated one
 	Logger         *slog.Logger     // nil discards the log
@@ -43,13 +42,13 @@ type Options struct {
 	WebhookTimeout time.Duration    // how long an endpoint may take to respond; 0 is 15 s
 	PlainWebhooks  bool             // allow endpoints with http on this machine
 	PublicWebhooks bool             // do not deliver to this machine or to private networks
-	Routes         []server.Route   // more calls; see package served
+	Routes         []server.Route   // additional calls
 }
 
-// keyForm matches keys that need no quoting in headers and shells, and that are too long to guess.
+// keyForm matches keys that need no quoting in headers and shells.
 var keyForm = regexp.MustCompile(`^` + vault.KeyPrefix + `[\w-]{16,200}$`)
 
-// Sandbox is an open service. Several may share a file, in one process or many.
+// Sandbox is an open service. Several may share a file.
 type Sandbox struct {
 	db        *store.DB
 	keys      *vault.Keyring
@@ -62,17 +61,16 @@ type Sandbox struct {
 	endDelays func() // ends the delays of faults
 }
 
-// Open opens the sandbox in a file, or creates the file. The sandbox delivers events until Close is called. No error
-// contains a key.
+// Open opens the sandbox in a file, or creates the file. The caller must close the sandbox.
 func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if o.InitialBalance < 0 {
 		return nil, errors.New("the sandbox's initial balance must not be negative")
 	}
-	if o.APIKey != "" && !strings.HasPrefix(o.APIKey, vault.KeyPrefix) {
-		return nil, fmt.Errorf("the API key of a sandbox starts with %s; do not use a real key here", vault.KeyPrefix)
-	}
-	if o.APIKey != "" && !keyForm.MatchString(o.APIKey) {
-		return nil, fmt.Errorf("the API key of a sandbox is %s followed by 16 to 200 letters, digits, - or _", vault.KeyPrefix)
+	if o.APIKey != "" {
+		err := checkKey(o.APIKey)
+		if err != nil {
+			return nil, err
+		}
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -117,6 +115,17 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	return s, nil
 }
 
+// checkKey returns an error if a key does not have the form of a sandbox's API key. The error must not contain the key.
+func checkKey(key string) error {
+	if !strings.HasPrefix(key, vault.KeyPrefix) {
+		return fmt.Errorf("the API key of a sandbox starts with %s; do not use a real key here", vault.KeyPrefix)
+	}
+	if !keyForm.MatchString(key) {
+		return fmt.Errorf("the API key of a sandbox is %s followed by 16 to 200 letters, digits, - or _", vault.KeyPrefix)
+	}
+	return nil
+}
+
 // initialize reads the master key and the first account from the file. It creates both in a new file.
 func (s *Sandbox) initialize(tx *store.Tx, o Options) error {
 	var master []byte
@@ -150,37 +159,36 @@ func (s *Sandbox) initialize(tx *store.Tx, o Options) error {
 	if err != nil {
 		return err
 	}
-	if o.APIKey != "" && o.APIKey != s.apiKey {
+	keyGiven := o.APIKey != ""
+	if keyGiven && o.APIKey != s.apiKey {
 		return errors.New("it was created with another API key; omit the key, or choose another path")
 	}
 	return nil
 }
 
-// Handler returns a handler that serves the API under /api/v1, some control calls under /_sandbox, and the routes of the
-// options. If a fault cuts a response off, the handler panics with http.ErrAbortHandler after it has written the
-// part that the client sees.
+// Handler returns a handler that serves the API under /api/v1, control calls under /_sandbox, and the routes of the
+// options. To cut a response off, the handler panics with http.ErrAbortHandler.
 func (s *Sandbox) Handler() http.Handler { return s.handler }
 
-// Server returns the server, which can run the calls of all routes without an HTTP request.
+// Server returns the server, which can also run calls without an HTTP request.
 func (s *Sandbox) Server() *server.Server { return s.server }
 
 // FirstAccount returns the file's first account.
 func (s *Sandbox) FirstAccount() account.Account { return s.first }
 
-// APIKey returns the first key of the first account. It is the same each time that a file is opened.
+// APIKey returns the first key of the first account.
 func (s *Sandbox) APIKey() string { return s.apiKey }
 
-// Path returns the file's absolute path.
+// Path returns the file's absolute path, or ":memory:".
 func (s *Sandbox) Path() string { return s.db.Path() }
 
 // Created reports whether Open created the file.
 func (s *Sandbox) Created() bool { return s.db.Created() }
 
-// EndDelays ends the delays of all calls that a fault delays. A server calls it when it begins to shut down.
+// EndDelays ends the delays that faults cause, so that a server can shut down without waiting for them.
 func (s *Sandbox) EndDelays() { s.endDelays() }
 
-// Close closes the sandbox. All requests must have ended. Events that are not delivered yet are delivered when the
-// file is opened again.
+// Close closes the sandbox. All requests must have ended.
 func (s *Sandbox) Close() error {
 	s.endDelays()
 	s.worker.Close()

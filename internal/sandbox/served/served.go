@@ -1,5 +1,5 @@
-// Package served extends package sandbox with the parts that only the standalone server has:
-// further control calls, seeding, and the dashboard. The provider embeds package sandbox alone.
+// Package served extends package sandbox with further control calls, seeding and the dashboard. It is separate, so that
+// a program can embed package sandbox without them.
 package served
 
 import (
@@ -18,26 +18,26 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 )
 
-// Options are the options of Open, which adds the server's routes to the given ones.
+// Options are the options of Open.
 type Options struct {
 	sandbox.Options
 
 	Seed []byte // the world to create in a new file, as a document of package seed; nil for none
 }
 
-// Sandbox is an open sandbox with the parts of the standalone server.
+// Sandbox is an open sandbox with further control calls and the dashboard.
 type Sandbox struct {
 	*sandbox.Sandbox
 
-	clock func() time.Time // the real time
+	clock func() time.Time // returns the real time
 	keys  []string         // see Keys
 }
 
-// Routes returns the routes that only the standalone server has.
+// Routes returns the routes that Open adds to those of the options.
 func Routes() []server.Route { return slices.Concat(control.Routes(), seed.Routes()) }
 
-// Open opens the sandbox in a file, or creates the file. If there is a seed, Open creates its world, or returns an
-// error if the file already has data.
+// Open opens the sandbox in a file, or creates the file. If there is a seed, Open also creates its world. This fails if
+// the file already has data.
 func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -79,9 +79,8 @@ func (s *Sandbox) seed(ctx context.Context, world []byte) error {
 // Keys returns the API keys of the accounts that Open seeded, in the order of the document.
 func (s *Sandbox) Keys() []string { return s.keys }
 
-// Dashboard returns a handler that serves the dashboard at every path that Handler does not serve.
-// address is the server's, such as http://127.0.0.1:8420. names are other host names under which browsers may
-// reach the server. Dashboard fails if the address is invalid.
+// Dashboard returns a handler that serves the dashboard and passes other requests to Handler. address is the server's,
+// such as http://127.0.0.1:8420. names are other host names under which browsers may reach the server.
 func (s *Sandbox) Dashboard(address string, names ...string) (*dashboard.Dashboard, error) {
 	return dashboard.New(dashboard.Options{
 		Server:         s.Server(),

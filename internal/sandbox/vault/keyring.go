@@ -1,5 +1,5 @@
-// Package vault derives card numbers, codes, API keys and deposit addresses from a sandbox's master key, so that the
-// file need not store them. It also generates random ids and secrets.
+// Package vault derives card numbers, codes, API keys and deposit addresses, so that a sandbox need not store them. It
+// also generates random ids and secrets.
 package vault
 
 import (
@@ -16,10 +16,10 @@ import (
 	"strings"
 )
 
-// KeyPrefix is the prefix of every API key of a sandbox. Keys of the real service do not have it.
+// KeyPrefix is the prefix of a sandbox's API keys. It distinguishes them from keys of the real service.
 const KeyPrefix = "sk_live_sandbox_"
 
-// masterKeySize is in bytes.
+// masterKeySize is the size of a master key, in bytes.
 const masterKeySize = 32
 
 // Keyring derives secrets. It is safe for concurrent use.
@@ -47,61 +47,57 @@ func New(master []byte) (*Keyring, error) {
 	return &Keyring{key: key}, nil
 }
 
-// derive returns 32 bytes that cannot be computed without the keyring's key.
+// derive returns 32 bytes that depend on the keyring's key, a purpose and an id.
 func (k *Keyring) derive(purpose, id string) []byte {
 	mac := hmac.New(sha256.New, k.key)
 	_, _ = fmt.Fprintf(mac, "%s\x00%s", purpose, id)
 	return mac.Sum(nil)
 }
 
-// APIKey returns the API key that belongs to an id: KeyPrefix and 40 hexadecimal digits. The id is that of an account, or
-// of an additional key.
+// APIKey returns the API key that belongs to an id, such as that of an account: KeyPrefix and 40 hexadecimal digits.
 func (k *Keyring) APIKey(id string) string {
 	secret := k.derive("api key", id)
 	return KeyPrefix + hex.EncodeToString(secret[:20])
 }
 
-// DepositAddress returns an account's address for a currency, such as "sandbox-btc-" and 32
-// hexadecimal digits. This is not a valid address of any network, so no coins can be sent to it.
+// DepositAddress returns an account's address for a currency, such as "sandbox-btc-" and 32 hexadecimal digits. It is
+// visibly not a real address, so that nobody sends coins to it.
 func (k *Keyring) DepositAddress(accountID, currency string) string {
 	unique := k.derive("deposit address", accountID+"/"+currency)
 	return "sandbox-" + currency + "-" + hex.EncodeToString(unique[:16])
 }
 
-// HashAPIKey returns the hash of a key. The file stores this hash to find the account of the key. Keys are long and hard
-// to guess, so a fast hash without a salt is safe.
+// HashAPIKey returns the hash of a key. It is fast and has no salt, because keys are long and guard play money.
 func HashAPIKey(key string) []byte {
 	sum := sha256.Sum256([]byte(key))
 	return sum[:]
 }
 
-// Token returns a new id or secret such as "card_k3…": the prefix and 24 random lower-case letters and digits. It is
-// long enough that it cannot be guessed and does not occur twice.
+// Token returns a new id or secret such as "card_k3…": the prefix and 24 random lower-case letters and digits.
 func Token(prefix string) string { return prefix + token(rand.Reader) }
 
-// seededMark is the first character of seeded tokens. No other token starts with it, because the alphabet of tokens
-// has no 0.
+// seededMark follows the prefix of a seeded token. Other tokens do not contain it, because their alphabet has no 0.
 const seededMark = "0"
 
-// SeededToken is like Token, for a seeded source of random bytes, which must not fail.
+// SeededToken is like Token, for a seeded source of random bytes. The source must not fail.
 func SeededToken(prefix string, random io.Reader) string {
 	text := token(random)
 	return prefix + seededMark + text[1:] // seededMark replaces the first character
 }
 
-// token returns 24 random lower-case letters and digits.
+// token returns 24 random lower-case letters and digits. The source must not fail.
 func token(random io.Reader) string {
-	const alphabet = "abcdefghijkmnpqrstuvwxyz23456789" // 32 characters, which divides 256: all are equally likely
+	const alphabet = "abcdefghijkmnpqrstuvwxyz23456789" // its length of 32 divides 256: all characters are equally likely
 	text := make([]byte, 24)
-	_, _ = io.ReadFull(random, text) // neither crypto/rand nor a seeded source fails
+	_, _ = io.ReadFull(random, text)
 	for i, b := range text {
-		text[i] = alphabet[b%32]
+		text[i] = alphabet[b%byte(len(alphabet))]
 	}
 	return string(text)
 }
 
-// PAN returns a card's number: 16 digits with a valid Luhn check digit. It starts with 0,
-// which no real card number does.
+// PAN returns a card's number: 16 digits with a valid Luhn check digit. It starts with 0, so that it is not the number
+// of a real payment card.
 func (k *Keyring) PAN(cardID string) string {
 	digits := "0" + k.digits("pan", cardID, 14)
 	return digits + strconv.Itoa(luhnDigit(digits))
@@ -113,9 +109,8 @@ func (k *Keyring) CVV(cardID string) string { return k.digits("cvv", cardID, 3) 
 // OTP returns the six-digit one-time code of a 3DS challenge.
 func (k *Keyring) OTP(challengeID string) string { return k.digits("otp", challengeID, 6) }
 
-// digits returns n derived decimal digits. Their bias is negligible, because they are the last digits of a
-// number of 32 bytes. For seeded ids they do not depend on the master key, so that a seed creates the same cards in every
-// file.
+// digits returns n derived decimal digits. They are the last digits of a number of 32 bytes, so their bias is negligible.
+// For a seeded id, they do not depend on the master key, so that cards of the same seed have the same numbers.
 func (k *Keyring) digits(purpose, id string, n int) string {
 	keyring := k
 	_, randomPart, _ := strings.Cut(id, "_")
@@ -128,7 +123,7 @@ func (k *Keyring) digits(purpose, id string, n int) string {
 }
 
 // luhnDigit returns the check digit that follows some digits. The Luhn algorithm doubles every second digit, starting
-// with the last, and takes the sum of the decimal digits of the results. The check digit makes the sum a multiple of 10.
+// with the last, and adds up the decimal digits of all results. The check digit makes the total a multiple of 10.
 func luhnDigit(digits string) int {
 	sum := 0
 	doubled := true
