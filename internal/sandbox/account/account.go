@@ -25,7 +25,7 @@ const (
 	Ready            State = "ready"
 )
 
-// States returns the names of all states. The first is the one in which an account can be used.
+// States returns the names of all states, Ready first.
 func States() []string {
 	return []string{string(Ready), string(EmailUnconfirmed), string(NoDeposit), string(APINotEnabled)}
 }
@@ -35,10 +35,10 @@ type Account struct {
 	ID       int64  `json:"-" db:"id"`
 	PublicID string `json:"account_id" db:"public_id"`
 	State    State  `json:"state" db:"state"`
-	KeyID    int64  `json:"-"` // the id of the additional key that a call uses; 0 for the account's first key
+	KeyID    int64  `json:"-"` // the id of the additional key by which ByKey found the account; otherwise 0
 }
 
-// firstPublicID is the public id of the first account of every file.
+// firstPublicID is the public id of a file's first account.
 const firstPublicID = "acct_first"
 
 // IsFirst reports whether this is the first account of the file.
@@ -56,8 +56,8 @@ func ByKey(tx *store.Tx, key string) (Account, error) {
 	return a, err
 }
 
-// CounterID returns the id under which the calls with this key are counted, because limits apply to each key
-// separately. The ids of additional keys are negative, so that they differ from the ids of accounts.
+// CounterID returns the id under which calls with the account's key are counted, because limits apply to each key
+// separately. It is negative for an additional key, so that it differs from the ids of accounts.
 func (a Account) CounterID() int64 {
 	if a.KeyID != 0 {
 		return -a.KeyID
@@ -68,7 +68,7 @@ func (a Account) CounterID() int64 {
 // maxKeys is the maximum number of additional keys of an account.
 const maxKeys = 100
 
-// AddKey creates an additional API key of an account. It returns the key's id and the key itself.
+// AddKey creates an additional API key of an account. It returns the key's public id and the key itself.
 func (a Account) AddKey(tx *store.Tx, keys *vault.Keyring) (id, key string, err error) {
 	existing, err := store.Value[int](tx, `SELECT COUNT(*) FROM api_keys WHERE account_id = ?`, a.ID)
 	if err != nil {
@@ -83,7 +83,7 @@ func (a Account) AddKey(tx *store.Tx, keys *vault.Keyring) (id, key string, err 
 	return id, key, err
 }
 
-// RevokeKey deletes an additional key of an account.
+// RevokeKey deletes an additional key of an account. It returns a 404 if the account has no such key.
 func (a Account) RevokeKey(tx *store.Tx, id string) error {
 	var deleted int64
 	found, err := tx.Get([]any{&deleted}, `DELETE FROM api_keys WHERE public_id = ? AND account_id = ? RETURNING id`, id, a.ID)
@@ -99,7 +99,7 @@ func (a Account) RevokeKey(tx *store.Tx, id string) error {
 // ByID returns the account with an id. Its ID is 0 if there is none.
 func ByID(tx *store.Tx, id int64) (Account, error) { return get(tx, `WHERE id = ?`, id) }
 
-// First returns the first account of the file.
+// First returns the first account of the file. Its ID is 0 if there is none.
 func First(tx *store.Tx) (Account, error) { return get(tx, `WHERE public_id = ?`, firstPublicID) }
 
 // selectAccounts selects the fields of an Account except KeyID.
@@ -112,7 +112,7 @@ func get(tx *store.Tx, where string, args ...any) (Account, error) {
 	return a, err
 }
 
-// List returns a page of the accounts, oldest first, and the number of all accounts.
+// List returns a page of the accounts, oldest first, and the total number of accounts.
 func List(tx *store.Tx, page wire.Page) ([]*Account, int64, error) {
 	accounts, err := store.List[Account](tx, selectAccounts+`ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset())
 	if err != nil {
@@ -122,7 +122,7 @@ func List(tx *store.Tx, page wire.Page) ([]*Account, int64, error) {
 	return accounts, total, err
 }
 
-// count returns the number of all accounts.
+// count returns the total number of accounts.
 func count(tx *store.Tx) (int64, error) {
 	return store.Value[int64](tx, `SELECT COUNT(*) FROM accounts`)
 }
@@ -173,21 +173,19 @@ func openLedger(tx *store.Tx, accountID int64, balance usd.Amount) error {
 		ledger.NewLeg(ledger.Deposits, -balance), ledger.NewLeg(ledger.Wallet, balance))
 }
 
-// AdvanceAfterDeposit advances the onboarding of an account that waits for its first deposit. It does not change other
-// accounts. In the next and last step, the service's support team enables API access.
+// AdvanceAfterDeposit advances the onboarding of an account in the state NoDeposit. In another state, it does nothing.
 func AdvanceAfterDeposit(tx *store.Tx, accountID int64) error {
 	return tx.Exec(`UPDATE accounts SET state = ? WHERE id = ? AND state = ?`, APINotEnabled, accountID, NoDeposit)
 }
 
-// CreateFirst adds the first account of a file, which can be used at once.
+// CreateFirst adds the first account of a file, in the state Ready.
 func CreateFirst(tx *store.Tx, keys *vault.Keyring, chosenKey string, balance usd.Amount) error {
 	_, err := Create(tx, keys, New{PublicID: firstPublicID, State: Ready, Key: chosenKey, Balance: balance})
 	return err
 }
 
-// ResetFirst deletes the ledger and all accounts except the first, which gets the file's initial balance again.
-// The row of the first account stays, because calls in progress refer to it. Before the call, the caller must delete the
-// rows of other tables that refer to the deleted rows, such as cards.
+// ResetFirst deletes the ledger and all accounts except the first, which gets the file's initial balance again. The
+// caller must first delete the rows of other tables that refer to the deleted rows, such as cards.
 func ResetFirst(tx *store.Tx) error {
 	for _, statement := range []string{
 		`DELETE FROM ledger_postings`,
@@ -202,7 +200,7 @@ func ResetFirst(tx *store.Tx) error {
 	}
 	var id int64
 	var balance usd.Amount
-	// Both tables have exactly one row now, so the query finds a row.
+	// Each of these two tables has one row now.
 	_, err := tx.Get([]any{&id, &balance}, `SELECT a.id, s.initial_balance FROM accounts a, service s`)
 	if err != nil {
 		return err
@@ -213,7 +211,7 @@ func ResetFirst(tx *store.Tx) error {
 // Key returns the first API key of an account: the chosen key or, if none was chosen, the derived key. It returns an error
 // if the key does not match the account's hash, for example because the file has another master key.
 func Key(tx *store.Tx, keys *vault.Keyring, publicID string) (string, error) {
-	var hash []byte // stays nil if there is no such account; then it matches no key
+	var hash []byte // stays nil, which matches no key, if there is no such account
 	var chosen string
 	_, err := tx.Get([]any{&hash, &chosen},
 		`SELECT key_hash, COALESCE(chosen_key, '') FROM accounts WHERE public_id = ?`, publicID)

@@ -10,10 +10,10 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// OpeningBalance is the kind of the first entry of an account that starts with a balance.
+// OpeningBalance is the kind of the entry with which an account starts with a balance.
 const OpeningBalance = "opening balance"
 
-// EntryKinds returns all kinds of entries.
+// EntryKinds returns the kinds of entries.
 func EntryKinds() []string {
 	return []string{
 		OpeningBalance, "deposit confirmed", "card issued", "card funded", "card withdrawn", "card terminated",
@@ -21,9 +21,8 @@ func EntryKinds() []string {
 	}
 }
 
-// Movements selects the entries e that belong to no transaction. They move money into the wallet, or between the wallet
-// and a card; the issuance of a card also pays its fee. Two indexes have the same condition. SQLite uses them only if this condition lists the same kinds in the
-// same order.
+// Movements is the SQL condition for entries e that belong to no transaction. It must be the same as the condition of the
+// indexes ledger_movements_by_account and ledger_movements_by_card, so that SQLite can use them.
 const Movements = `e.kind IN ('opening balance', 'deposit confirmed', 'card issued', 'card funded', 'card withdrawn', 'card terminated')`
 
 // Entry is an entry of the journal.
@@ -39,9 +38,9 @@ type Entry struct {
 // Posting is the change that an entry makes to one ledger account.
 type Posting struct {
 	Kind    Kind       `db:"kind"`
-	CardID  string     `db:"card_id"` // set, like Label and Last4, only if Kind is Card
-	Label   string     `db:"label"`
-	Last4   string     `db:"last4"`
+	CardID  string     `db:"card_id"` // empty unless Kind is Card
+	Label   string     `db:"label"`   // of the card
+	Last4   string     `db:"last4"`   // of the card
 	Amount  usd.Amount `db:"amount"`
 	Balance usd.Amount `db:"balance"` // of the ledger account, after the change
 }
@@ -56,7 +55,7 @@ func (p *Posting) Credit() usd.Amount { return max(0, p.Amount) }
 type Filter struct {
 	Kind         string
 	ID           string
-	Transactions []string // ids of transactions that moved the money
+	Transactions []string // public ids of transactions that moved the money
 }
 
 // Journal returns a page of the entries that match a filter, newest first, and reports whether there are more.
@@ -89,11 +88,11 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry,
 	return entries, more, nil
 }
 
-// Summary returns the balances of an account's ledger accounts, in the order of kinds. The first is the wallet. The last,
-// which follows these kinds, is all cards together.
+// Summary returns the balances of an account's ledger accounts. The first line is the wallet, and the last line is the
+// total of all cards.
 func Summary(tx *store.Tx, accountID int64) ([]*Line, error) {
 	// json_each turns the kinds into rows, with their positions as keys. CROSS JOIN makes SQLite look up each kind by an
-	// index, instead of reading the ledger accounts of all cards.
+	// index, without reading the ledger accounts of cards.
 	lines, err := store.List[Line](tx, `
 		SELECT l.kind AS name, l.balance
 		FROM json_each(?) k CROSS JOIN ledger_accounts l
@@ -103,20 +102,19 @@ func Summary(tx *store.Tx, accountID int64) ([]*Line, error) {
 	}
 	cards := &Line{Name: string(Card)}
 	for _, line := range lines {
-		cards.Balance -= line.Balance // all ledger accounts add up to zero
+		cards.Balance -= line.Balance // the ledger accounts, including those of cards, add up to zero
 	}
 	return append(lines, cards), nil
 }
 
 // DailyBalance is a card's balance at the end of a day.
 type DailyBalance struct {
-	Day     int64      `db:"day"`
+	Day     int64      `db:"day"` // a number as in store.Day
 	Balance usd.Amount `db:"balance"`
 }
 
 // DailyBalances returns a card's balances at the end of the days on which they changed, oldest first. It starts with the
-// last change on or before firstDay, because that balance still applies on firstDay. If there was no such change, it
-// starts with the first change.
+// last change on or before firstDay, or with the first change if there is none.
 func DailyBalances(tx *store.Tx, ledgerAccountID, firstDay int64) ([]*DailyBalance, error) {
 	return store.List[DailyBalance](tx, `
 		SELECT day, balance FROM daily_balances
@@ -128,7 +126,7 @@ func DailyBalances(tx *store.Tx, ledgerAccountID, firstDay int64) ([]*DailyBalan
 
 // Line is the balance of a ledger account.
 type Line struct {
-	Name    string     `json:"name" db:"name"` // the kind; the card's id for a card's ledger account
+	Name    string     `json:"name" db:"name"` // the kind, or the id of a card
 	Balance usd.Amount `json:"balance" db:"balance"`
 }
 
@@ -155,9 +153,9 @@ type account struct {
 //   - every entry adds up to zero,
 //   - every balance is the sum of its postings,
 //   - the holds are the sum of the open authorizations,
-//   - only deposits and loss are negative,
+//   - no balance is negative, except those of deposits and loss,
 //   - terminated cards have a balance of zero,
-//   - the tables of cards and balances agree with their indexes.
+//   - the tables of cards and ledger accounts agree with their indexes.
 func Audit(tx *store.Tx, accountID int64) (Report, error) {
 	accounts, err := store.List[account](tx, `
 		WITH posted AS (
@@ -234,7 +232,7 @@ func checkEntries(tx *store.Tx, accountID int64) ([]string, error) {
 	return problems, nil
 }
 
-// OpenHolds selects the sum of the authorizations t that are not settled yet. Callers append more conditions on t.
+// OpenHolds is an SQL query for the sum of the authorizations t that are not settled. More conditions on t may follow it.
 const OpenHolds = `
 	SELECT COALESCE(SUM(t.amount), 0) FROM transactions t
 	WHERE t.type = 'authorization' AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.parent_id = t.id)`
@@ -255,8 +253,8 @@ func checkHolds(tx *store.Tx, accountID int64) ([]string, error) {
 	return []string{fmt.Sprintf("holds are %s USD, but open authorizations add up to %s USD", posted, open)}, nil
 }
 
-// checkIndexes returns problems with tables that do not agree with their indexes, for example because the file was
-// damaged on disk. The integrity check of an undamaged table returns the single row ok.
+// checkIndexes returns the problems that SQLite finds in two tables and their indexes, for example because the file was
+// damaged on disk. For an undamaged table, SQLite returns a row with the text ok.
 func checkIndexes(tx *store.Tx) ([]string, error) {
 	return store.Values[string](tx, `
 		SELECT 'the file is damaged: ' || integrity_check

@@ -1,4 +1,4 @@
-// Package ledger keeps the double-entry journal of every account. All money moves through it.
+// Package ledger keeps a double-entry journal for each account.
 package ledger
 
 import (
@@ -19,7 +19,7 @@ const (
 	Fees      Kind = "fees"      // the service's fees
 	Merchants Kind = "merchants" // settlements minus refunds
 	Deposits  Kind = "deposits"  // deposits, as a negative amount
-	Loss      Kind = "loss"      // settlements and fees that neither card nor wallet could cover, as a negative amount
+	Loss      Kind = "loss"      // what neither card nor wallet could pay, as a negative amount
 )
 
 // kinds returns all kinds except Card, the wallet first.
@@ -49,30 +49,30 @@ func Balance(tx *store.Tx, accountID int64, kind Kind) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, `SELECT balance FROM ledger_accounts WHERE account_id = ? AND kind = ?`, accountID, kind)
 }
 
-// Leg is one side of an entry.
+// Leg is the part of an entry that changes the balance of one ledger account.
 type Leg struct {
 	kind          Kind
 	cardAccountID int64 // the card's ledger account, if kind is Card
 	amount        usd.Amount
 }
 
-// NewLeg returns a leg on the account's ledger account of a kind other than Card. A negative amount debits it.
+// NewLeg returns a leg on the account's ledger account of a kind other than Card. A negative amount lowers the balance.
 func NewLeg(kind Kind, amount usd.Amount) Leg { return Leg{kind: kind, amount: amount} }
 
-// NewCardLeg returns a leg on a card's ledger account. A negative amount debits it.
+// NewCardLeg returns a leg on a card's ledger account. A negative amount lowers the balance.
 func NewCardLeg(ledgerAccountID int64, amount usd.Amount) Leg {
 	return Leg{kind: Card, cardAccountID: ledgerAccountID, amount: amount}
 }
 
 // Post writes an entry and changes the balances. It returns an error if the legs do not add up to zero, or if a balance
-// that must not be negative becomes negative. Both are bugs: callers check the balances before they post.
+// that must not be negative becomes negative. After an error, the transaction must be rolled back.
 func Post(tx *store.Tx, accountID int64, kind string, legs ...Leg) error {
 	const noTransaction = ""
 	return PostFor(tx, accountID, noTransaction, kind, legs...)
 }
 
-// PostFor is like Post, for money that a transaction moves. If a leg is on a card, the entry refers to that card's ledger
-// account.
+// PostFor is like Post, for money that a transaction of a card moves. If a leg is on a card, the entry refers to that
+// card's ledger account.
 func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...Leg) error {
 	var cardAccountID *int64
 	for _, leg := range legs {

@@ -44,7 +44,7 @@ func balance(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	// The first line is the wallet, and the last line is all cards together.
+	// The first line is the wallet, and the last line is the total of all cards.
 	wallet := lines[0].Balance
 	cards := lines[len(lines)-1].Balance
 	return wire.OK(map[string]any{
@@ -97,7 +97,8 @@ func currencies() []string {
 // AllCurrencies makes Addresses return the addresses for all currencies.
 const AllCurrencies = ""
 
-// Addresses returns an account's deposit address for a currency, or all of its addresses for AllCurrencies.
+// Addresses returns an account's deposit address for a currency, or its addresses for all currencies. The result is
+// empty for an unknown currency.
 func Addresses(keys *vault.Keyring, owner account.Account, currency string) []Address {
 	var addresses []Address
 	for _, coin := range coins() {
@@ -112,7 +113,7 @@ func Addresses(keys *vault.Keyring, owner account.Account, currency string) []Ad
 	return addresses
 }
 
-// addressFor returns an account's deposit address for a currency, of which it has exactly one.
+// addressFor returns an account's deposit address for a currency, which must be one of currencies.
 func addressFor(keys *vault.Keyring, owner account.Account, currency string) Address {
 	return Addresses(keys, owner, currency)[0]
 }
@@ -168,7 +169,7 @@ func createDeposit(c *server.Call) (wire.Response, error) {
 	return wire.Created(d), webhook.Emit(c, webhook.DepositPending, d.ID, d)
 }
 
-// confirmDeposit simulates that the coin's network confirms a deposit. This adds the amount to the wallet.
+// confirmDeposit simulates that the coin's network confirms a deposit. It adds the amount to the wallet.
 func confirmDeposit(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("id")
 	found, err := store.List[Deposit](c.Tx, selectDeposits+`WHERE public_id = ? AND account_id = ?`, id, c.Account.ID)
