@@ -21,8 +21,7 @@ import (
 // Kind is the kind of a record.
 type Kind string
 
-// The kinds of records that move money. The queries below select more kinds, such as "challenge". The kind
-// of a purchase is the type of its first transaction.
+// Kinds of records that move money. There are other kinds, such as "challenge".
 const (
 	Opened           Kind = "opened" // the account was opened, with a balance
 	Issued           Kind = "issued"
@@ -36,21 +35,21 @@ const (
 // Record is an event in the history of an account.
 type Record struct {
 	At       wire.Time  `db:"at"`
-	Rank     int64      `db:"rank"`   // orders records of several tables that have the same time
+	Rank     int64      `db:"rank"`   // orders records with the same time
 	Number   int64      `db:"number"` // the id of the row in its table
 	Kind     Kind       `db:"kind"`
-	ID       string     `db:"id"`      // of the purchase, challenge or pending deposit; empty for other records
+	ID       string     `db:"id"`      // the public id, for example of the purchase; empty if the record has none
 	CardID   string     `db:"card_id"` // empty if the record has no card
 	Label    string     `db:"label"`   // of the card
 	Last4    string     `db:"last4"`
 	Amount   usd.Amount `db:"amount"`
 	Fee      usd.Amount `db:"fee"`
-	Merchant string     `db:"merchant"` // the currency for a pending deposit
+	Merchant string     `db:"merchant"` // of a purchase or a challenge, or the currency of a pending deposit
 	MCC      string     `db:"mcc"`
 	Reason   string     `db:"reason"` // of a decline, or the status of a challenge
 	Run      string     `db:"run"`    // the key of the run that requested it, if the request log has one
 
-	// The fields of a purchase, which includes its settlement and refunds.
+	// The following fields are set for a purchase. They include its settlement and refunds.
 	State      transaction.State  `db:"state"`
 	Facts      *transaction.Facts `db:"facts"` // of a decline
 	Settled    usd.Amount         `db:"settled"`
@@ -61,7 +60,8 @@ type Record struct {
 // RowID identifies the record in a list.
 func (r *Record) RowID() string { return cmp.Or(r.ID, fmt.Sprintf("%s-%d", r.Kind, r.Number)) }
 
-// Remaining returns the amount that an open authorization holds, or that can still be refunded for a settlement, in USD.
+// Remaining returns the amount that an open authorization holds, or that can still be refunded for a settlement.
+// Otherwise, it returns 0.
 func (r *Record) Remaining() usd.Amount {
 	switch r.State {
 	case transaction.Authorized:
@@ -72,12 +72,14 @@ func (r *Record) Remaining() usd.Amount {
 	return 0
 }
 
-// SettlementDiffers reports whether the settled amount differs from the authorized one. It returns false if nothing is
-// settled.
-func (r *Record) SettlementDiffers() bool { return r.Settled != 0 && r.Settled != r.Amount }
+// SettlementDiffers reports whether the record has a settlement whose amount differs from the authorized one.
+func (r *Record) SettlementDiffers() bool {
+	isSettled := r.Settled > 0
+	return isSettled && r.Settled != r.Amount
+}
 
-// CardChange returns the change of the card's balance, in USD, without the fees of purchases. An amount that is held
-// reduces the balance. Settlements and refunds count in full, even if the wallet paid or received a part of them.
+// CardChange returns the change of the card's balance, without the fees of purchases. An amount that is held reduces the
+// balance. Settlements and refunds count in full, even if the wallet paid or received a part of them.
 func (r *Record) CardChange() usd.Amount {
 	switch r.Kind {
 	case Authorization:
@@ -93,8 +95,8 @@ func (r *Record) CardChange() usd.Amount {
 	return 0
 }
 
-// WalletChange returns the change of the wallet's balance, in USD. It is 0 for a purchase, even if the wallet paid or
-// received a part of it.
+// WalletChange returns the change of the wallet's balance. It is 0 for a purchase, even if the wallet paid or received a
+// part of it.
 func (r *Record) WalletChange() usd.Amount {
 	switch r.Kind {
 	case Issued, Funded:
@@ -136,12 +138,12 @@ type ChallengeFilter struct {
 func ListChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) ([]*Record, bool, error) {
 	cardFilter := card.Filter{Text: f.CardText}
 	where := cardFilter.Where(accountID).AndIf(f.Status != "", threeds.Status+` = ?`, f.Status)
-	args := append(challengeArgs(tx), where.Args...)
+	args := slices.Concat(challengeArgs(tx), where.Args)
 	return store.Page[Record](tx, page, challenges+where.SQL+` ORDER BY h.id DESC`, args...)
 }
 
-// ListPurchases returns a page of an account's purchases that match a filter, newest first. The filter must exclude
-// settlements and refunds.
+// ListPurchases returns a page of an account's purchases that match a filter, newest first. The filter must not match
+// settlements or refunds.
 func ListPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]*Record, error) {
 	where := f.Where(accountID)
 	query := purchases + `WHERE t.id IN (SELECT id FROM transactions ` + where.SQL + ` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`
@@ -149,13 +151,12 @@ func ListPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wir
 	return store.List[Record](tx, query, args...)
 }
 
-// Each query selects the columns of a Record in the same order and under the same names, because a UNION matches
-// columns by their order and takes the names from its first query. Callers append conditions, an order and a limit, so
-// that SQLite uses an index to read only the newest rows.
+// These are the beginnings of queries. Each selects the columns of a Record in the same order, because a UNION matches
+// columns by their order.
 //
-// The amount of a movement is in its posting to the card. The opening balance and deposits have no card; their amount is
-// in the posting to the ledger account of the deposits. The time of a challenge is its start: the time of expiry minus
-// the lifetime.
+// The amount of a movement is that of its posting to the card. The opening balance and deposits have no card; their
+// amount is that of the posting to the ledger account of the deposits. The time of a challenge is its start: the time of
+// expiry minus the lifetime.
 const (
 	purchases = `
 		SELECT t.created_at AS at, 2 AS rank, t.id AS number, t.type AS kind, t.public_id AS id,
@@ -209,8 +210,8 @@ func listUnion(tx *store.Tx, page wire.Page, id int64, queries ...string) ([]*Re
 	return store.Page[Record](tx, page, union, args...)
 }
 
-// challengeArgs returns the arguments ?1 and ?2 of the query for challenges, in milliseconds: the current time and the
-// lifetime of a challenge. In SQLite, a ? without a number takes the number after the highest one before it.
+// challengeArgs returns the arguments ?1 and ?2 of the query challenges, in milliseconds: the current time and the lifetime
+// of a challenge. In SQLite, a ? without a number takes the number after the highest one before it.
 func challengeArgs(tx *store.Tx) []any {
 	return []any{tx.Now().UnixMilli(), threeds.Lifetime.Milliseconds()}
 }

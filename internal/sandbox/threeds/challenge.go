@@ -16,7 +16,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// The statuses of a challenge. Expired is never stored: a pending challenge expires when its time has passed.
+// The statuses of a challenge. Expired is not stored: a pending challenge expires when its time has passed.
 const (
 	Pending  = "pending"
 	Approved = "approved"
@@ -44,7 +44,7 @@ func (ch *Challenge) setOTP(keys *vault.Keyring) {
 	ch.OTP = &code
 }
 
-// Routes returns the route of API §4.14, and the control calls that simulate merchants and cardholders.
+// Routes returns the route of API §4.14, and the control calls that create and complete challenges.
 func Routes() []server.Route {
 	const challenges = server.Control + "/3ds-challenges"
 	return []server.Route{
@@ -81,9 +81,8 @@ func statusCondition(status string, now time.Time) (condition string, args []any
 	}
 }
 
-// list returns the challenges with the status in the query, in the order of readChallenges. The default status is
-// pending. A quirk makes list ignore the status. It then returns all challenges, and shows the codes only of those that
-// are pending.
+// list returns the challenges with the status in the query. The default status is pending. A quirk makes list ignore the
+// status. It then returns all challenges, and hides the codes of those that are not pending.
 func list(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	statusIgnored := c.Quirks.ChallengeStatus == behavior.Ignored
@@ -105,7 +104,8 @@ func list(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	for _, ch := range data {
-		if !statusIgnored || ch.Status == Pending {
+		hideOTP := statusIgnored && ch.Status != Pending
+		if !hideOTP {
 			ch.setOTP(c.Keys)
 		}
 	}
