@@ -28,8 +28,7 @@ type action struct {
 	body func(form) map[string]any
 	// done is the notice after the call, in which $name stands for a field of the response.
 	done string
-	// report returns a notice that depends on the response. An action without done and report has no
-	// notice. Its page shows the response itself, once: see view.decodeResponse.
+	// report returns a notice that depends on the response. An action with neither done nor report has no notice.
 	report func(wire.Response) notice
 	// row is the name of the field with the id of the row that the browser scrolls to afterwards.
 	row string
@@ -68,14 +67,14 @@ func (f form) text(name string) string {
 	return cmp.Or(f.request.PathValue(name), field)
 }
 
-// number returns a field as a number for the body of a call, or nil if the field is empty. A text that is
-// not a number stays a text, so that the call refuses it with its own message.
+// number returns a field as a number for the body of a call, or nil if the field is empty. A text that is not a number
+// in JSON stays a text.
 func (f form) number(name string) any {
 	text := f.text(name)
 	if text == "" {
 		return nil
 	}
-	startsLikeNumber := strings.IndexByte("-0123456789", text[0]) >= 0
+	startsLikeNumber := strings.ContainsRune("-0123456789", rune(text[0]))
 	if startsLikeNumber && json.Valid([]byte(text)) {
 		return json.RawMessage(text)
 	}
@@ -99,11 +98,10 @@ type formOutcome struct {
 	response wire.Response
 }
 
-// post makes the call of a form and redirects to the page that shows the outcome. If a user sends the same form again,
-// by a second click, by reloading or by going back, post repeats only a call that reads. Otherwise, it uses the outcome
-// of the first call, unless the session has forgotten the form: see maxForms.
+// post makes the call of a form and redirects to the page that shows the outcome. If the session remembers that the
+// same form was sent before, post does not repeat a call for a change, but uses the outcome of the first call.
 func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
-	id, found := d.sessions.accountID(cookieValue(r))
+	accountID, found := d.sessions.accountID(cookieValue(r))
 	if !found {
 		d.sendToLogin(w, r)
 		return
@@ -121,14 +119,14 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 	call := a.operation(form{r})
 	repeated := false
 	if call.IsRead() { // a repeated read is harmless
-		outcome.response, outcome.refused = d.do(r.Context(), id, call)
+		outcome.response, outcome.refused = d.do(r.Context(), accountID, call)
 	} else {
 		content := r.URL.Path + "?" + r.PostForm.Encode()
 		var remembered *sentForm
 		remembered, repeated = d.sessions.remember(cookieValue(r), content)
 		remembered.callOnce(func() (wire.Response, *wire.Error) {
-			// At a second click, browsers cancel the first request. The call must continue.
-			return d.do(context.WithoutCancel(r.Context()), id, call)
+			// At a second click, browsers may cancel the first request. The call must continue.
+			return d.do(context.WithoutCancel(r.Context()), accountID, call)
 		})
 		outcome.response = remembered.response
 		outcome.refused = remembered.refused
@@ -144,7 +142,7 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 	http.Redirect(w, r, target.String(), http.StatusSeeOther)
 }
 
-// notice describes the outcome, unless the page shows the response itself.
+// notice describes the outcome of a call that succeeded. It is empty for an action with neither done nor report.
 func (a *action) notice(res wire.Response, repeated bool) notice {
 	if a.done == "" && a.report == nil {
 		return notice{}
@@ -155,13 +153,12 @@ func (a *action) notice(res wire.Response, repeated bool) notice {
 	if a.report != nil {
 		return a.report(res)
 	}
-	// The response of every action is a JSON object, so decoding does not fail.
-	var fields map[string]json.RawMessage
+	var fields map[string]json.RawMessage // if the response is not a JSON object, the names in done become empty
 	_ = json.Unmarshal(res.Body, &fields)
 	return notice{Text: os.Expand(a.done, func(name string) string { return string(fields[name]) })}
 }
 
-// do makes a call for an account. It fails if a reset has removed the account.
+// do makes a call for an account. It fails if the account no longer exists.
 func (d *Dashboard) do(ctx context.Context, accountID int64, call server.Operation) (wire.Response, *wire.Error) {
 	var user account.Account
 	refused := d.Server.Read(ctx, func(tx *store.Tx) error {

@@ -11,15 +11,15 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// maxAttention is the maximum number of cards in the list, and also of endpoints.
+// maxAttention is the maximum number of cards that need attention on a page, and also of endpoints.
 const maxAttention = 6
 
 // attention lists what the user should look at.
 type attention struct {
 	Failing  []*webhook.Delivery // the newest failed or retrying delivery of each endpoint
 	Cards    []*cardAttention
-	LowCount int64  // the number of all cards with a low balance, including those not listed
-	Declines int64  // the number of all purchases declined yesterday or today
+	LowCount int64  // the number of cards with a low balance, including those not listed
+	Declines int64  // the number of purchases declined since the beginning of yesterday, including those not listed
 	Since    string // the date of yesterday
 }
 
@@ -33,9 +33,9 @@ type cardAttention struct {
 	IsNearLimit bool
 	Used        usd.Amount // of the spending limit
 	Limit       usd.Amount
-	Declines    int64            // of the card since yesterday, among the account's pageSize newest declines
+	Declines    int64            // of the card since the beginning of yesterday, among the account's newest ones
 	Decline     *activity.Record // the newest one; nil if there is none
-	Challenge   *activity.Record // a pending challenge among the account's newest ones; nil if there is none
+	Challenge   *activity.Record // a pending challenge; nil if there is none among the account's newest ones
 }
 
 // readAttention returns at most maxAttention cards and as many endpoints. Cards with declined purchases come first.
@@ -66,10 +66,11 @@ func readAttention(v *view) (*attention, error) {
 	return a, nil
 }
 
-// addDeclines adds cards with purchases that were declined yesterday or today.
+// addDeclines adds cards with purchases that were declined since the beginning of yesterday.
 func (a *attention) addDeclines(v *view) error {
 	const day = 24 * time.Hour
-	yesterday := v.Tx.Now().Truncate(day).Add(-day)
+	today := v.Tx.Now().Truncate(day)
+	yesterday := today.Add(-day)
 	filter := transaction.Filter{State: transaction.Declined, From: yesterday, Purchases: true}
 	sums, err := transaction.Sum(v.Tx, v.Account.ID, filter)
 	if err != nil {

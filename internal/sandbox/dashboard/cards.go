@@ -53,14 +53,14 @@ func readFigures(v *view, c *card.Card) (*cardFigures, error) {
 	return &cardFigures{Card: c, Spent: spent, Used: used, IsLow: low}, nil
 }
 
-// The choices of the filter of cards, besides the statuses. Without a choice, the filter hides
-// terminated cards.
+// The choices of the filter of cards, besides the statuses.
 const (
 	lowBalance = "low_balance"
 	everyCard  = "all"
 )
 
-// cardFilter returns the filter for a text and a choice of the field status.
+// cardFilter returns the filter for a text and a choice of the field status. Without a choice, it excludes terminated
+// cards.
 func cardFilter(v *view, text, status string) card.Filter {
 	filter := card.Filter{Text: text}
 	switch status {
@@ -142,7 +142,7 @@ type cardData struct {
 	Runs     []*requestlog.Run // the newest runs that requested a change of the card
 }
 
-// Title returns a title that distinguishes cards.
+// Title returns the title of the page.
 func (d *cardData) Title() string { return cmp.Or(d.Label, "Card") + " ••" + d.Last4 }
 
 // cardDetails is the response of the API to a request for a card's details.
@@ -223,7 +223,8 @@ func newFollowUp(f *frame, r *activity.Record, action, label string) *followUpFo
 		Label:  label,
 		Amount: r.Remaining().String(),
 	}
-	refusedID := f.Value(action, "transaction_id", "")
+	const notRefused = ""
+	refusedID := f.Value(action, "transaction_id", notRefused)
 	if refusedID == id {
 		form.Refused = true
 		form.Amount = f.Value(action, "amount", form.Amount)
@@ -331,8 +332,8 @@ func metadata(values map[string]json.RawMessage) string {
 	return "{ " + strings.Join(pairs, ", ") + " }"
 }
 
-// quote returns a string literal of HCL. Unlike JSON, HCL does not know the escapes \b and \f, and ${
-// and %{ start templates.
+// quote returns a string literal of HCL. Unlike JSON, HCL does not have the escapes \b and \f, and ${ and %{ start
+// templates.
 func quote(text string) string {
 	literal := strings.TrimSpace(string(wire.Encode(text)))
 	toHCL := strings.NewReplacer(

@@ -1,6 +1,5 @@
-// Package dashboard serves the sandbox's web pages: the state of an account, and forms that act for
-// merchants, networks and cardholders. Pages read through packages such as card and wallet. Forms
-// change data only by calls of the API and of /_sandbox.
+// Package dashboard serves the sandbox's web pages. They show the state of an account, and have forms that make calls
+// of the API and of /_sandbox.
 //
 // To add a page, add a row to pages, a function that reads its data, and a template.
 package dashboard
@@ -35,7 +34,7 @@ type Options struct {
 	Now            func() time.Time // the real clock, not the sandbox's
 }
 
-// Dashboard serves the web pages and passes all other requests to the next handler.
+// Dashboard serves the web pages and passes other requests to the next handler.
 type Dashboard struct {
 	Options
 
@@ -50,7 +49,7 @@ type Dashboard struct {
 	close       func()        // may be called several times
 }
 
-// New returns a dashboard without sessions. It fails if the address or a template is invalid.
+// New returns a dashboard on which no user is logged in.
 func New(o Options) (*Dashboard, error) {
 	address, err := url.Parse(o.Address)
 	if err != nil {
@@ -87,7 +86,7 @@ func New(o Options) (*Dashboard, error) {
 	return d, nil
 }
 
-// Link returns an address that logs in to the file's first account. It works once, within 15 minutes of New.
+// Link returns an address that logs in to the first account. It works once, for a limited time.
 func (d *Dashboard) Link() string {
 	return d.address.JoinPath("login").String() + "?token=" + d.link.token
 }
@@ -106,9 +105,9 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "The page could not be shown. The server's log has the error.", http.StatusInternalServerError)
 		}
 	}()
-	// Browsers send no Authorization header. A client of the API sends one, and needs an API error if its
-	// base URL lacks /api/v1.
-	if !isPage(r.URL) || r.Header.Get("Authorization") != "" {
+	// If the base URL of an API client lacks /api/v1, the client needs an error of the API instead of a page.
+	isClient := r.Header.Get("Authorization") != ""
+	if isClient || !isPage(r.URL) {
 		d.Next.ServeHTTP(w, r)
 		return
 	}
@@ -131,8 +130,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mux.ServeHTTP(w, r)
 }
 
-// isPage reports whether a URL belongs to the dashboard, and not to the API or the control calls. It
-// compares the decoded path, as the router does.
+// isPage reports whether the path of a URL belongs to the dashboard, and not to the API or the control calls.
 func isPage(u *url.URL) bool {
 	p := u.Path
 	for _, tree := range []string{"/api", server.Control} {
@@ -184,8 +182,7 @@ const (
 	eventTimeout = 10 * time.Second
 )
 
-// liveVersion returns a text that changes whenever a page may have changed: with each change of the file,
-// and after each refreshInterval.
+// liveVersion returns a text that changes with the version of the file, and after each refreshInterval.
 func liveVersion(fileVersion string, now time.Time) string {
 	return fmt.Sprintf("%s.%d", fileVersion, now.UnixMilli()/refreshInterval.Milliseconds())
 }
@@ -196,9 +193,8 @@ type liveState struct {
 	Now     string `json:"now"`     // by the service's clock
 }
 
-// live sends a server-sent event whenever liveVersion returns another text. It stops when the session ends, the page is
-// closed, the server shuts down, or the file cannot be read. It ignores errors from setting deadlines: only connections
-// of tests do not support deadlines.
+// live sends a server-sent event whenever liveVersion returns another text. It ignores errors from setting deadlines,
+// because not every http.ResponseWriter supports them.
 func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Time{}) // no deadline, because the connection stays open
@@ -212,11 +208,11 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 		return connection.Flush()
 	}
 	tick := time.Tick(watchInterval)
-	last := ""
+	lastVersion := ""
 	for {
 		_, found := d.sessions.accountID(cookieValue(r))
 		if !found {
-			// Browsers ignore an event that has no data line. An error means that the page is closed.
+			// Browsers ignore an event that has no data line. An error cannot be reported to the client.
 			_ = send("event: ended\ndata:")
 			return
 		}
@@ -225,12 +221,12 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 			return // the browser connects again
 		}
 		state := liveState{Version: liveVersion(fileVersion, now), Now: wire.Timestamp(now)}
-		if state.Version != last {
+		if state.Version != lastVersion {
 			err := send("data: " + string(wire.Encode(state)))
 			if err != nil {
 				return
 			}
-			last = state.Version
+			lastVersion = state.Version
 		}
 		select {
 		case <-tick:
@@ -250,8 +246,7 @@ func (d *Dashboard) Close() { d.close() }
 //go:embed templates assets
 var files embed.FS
 
-// assetPath returns the path of a file of assets. The path has a hash of the content, so that browsers
-// may keep the file forever.
+// assetPath returns the path of a file of assets. It has a hash of the content, so that browsers may cache the file.
 func assetPath(file string) (string, error) {
 	content, err := files.ReadFile("assets/" + file)
 	if err != nil {
@@ -267,7 +262,7 @@ func hashedPath(file string, content []byte) string {
 	return "/assets/" + short + "." + file
 }
 
-// serveAsset serves a file under the path that assetPath returns, and under no other.
+// serveAsset serves a file under the path that assetPath returns.
 func serveAsset(w http.ResponseWriter, r *http.Request) {
 	_, file, _ := strings.Cut(r.PathValue("name"), ".") // the hash is before the first dot
 	content, err := files.ReadFile("assets/" + file)
@@ -283,6 +278,6 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", types[path.Ext(file)])
 	const oneYear = 365 * 24 * 60 * 60 // in seconds
 	w.Header().Set("Cache-Control", fmt.Sprintf("private, max-age=%d, immutable", oneYear))
-	// An error means that the client has gone away.
+	// An error cannot be reported to the client.
 	_, _ = w.Write(content) //nolint:gosec // the content is one of our own files
 }

@@ -87,7 +87,7 @@ func readOverview(v *view) (any, error) {
 	noCards := card.Counts{}
 	if o.Counts == noCards {
 		o.Start = &gettingStarted{Address: v.Address}
-		// If the user has not just asked for the key, this changes nothing, and the key stays empty.
+		// Unless the user has just asked for the key, it stays empty.
 		_ = v.decodeResponse("show-key", o.Start)
 	}
 	var allCards *card.Card
@@ -126,7 +126,7 @@ func readOverview(v *view) (any, error) {
 	return o, nil
 }
 
-// readLimits returns the limits of the account's first API key.
+// readLimits returns the rate limits, and how much of them the account's first API key has used.
 func readLimits(v *view) ([]limitUse, error) {
 	limits, err := behavior.ReadLimits(v.Tx)
 	if err != nil {
@@ -141,7 +141,8 @@ func readLimits(v *view) ([]limitUse, error) {
 	}, nil
 }
 
-// timeline has the sums of each day's purchases, and the daily balances of a single card, as charts with one scale each.
+// timeline has the sums of each day's purchases and, for a single card, the daily balances, as charts with one scale
+// each.
 type timeline struct {
 	Days   []*timelineDay
 	Dates  []string // the labels of the axis
@@ -192,27 +193,27 @@ type span struct {
 	Chosen bool
 }
 
-// readTimeline reads the days that the query asks for, 30 by default. If the card is nil, the timeline
-// covers all cards of the account.
+// readTimeline reads as many days as the query asks for, 30 by default. The last day is today. If the card is nil, the
+// timeline covers all cards of the account.
 func (v *view) readTimeline(c *card.Card) (timeline, error) {
 	var t timeline
 	spans := []int64{7, 30, 90}
-	chosen, _ := strconv.ParseInt(v.Query.Get("days"), 10, 64) // 0 if the query has no valid number
-	if !slices.Contains(spans, chosen) {
-		chosen = 30
+	chosen := int64(30)
+	number, err := strconv.ParseInt(v.Query.Get("days"), 10, 64)
+	if err == nil && slices.Contains(spans, number) {
+		chosen = number
 	}
 	for _, length := range spans {
 		query := withValue(v.Query, "days", strconv.FormatInt(length, 10))
 		t.Spans = append(t.Spans, span{Days: length, Query: query, Chosen: length == chosen})
 	}
 	today := store.Day(v.Tx.Now())
-	first := today - chosen + 1 // so that the timeline includes today
+	first := today - chosen + 1
 	cardID := int64(transaction.AllCards)
 	var balances []*ledger.DailyBalance
 	if c != nil {
 		cardID = c.ID
 		t.CardID = c.PublicID
-		var err error
 		balances, err = ledger.DailyBalances(v.Tx, c.LedgerAccountID, first)
 		if err != nil {
 			return timeline{}, err
@@ -247,8 +248,7 @@ func declines(d *timelineDay) (int64, int64) { return d.Declines, 0 }
 func balance(d *timelineDay) (int64, int64) { return int64(d.Balance), 0 }
 
 // addDays adds n days, starting with the first one, and including days without purchases. Days are numbered as by
-// store.Day. days and balances are in order of time and have no rows for days without changes. The loop cuts off the
-// rows that it has used.
+// store.Day. days and balances are in order of time, and may lack days. The loop cuts off the rows that it has used.
 func (t *timeline) addDays(first, n int64, days []*transaction.Day, balances []*ledger.DailyBalance) {
 	dayLength := (24 * time.Hour).Milliseconds()
 	var lastBalance usd.Amount
@@ -277,7 +277,7 @@ func (t *timeline) addDays(first, n int64, days []*transaction.Day, balances []*
 	t.Dates = []string{t.Days[0].Date, t.Days[middle].Date, t.Days[n-1].Date}
 }
 
-// addPlot adds a chart of two values per day, one above the other. The top of its scale is a round number.
+// addPlot adds and returns a chart of two values per day, one above the other. The top of its scale is a round number.
 func (t *timeline) addPlot(class, title string, format func(int64) string, values func(*timelineDay) (below, above int64)) *plot {
 	highest := int64(1)
 	for _, d := range t.Days {
@@ -301,7 +301,7 @@ func (t *timeline) addPlot(class, title string, format func(int64) string, value
 }
 
 // barHeight returns the height of the bar for a value, in a plot with scale at its top. The bar for a value above
-// zero is at least one unit high, so that it is visible. No value is negative.
+// zero is at least one unit high, so that it is visible. The value must not be negative.
 func barHeight(value, scale int64) int64 {
 	if value == 0 {
 		return 0

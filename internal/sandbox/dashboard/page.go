@@ -33,7 +33,7 @@ type page struct {
 	actions []action                 // the calls of its forms; a form sends the name of one as the field "action"
 }
 
-// Link returns the path of a page in the navigation. The pattern of the overview ends with {$}, so that it matches only /.
+// Link returns the path of a page in the navigation. The suffix {$} of a pattern is not a part of the path.
 func (p *page) Link() string { return strings.TrimSuffix(p.Path, "{$}") }
 
 // view gives a page access to one snapshot of the data, for one account.
@@ -50,8 +50,8 @@ type view struct {
 	filterErr error     // why the filter is invalid; the page shows the filter again
 }
 
-// decodeResponse decodes the response to the form that led to the page into a value. It returns false if there
-// is no such form, if the form had another action or was refused, or if its response cannot be decoded.
+// decodeResponse decodes the response to a form with an action, if such a form led to the page and its call succeeded.
+// It reports whether it has decoded a response.
 func (v *view) decodeResponse(action string, into any) bool {
 	if v.outcome == nil || v.outcome.action != action {
 		return false
@@ -59,10 +59,11 @@ func (v *view) decodeResponse(action string, into any) bool {
 	if v.outcome.refused != nil {
 		return false
 	}
-	return json.Unmarshal(v.outcome.response.Body, into) == nil
+	err := json.Unmarshal(v.outcome.response.Body, into)
+	return err == nil
 }
 
-// sendToLogin redirects to the login page, which then leads back to the requested page.
+// sendToLogin redirects to the login page, with the requested page as the one to show after the login.
 func (d *Dashboard) sendToLogin(w http.ResponseWriter, r *http.Request) {
 	query := url.Values{"next": {r.URL.RequestURI()}}
 	http.Redirect(w, r, "/login?"+query.Encode(), http.StatusSeeOther)
@@ -75,8 +76,7 @@ func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 		d.sendToLogin(w, r)
 		return
 	}
-	// A live update does not replace the notices of the open page, so it must not take the outcome. The outcome stays
-	// until the browser loads its page.
+	// A live update does not show notices, so it must not take the outcome.
 	var outcome *formOutcome
 	if r.Header.Get(liveHeader) == "" {
 		outcome = d.sessions.take(cookieValue(r), r.URL.RequestURI())
@@ -86,7 +86,7 @@ func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 		d.showError(w, r, refused)
 		return
 	}
-	if f == nil { // the account no longer exists
+	if f == nil { // the account does not exist
 		d.sendToLogin(w, r)
 		return
 	}
@@ -100,16 +100,15 @@ func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 	}
 	if outcome != nil {
 		f.Notice = outcome.notice
-	}
-	if outcome != nil && outcome.refused != nil {
-		f.Problem = display.Sentence(outcome.refused.Message)
-		status = outcome.refused.Status
+		if outcome.refused != nil {
+			f.Problem = display.Sentence(outcome.refused.Message)
+			status = outcome.refused.Status
+		}
 	}
 	d.render(w, p.html, status, f)
 }
 
-// read reads a page and its frame in one snapshot. If the account no longer exists after a reset, it
-// ends the session and returns nil.
+// read reads a page and its frame in one snapshot. If the account does not exist, it ends the session and returns nil.
 func (d *Dashboard) read(r *http.Request, p *page, accountID int64, outcome *formOutcome) (*frame, *wire.Error) {
 	// The version is read before the page, so that the page is at least as new as its version says.
 	fileVersion, _, refused := d.Server.Version(r.Context())
@@ -162,7 +161,7 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, outcome *for
 	return f, nil
 }
 
-// readFrame reads the data that all pages show. If the account no longer exists, f.Account stays empty.
+// readFrame reads the data that pages have in common. If the account does not exist, f.Account stays empty.
 func (d *Dashboard) readFrame(tx *store.Tx, f *frame, accountID int64, fileVersion string) error {
 	found, err := account.ByID(tx, accountID)
 	if err != nil {
@@ -205,8 +204,8 @@ func pages() []*page {
 	}
 }
 
-// describeUnusual describes why the service may behave unlike that of a new sandbox: faults, changed settings, and how
-// far the clock is ahead of the real time.
+// describeUnusual describes what differs from a new sandbox: faults, changed settings, and a clock that is ahead of the
+// real time.
 func describeUnusual(tx *store.Tx, ahead time.Duration) ([]string, error) {
 	b, err := readBehaviors(tx)
 	if err != nil {
@@ -241,7 +240,7 @@ func countWaiting(tx *store.Tx, accountID int64) (map[string]int64, error) {
 	return map[string]int64{"/3ds": pending, "/webhooks": retrying}, nil
 }
 
-// frame is the data of the template of a whole page, including the login page and the error page.
+// frame is the data of the template of a whole page, such as a page of the navigation or the login page.
 type frame struct {
 	Title   string
 	Page    *page // nil on a page without the navigation, such as the login page
@@ -251,10 +250,10 @@ type frame struct {
 	Unusual []string         // from describeUnusual
 	Waiting map[string]int64 // from countWaiting
 	Version string           // from liveVersion
-	ID      string           // unique to this response, and a field of its forms: see sessions.remember
+	ID      string           // of this response; a field of its forms distinguishes them from those of other responses
 	Query   url.Values
 	Notice  notice    // of the last form
-	Problem string    // why the last form, the filter or the login link was refused
+	Problem string    // why something was refused, such as the last form or the filter
 	Data    any       // of the page, as its read function returns it; the message on the error page
 	List    *listPage // the main list; nil if the page has none
 
@@ -276,7 +275,7 @@ func (f *frame) Value(action, field, defaultValue string) string {
 	return f.outcome.values.Get(field)
 }
 
-// render writes a page after its template has succeeded. A template that fails is a bug, so render panics.
+// render writes a page. A template that fails is a bug, so render then panics and writes nothing.
 func (d *Dashboard) render(w http.ResponseWriter, name string, status int, f *frame) {
 	var b bytes.Buffer
 	err := d.templates.ExecuteTemplate(&b, name, f)
@@ -285,11 +284,12 @@ func (d *Dashboard) render(w http.ResponseWriter, name string, status int, f *fr
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	// An error means that the client has gone away.
+	// An error cannot be reported to the client.
 	_, _ = io.WriteString(w, withoutControls(b.String()))
 }
 
-// withoutControls replaces characters that are invisible or change the direction of the text, except white space.
+// withoutControls replaces characters that are neither graphic nor white space, such as those that change the direction
+// of the text.
 func withoutControls(page string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) && !unicode.IsSpace(r) {
@@ -302,11 +302,11 @@ func withoutControls(page string) string {
 // showError shows an error, below the navigation if a user is signed in.
 func (d *Dashboard) showError(w http.ResponseWriter, r *http.Request, e *wire.Error) {
 	f := &frame{}
-	id, found := d.sessions.accountID(cookieValue(r))
+	accountID, found := d.sessions.accountID(cookieValue(r))
 	if found {
 		noPage := &page{} // so that read reads only the frame
 		var noOutcome *formOutcome
-		signedIn, refused := d.read(r, noPage, id, noOutcome)
+		signedIn, refused := d.read(r, noPage, accountID, noOutcome)
 		if refused == nil && signedIn != nil {
 			f = signedIn
 		}

@@ -65,8 +65,8 @@ type runData struct {
 	Story      []storyLine
 }
 
-// cardChange sums up the requests of a run for one card. A request that failed to issue a card has a cardChange of
-// its own.
+// cardChange sums up the requests of a run for one card. A request to issue a card has a cardChange of its own if the
+// id of the card is unknown.
 type cardChange struct {
 	First *requestlog.Entry // the first of these requests, which also identifies the card
 
@@ -84,18 +84,18 @@ type storyLine struct {
 	*requestlog.Entry
 
 	Since   time.Duration // since the start of the run
-	Waited  time.Duration // the pause since the previous response; 0 if it was short
+	Waited  time.Duration // the pause since the previous response; 0 if it was short or is unknown
 	AtLimit bool          // whether the pause followed a 429, the status for an exceeded rate limit
 	Try     int           // the number of the attempt among the requests on the page; 0 for a read
 }
 
-// Title returns a title that distinguishes runs.
+// Title returns the title of the page.
 func (r *runData) Title() string { return r.Kind() + " " + r.Key() }
 
 // issued is the participle of a call that issues a card.
 const issued = "issued"
 
-// participle returns what a call for a change does, as a past participle. It depends on the end of the path.
+// participle returns what a call for a change does, as a past participle.
 func participle(e *requestlog.Entry) string {
 	switch path.Base(e.Path) {
 	case "cards":
@@ -110,7 +110,7 @@ func participle(e *requestlog.Entry) string {
 		return "unfrozen"
 	case "webhooks":
 		return "registered"
-	default: // the path ends with the id of a card
+	default: // the path of a card
 		return "terminated"
 	}
 }
@@ -159,7 +159,7 @@ func sumByCard(entries []*requestlog.Entry) []*cardChange {
 				cards = append(cards, c)
 			}
 			c.add(e)
-		} else if participle(e) == issued { // the card was not issued, so it has no id
+		} else if participle(e) == issued { // the request did not return the id of a card
 			c := &cardChange{First: e}
 			cards = append(cards, c)
 			c.add(e)
@@ -190,8 +190,8 @@ func (c *cardChange) add(e *requestlog.Entry) {
 	c.Lost = c.Lost || e.Lost
 }
 
-// story returns the requests of a run, oldest first. It counts the attempts of each call and finds long pauses
-// between these requests. The run may have earlier ones, on the previous page or deleted from the log.
+// story returns the given requests of a run with their attempts counted and the long pauses between them. The run may
+// have earlier requests that are not given.
 func story(r *requestlog.Run, entries []*requestlog.Entry) []storyLine {
 	const longPause = time.Second
 	var lines []storyLine

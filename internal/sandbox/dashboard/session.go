@@ -39,7 +39,7 @@ type session struct {
 	forms     []*sentForm  // the newest ones, oldest first
 }
 
-// sentForm is a form that was sent, which a session remembers in order to make its call only once.
+// sentForm is a form that was sent. A session remembers it, so that its call is not made again.
 type sentForm struct {
 	hash [sha256.Size]byte // of the path and all fields
 	once sync.Once         // makes the call
@@ -54,7 +54,7 @@ func (f *sentForm) callOnce(call func() (wire.Response, *wire.Error)) {
 	f.once.Do(func() { f.response, f.refused = call() })
 }
 
-// sessions are kept in memory, by their cookies. When the process ends, all users are logged out.
+// sessions are the logins by the values of their cookies. They are kept in memory.
 type sessions struct {
 	now func() time.Time
 
@@ -65,7 +65,7 @@ type sessions struct {
 // isExpired reports whether the login has ended.
 func (s *session) isExpired(now time.Time) bool { return !now.Before(s.expires) }
 
-// start logs in to an account and returns the value of the cookie.
+// start logs in to an account and returns the value of the cookie. It also forgets expired sessions.
 func (s *sessions) start(accountID int64) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,10 +103,8 @@ func (s *sessions) end(cookie string) {
 	delete(s.all, cookie)
 }
 
-// remember returns the session's form with the same content, and reports whether the session already remembered it. If
-// not, the session does so now, and forgets its oldest form beyond maxForms. Without a session, nothing is remembered.
-// The content is the path of the page and all fields. One field is the ID of the frame, so the same input on a newly
-// opened page is another form.
+// remember returns the session's form with a content, and reports whether the session already remembered it. If not,
+// the session remembers it now, and may forget its oldest form. Without a session, remember returns a new form.
 func (s *sessions) remember(cookie, content string) (*sentForm, bool) {
 	hash := sha256.Sum256([]byte(content))
 	s.mu.Lock()
@@ -178,8 +176,8 @@ func newLoginLink(now time.Time) *loginLink {
 	return &loginLink{token: rand.Text(), expires: now.Add(linkTime)}
 }
 
-// use reports whether a token logs in: it must be the link's token, and the link must be neither used nor
-// expired. After a login, use refuses every token.
+// use reports whether a token logs in: it must be the link's token, and the link must be neither used nor expired. If
+// so, the link counts as used.
 func (l *loginLink) use(token string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -230,7 +228,7 @@ func setCookie(w http.ResponseWriter, r *http.Request, value string) {
 // maxFormBytes is the maximum size of a form.
 const maxFormBytes = 64 * 1024
 
-// showLogin accepts the login link. Without one, it asks for a key, or opens the overview if a user is logged in.
+// showLogin logs in by the login link, asks for a key, or opens the overview if a user is already logged in.
 func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 	_, loggedIn := d.sessions.accountID(cookieValue(r))
 	token := r.URL.Query().Get("token")
@@ -248,13 +246,13 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.startSession(w, r, d.FirstAccountID)
-	// If the user came from another site, browsers do not send a strict cookie after a redirect. So the response
-	// is a page that opens the overview.
+	// If the user came from another site, browsers may not send a strict cookie after a redirect. So the response is a
+	// page that opens the overview.
 	w.Header().Set("Refresh", "0; url=/")
 	d.render(w, "welcome", http.StatusOK, &frame{Title: "Welcome"})
 }
 
-// isPrefetch reports whether the request only prefetches the page. A prefetch must not use up the login link.
+// isPrefetch reports whether the request may be a prefetch, which must not use up the login link.
 func isPrefetch(r *http.Request) bool {
 	if r.Method == http.MethodHead { // a route for GET also accepts HEAD
 		return true
@@ -276,7 +274,7 @@ func (d *Dashboard) askForKey(w http.ResponseWriter, r *http.Request, status int
 	d.render(w, "login", status, &frame{Title: "Log in", Problem: problem, Query: query})
 }
 
-// nextPath returns the path and query of the page to show after the login. It never leads to another server.
+// nextPath returns the path and query of the page to show after the login. They must not lead to another server.
 func nextPath(r *http.Request) string {
 	requested := cmp.Or(r.PostForm.Get("next"), r.URL.Query().Get("next"))
 	next, err := url.Parse(requested)

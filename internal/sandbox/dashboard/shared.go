@@ -18,7 +18,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// functions are the functions of the templates. Some of them return the argument of a shared template.
+// functions returns the functions of the templates. Some of them return the argument of a shared template.
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"ago":      newMoment,
@@ -52,11 +52,11 @@ func formatAmount(a usd.Amount) string { return display.Thousands(a.String()) }
 
 // monthName returns the name of a month such as 2026-03.
 func monthName(month string) string {
-	t, _ := time.Parse("2006-01", month) // the store wrote it, so it is valid
+	t, _ := time.Parse("2006-01", month) // months are stored in this form
 	return t.Format("January")
 }
 
-// clock formats a time for readers, in UTC. Every page says so at its top.
+// clock formats a time for readers, in UTC.
 func clock(t time.Time) string { return t.UTC().Format(time.DateTime) }
 
 // newExactMoment is like newMoment, but the clock shows milliseconds.
@@ -73,7 +73,7 @@ type moment struct {
 	Machine string // for the attribute datetime
 }
 
-// newMoment accepts a time.Time or a wire.Time.
+// newMoment returns a time as templates show it. It accepts, for example, a time.Time or a wire.Time.
 func newMoment(f *frame, when interface{ UTC() time.Time }) moment {
 	t := when.UTC()
 	m := moment{Clock: clock(t), Machine: t.Format(time.RFC3339)}
@@ -115,8 +115,8 @@ func appendCount(texts []string, n int, singular, plural string) []string {
 	return append(texts, count+" "+plural)
 }
 
-// subjectPath returns the path of the page that shows the object of an event, by the object's id. It returns ""
-// if no page shows it.
+// subjectPath returns the path of the page for the object of an event, by the object's id. It returns "" if there is no
+// page for objects of that kind.
 func subjectPath(id string) string {
 	kind, _, _ := strings.Cut(id, "_")
 	switch kind {
@@ -149,13 +149,13 @@ func label(name string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// bar shows a part of a whole. The figures are next to it.
+// bar shows a part of a whole.
 type bar struct {
 	Percent int64
 	Full    bool // whether the part is the whole or more
 }
 
-// newBar accepts amounts and other integers.
+// newBar accepts values of signed integer types, such as amounts.
 func newBar(part, whole any) bar {
 	p := reflect.ValueOf(part).Int()
 	w := reflect.ValueOf(whole).Int()
@@ -200,22 +200,20 @@ type listPage struct {
 	page  wire.Page
 }
 
-// pageSize is the maximum number of rows on a page of most lists.
+// pageSize is the default maximum number of rows on a page of a list.
 const pageSize = 50
 
 // firstPage returns the first page of a list. The page has at most maxRows rows.
 func firstPage(maxRows int64) wire.Page { return wire.Page{Number: 1, Size: maxRows} }
 
-// readList returns the page's main list, which the template finds in the List of the frame. It reads the page
-// number and the filter from the query; the default is the first page. The chosen values are also set in
-// the fields, for the template.
+// readList returns the page's main list, which becomes the List of the frame. It reads the page number and the filter
+// from the query, and sets the chosen values in the fields. The default is the first page.
 func (v *view) readList(fields ...*inputField) *listPage {
 	v.shownList = v.readListOf("page", fields...)
 	return v.shownList
 }
 
-// readListOf is like readList, for another list of the page. Each list has its own query parameter for the page
-// number.
+// readListOf is like readList, for another list of the page. Its page number is in the query parameter param.
 func (v *view) readListOf(param string, fields ...*inputField) *listPage {
 	l := &listPage{
 		Fields:       fields,
@@ -240,8 +238,10 @@ func search(name, label string) *inputField {
 	return &inputField{Name: name, Label: label, Type: "search"}
 }
 
-// day returns a field for a date in a filter.
-func day(name, label string) *inputField { return &inputField{Name: name, Label: label, Type: "date"} }
+// pickDay returns a field for a date in a filter.
+func pickDay(name, label string) *inputField {
+	return &inputField{Name: name, Label: label, Type: "date"}
+}
 
 // pick returns a field of a filter with a choice of values.
 func pick(name string, values ...string) *inputField {
@@ -287,8 +287,8 @@ func withValue(query url.Values, name, value string) string {
 	return "?" + next.Encode()
 }
 
-// days returns the period that the fields from and to select, both inclusive. If a field is empty, its
-// time is zero and the period has no limit on that side. It fails if a field is invalid.
+// days returns the period that the fields from and to select, both inclusive. If a field is empty, its time is zero and
+// the period has no limit on that side. It fails if the period is invalid.
 func (l *listPage) days() (from, to time.Time, err error) {
 	filled := url.Values{} // without empty fields, which the reader would refuse
 	for _, name := range []string{"from", "to"} {

@@ -14,7 +14,7 @@ import (
 // transactionList is the data of the page with the purchases.
 type transactionList struct {
 	Records []*activity.Record
-	Sums    transaction.Sums // of all purchases that match the filter, not only of those on the page
+	Sums    transaction.Sums // of the purchases that match the filter, including those on other pages
 }
 
 func readTransactions(v *view) (any, error) {
@@ -22,8 +22,8 @@ func readTransactions(v *view) (any, error) {
 		search("q", "Card, merchant or reason"),
 		pick("state",
 			string(transaction.Authorized), string(transaction.Settled), string(transaction.Refunded), string(transaction.Declined)),
-		day("from", "From (UTC)"),
-		day("to", "To, inclusive"),
+		pickDay("from", "From (UTC)"),
+		pickDay("to", "To, inclusive"),
 	)
 	filter := transaction.Filter{Text: l.text("q"), State: transaction.State(l.text("state")), Purchases: true}
 	data := new(transactionList)
@@ -79,7 +79,7 @@ type step struct {
 	Hold    usd.Amount // the change of the amount that authorizations hold
 }
 
-// Title returns a title that distinguishes purchases.
+// Title returns the title of the page.
 func (p *purchase) Title() string { return p.Merchant + " " + p.Amount.String() }
 
 func readTransaction(v *view) (any, error) {
@@ -93,7 +93,7 @@ func readTransaction(v *view) (any, error) {
 		p.Chain = append(p.Chain, step{Transaction: t})
 		ids = append(ids, t.ID)
 	}
-	purchaseID := ids[0] // the chain is never empty and starts with the purchase
+	purchaseID := ids[0] // a chain starts with its purchase
 	records, err := activity.ListPurchases(v.Tx, v.Account.ID, transaction.Filter{ID: purchaseID}, firstPage(1))
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func readTransaction(v *view) (any, error) {
 		steps[p.Chain[i].ID] = &p.Chain[i]
 	}
 	for _, e := range p.Entries {
-		s := steps[e.TransactionID] // never nil, because ids selects the entries
+		s := steps[e.TransactionID] // not nil, because ids selects the entries
 		for _, posting := range e.Postings {
 			switch posting.Kind {
 			case ledger.Card, ledger.Wallet:
@@ -135,8 +135,7 @@ type ledgerData struct {
 	Journal  []*ledger.Entry
 }
 
-// Sum returns the sum of all accounts. It is always zero, because ledger.Summary derives the balance of the cards from the
-// other balances. An audit checks each card's balance.
+// Sum returns the sum of the lines. ledger.Summary makes it zero, so it proves nothing about the ledger.
 func (d *ledgerData) Sum() usd.Amount {
 	var sum usd.Amount
 	for _, line := range d.Accounts {

@@ -88,7 +88,7 @@ type deliveryData struct {
 	SignatureMatches bool   // whether SignatureToCheck is the delivery's signature
 }
 
-// Title returns a title that distinguishes deliveries.
+// Title returns the title of the page.
 func (d *deliveryData) Title() string { return d.Type + " " + d.ID }
 
 func readDelivery(v *view) (any, error) {

@@ -68,7 +68,7 @@ func readWorld(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !v.Account.IsFirst() { // only the first account may list the others
+	if !v.Account.IsFirst() { // only the first account sees the list
 		return w, nil
 	}
 	l := v.readList()
@@ -97,8 +97,7 @@ func faultResponse(f form) map[string]any {
 	return map[string]any{"then": response}
 }
 
-// presets returns common faults by their names. A fault applies to one call unless it has the field times. If times is 0,
-// the fault stays until it is removed.
+// presets returns common faults by their names. If times is 0, the fault stays until it is removed.
 func presets() map[string]map[string]any {
 	rateLimited := map[string]any{
 		"status": 429,
@@ -123,7 +122,7 @@ func merchantNames(f form) map[string]any {
 			names = append(names, name)
 		}
 	}
-	// Without names, the field is null. The call then uses its default.
+	// Without names, the field is null, as if it were absent.
 	return map[string]any{"merchants": names}
 }
 
@@ -138,7 +137,7 @@ type setting struct {
 // IsChanged reports whether the setting differs from its default.
 func (s *setting) IsChanged() bool { return s.Value() != s.Default }
 
-// settings returns the settings of a form, the changed ones first. current and defaults have the same order.
+// settings returns the settings of a form, the changed ones first. current and defaults must have the same order.
 func settings(action string, current, defaults []behavior.Setting) []*setting {
 	var changed, unchanged []*setting
 	for i, c := range current {
@@ -204,7 +203,7 @@ func quirkSettings(q *behavior.Quirks) []behavior.Setting {
 	return all
 }
 
-// settingFields returns the fields of a form of settings, without the form's own fields page and action.
+// settingFields returns the settings in a form, without the fields page and action, which are not settings.
 func settingFields(f form) map[string]any {
 	fields := map[string]any{}
 	for name := range f.request.PostForm {
