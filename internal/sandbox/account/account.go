@@ -208,8 +208,8 @@ func ResetFirst(tx *store.Tx) error {
 	return openLedger(tx, id, balance)
 }
 
-// Key returns the first API key of an account: the chosen key or, if none was chosen, the derived key. It returns an error
-// if the key does not match the account's hash, for example because the file has another master key.
+// Key returns the first API key of an account: the chosen key or, if none was chosen, the derived key. It returns an
+// error if the key does not match the account's hash, for example because the file has another master key.
 func Key(tx *store.Tx, keys *vault.Keyring, publicID string) (string, error) {
 	var hash []byte // stays nil, which matches no key, if there is no such account
 	var chosen string

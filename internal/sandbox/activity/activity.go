@@ -78,8 +78,8 @@ func (r *Record) SettlementDiffers() bool {
 	return isSettled && r.Settled != r.Amount
 }
 
-// CardChange returns the change of the card's balance, without the fees of purchases. An amount that is held reduces the
-// balance. Settlements and refunds count in full, even if the wallet paid or received a part of them.
+// CardChange returns the change of the card's balance, without the fees of purchases. An amount that is held reduces
+// the balance. Settlements and refunds count in full, even if the wallet paid or received a part of them.
 func (r *Record) CardChange() usd.Amount {
 	switch r.Kind {
 	case Authorization:
@@ -95,8 +95,8 @@ func (r *Record) CardChange() usd.Amount {
 	return 0
 }
 
-// WalletChange returns the change of the wallet's balance. It is 0 for a purchase, even if the wallet paid or received a
-// part of it.
+// WalletChange returns the change of the wallet's balance. It is 0 for a purchase, even if the wallet paid or received
+// a part of it.
 func (r *Record) WalletChange() usd.Amount {
 	switch r.Kind {
 	case Issued, Funded:
@@ -155,8 +155,8 @@ func ListPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wir
 // columns by their order.
 //
 // The amount of a movement is that of its posting to the card. The opening balance and deposits have no card; their
-// amount is that of the posting to the ledger account of the deposits. The time of a challenge is its start: the time of
-// expiry minus the lifetime.
+// amount is that of the posting to the ledger account of the deposits. The time of a challenge is its start: the time
+// of expiry minus the lifetime.
 const (
 	purchases = `
 		SELECT t.created_at AS at, 2 AS rank, t.id AS number, t.type AS kind, t.public_id AS id,
@@ -210,8 +210,8 @@ func listUnion(tx *store.Tx, page wire.Page, id int64, queries ...string) ([]*Re
 	return store.Page[Record](tx, page, union, args...)
 }
 
-// challengeArgs returns the arguments ?1 and ?2 of the query challenges, in milliseconds: the current time and the lifetime
-// of a challenge. In SQLite, a ? without a number takes the number after the highest one before it.
+// challengeArgs returns the arguments ?1 and ?2 of the query challenges, in milliseconds: the current time and the
+// lifetime of a challenge. In SQLite, a ? without a number takes the number after the highest one before it.
 func challengeArgs(tx *store.Tx) []any {
 	return []any{tx.Now().UnixMilli(), threeds.Lifetime.Milliseconds()}
 }

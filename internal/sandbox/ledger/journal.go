@@ -21,8 +21,8 @@ func EntryKinds() []string {
 	}
 }
 
-// Movements is the SQL condition for entries e that belong to no transaction. It must be the same as the condition of the
-// indexes ledger_movements_by_account and ledger_movements_by_card, so that SQLite can use them.
+// Movements is the SQL condition for entries e that belong to no transaction. It must be the same as the condition of
+// the indexes ledger_movements_by_account and ledger_movements_by_card, so that SQLite can use them.
 const Movements = `e.kind IN ('opening balance', 'deposit confirmed', 'card issued', 'card funded', 'card withdrawn', 'card terminated')`
 
 // Entry is an entry of the journal.
@@ -113,8 +113,8 @@ type DailyBalance struct {
 	Balance usd.Amount `db:"balance"`
 }
 
-// DailyBalances returns a card's balances at the end of the days on which they changed, oldest first. It starts with the
-// last change on or before firstDay, or with the first change if there is none.
+// DailyBalances returns a card's balances at the end of the days on which they changed, oldest first. It starts with
+// the last change on or before firstDay, or with the first change if there is none.
 func DailyBalances(tx *store.Tx, ledgerAccountID, firstDay int64) ([]*DailyBalance, error) {
 	return store.List[DailyBalance](tx, `
 		SELECT day, balance FROM daily_balances
@@ -232,7 +232,7 @@ func checkEntries(tx *store.Tx, accountID int64) ([]string, error) {
 	return problems, nil
 }
 
-// OpenHolds is an SQL query for the sum of the authorizations t that are not settled. More conditions on t may follow it.
+// OpenHolds is an SQL query for the sum of the authorizations t that are not settled. More conditions may follow.
 const OpenHolds = `
 	SELECT COALESCE(SUM(t.amount), 0) FROM transactions t
 	WHERE t.type = 'authorization' AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.parent_id = t.id)`

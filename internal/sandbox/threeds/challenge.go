@@ -58,7 +58,7 @@ func Routes() []server.Route {
 // must be the first argument of the query.
 const Status = `CASE WHEN h.status = 'pending' AND h.expires_at <= ?1 THEN 'expired' ELSE h.status END`
 
-// readChallenges returns the challenges h that match a condition, without their codes. Those that expire last come first.
+// readChallenges returns the challenges h that match a condition, without codes. Those that expire last come first.
 func readChallenges(tx *store.Tx, where store.Where) ([]*Challenge, error) {
 	query := `
 		SELECT h.public_id, k.public_id AS card_id, h.merchant, h.amount, ` + Status + ` AS status, h.expires_at
@@ -81,8 +81,8 @@ func statusCondition(status string, now time.Time) (condition string, args []any
 	}
 }
 
-// list returns the challenges with the status in the query. The default status is pending. A quirk makes list ignore the
-// status. It then returns all challenges, and hides the codes of those that are not pending.
+// list returns the challenges with the status in the query. The default status is pending. A quirk makes list ignore
+// the status. It then returns all challenges, and hides the codes of those that are not pending.
 func list(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	statusIgnored := c.Quirks.ChallengeStatus == behavior.Ignored

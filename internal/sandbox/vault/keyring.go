@@ -109,8 +109,9 @@ func (k *Keyring) CVV(cardID string) string { return k.digits("cvv", cardID, 3) 
 // OTP returns the six-digit one-time code of a 3DS challenge.
 func (k *Keyring) OTP(challengeID string) string { return k.digits("otp", challengeID, 6) }
 
-// digits returns n derived decimal digits. They are the last digits of a number of 32 bytes, so their bias is negligible.
-// For a seeded id, they do not depend on the master key, so that cards of the same seed have the same numbers.
+// digits returns n derived decimal digits. They are the last digits of a number of 32 bytes, so their bias is
+// negligible. For a seeded id, they do not depend on the master key, so that cards of the same seed have the same
+// numbers.
 func (k *Keyring) digits(purpose, id string, n int) string {
 	keyring := k
 	_, randomPart, _ := strings.Cut(id, "_")
