@@ -39,7 +39,7 @@ type Options struct {
 	Logger         *slog.Logger     // nil discards the log
 	Clock          func() time.Time // nil is time.Now
 	WebhookCA      []byte           // certificate authorities of endpoints as PEM, in addition to the system's
-	WebhookTimeout time.Duration    // how long an endpoint may take to respond; 0 is 15 s
+	WebhookTimeout time.Duration    // how long an endpoint may take to respond; 0 for the default
 	PlainWebhooks  bool             // allow endpoints with http on this machine
 	PublicWebhooks bool             // do not deliver to this machine or to private networks
 	Routes         []server.Route   // additional calls

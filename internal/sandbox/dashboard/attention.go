@@ -11,7 +11,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// maxAttention is the maximum number of cards that need attention on a page, and also of endpoints.
+// maxAttention is the maximum number of cards that an attention lists, and also of endpoints.
 const maxAttention = 6
 
 // attention lists what the user should look at.

@@ -18,7 +18,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// cardList is the data of the page with all cards.
+// cardList is the data of the page with the cards.
 type cardList struct {
 	Cards    []*cardFigures
 	LowCount int64 // the number of active cards with a low balance, regardless of the filter

@@ -159,14 +159,14 @@ func sumByCard(entries []*requestlog.Entry) []*cardChange {
 				cards = append(cards, c)
 			}
 			c.add(e)
-		} else if participle(e) == issued { // the request did not return the id of a card
+		} else if participle(e) == issued { // the log has no id for the card
 			c := &cardChange{First: e}
 			cards = append(cards, c)
 			c.add(e)
 		}
 	}
 	for _, c := range cards {
-		// The list shows a text that repeats the previous one only once.
+		// Of equal texts in a row, one is enough.
 		c.Done = slices.Compact(c.Done)
 		c.Refused = slices.Compact(c.Refused)
 	}

@@ -22,7 +22,7 @@ import (
 const (
 	// sessionTime is how long a user stays logged in.
 	sessionTime = 12 * time.Hour
-	// pendingTime is how long the response to a form waits for the page that shows it. The response
+	// pendingTime is how long the outcome of a form waits for the page that shows it. It is short, because the outcome
 	// may contain a card number.
 	pendingTime = time.Minute
 	// linkTime is how long the login link works.

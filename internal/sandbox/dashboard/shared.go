@@ -188,7 +188,7 @@ type inputField struct {
 type listPage struct {
 	Fields      []*inputField // of the filter
 	First, Last int64         // the numbers of the first and the last row on the page, counted from 1
-	Total       int64         // 0 if unknown
+	Total       int64         // of the rows on all pages; 0 if unknown
 	Previous    string        // the query of the previous page; empty if there is none
 	Next        string        // the query of the next page; empty if there is none
 

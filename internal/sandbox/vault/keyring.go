@@ -87,7 +87,7 @@ func SeededToken(prefix string, random io.Reader) string {
 
 // token returns 24 random lower-case letters and digits. The source must not fail.
 func token(random io.Reader) string {
-	const alphabet = "abcdefghijkmnpqrstuvwxyz23456789" // its length of 32 divides 256: all characters are equally likely
+	const alphabet = "abcdefghijkmnpqrstuvwxyz23456789" // 32 divides 256, so all are equally likely
 	text := make([]byte, 24)
 	_, _ = io.ReadFull(random, text)
 	for i, b := range text {
@@ -110,8 +110,7 @@ func (k *Keyring) CVV(cardID string) string { return k.digits("cvv", cardID, 3) 
 func (k *Keyring) OTP(challengeID string) string { return k.digits("otp", challengeID, 6) }
 
 // digits returns n derived decimal digits. They are the last digits of a number of 32 bytes, so their bias is
-// negligible. For a seeded id, they do not depend on the master key, so that cards of the same seed have the same
-// numbers.
+// negligible. For a seeded id, they do not depend on the master key, so that the same seed gives the same digits.
 func (k *Keyring) digits(purpose, id string, n int) string {
 	keyring := k
 	_, randomPart, _ := strings.Cut(id, "_")
