@@ -17,8 +17,8 @@ const (
 	DocumentedDetailsPerMinute  = 30
 )
 
-// Limits are the maximum numbers of requests that a client sends. Zero means the documented number. A
-// smaller number leaves room for other clients with the same API key.
+// Limits are the maximum numbers of requests. Zero means the documented number. A smaller number leaves room for other
+// clients with the same API key.
 type Limits struct {
 	RequestsPerMinute int
 	RequestsPerHour   int
@@ -37,11 +37,11 @@ const (
 	Details
 )
 
-// clockSlack is added to every window, because the service's clock may run differently and its windows may
+// clockSlack is added to the length of a window, because the service's clock may run differently and its windows may
 // end on whole seconds.
 const clockSlack = time.Second
 
-// Limiter makes callers wait so that they never exceed a limit. It is safe for concurrent use.
+// Limiter makes callers wait to keep their requests within the limits. It is safe for concurrent use.
 type Limiter struct {
 	clock Clock
 
@@ -76,8 +76,8 @@ func New(clock Clock, limits Limits) *Limiter {
 
 // Acquire waits until b is not paused and every window of b has room. It then takes a slot in all of these
 // windows at once, so that a caller who waits for one window does not use up another. The caller must call Release
-// after the request. If the pause ends after deadline, Acquire returns a *PausedError without waiting. Only ctx limits
-// the wait for room in the windows.
+// after the request. If the pause ends after deadline, Acquire returns a *PausedError instead of waiting for its end.
+// The deadline does not limit the wait for room in the windows.
 func (l *Limiter) Acquire(ctx context.Context, b Budget, deadline time.Time) error {
 	for {
 		err := ctx.Err()
@@ -98,8 +98,8 @@ func (l *Limiter) Acquire(ctx context.Context, b Budget, deadline time.Time) err
 	}
 }
 
-// tryAcquire takes the slots and returns 0, or returns how long to wait before the next try. While the service
-// rejects requests, taking the slots also delays the next caller.
+// tryAcquire takes the slots and returns 0, or returns how long to wait before the next try. After a rejection, taking
+// the slots also delays the next caller.
 func (l *Limiter) tryAcquire(b Budget, deadline time.Time) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +113,7 @@ func (l *Limiter) tryAcquire(b Budget, deadline time.Time) (time.Duration, error
 	}
 	var wait time.Duration
 	for _, w := range l.windows[b] {
-		wait = max(wait, w.waitForRoom(now))
+		wait = max(wait, w.timeUntilRoom(now))
 	}
 	if wait > 0 {
 		return wait, nil
@@ -121,7 +121,7 @@ func (l *Limiter) tryAcquire(b Budget, deadline time.Time) (time.Duration, error
 	for _, w := range l.windows[b] {
 		w.inFlight++
 	}
-	// After a rejection, one request per probeTime is let through until the service accepts one.
+	// After a rejection, let through one request per probeTime until the service accepts one.
 	for _, p := range l.pauses[b] {
 		if p.rejections > 0 {
 			p.until = now.Add(probeTime)
@@ -130,8 +130,8 @@ func (l *Limiter) tryAcquire(b Budget, deadline time.Time) (time.Duration, error
 	return 0, nil
 }
 
-// Release records that the response to a request of b has arrived or is no longer expected. Each slot of the
-// request becomes free after the length of its window.
+// Release records that the response to a request of b has arrived or is no longer expected. From then on, the slots of
+// the request become free as time passes.
 func (l *Limiter) Release(b Budget) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,30 +143,30 @@ func (l *Limiter) Release(b Budget) {
 }
 
 // window limits the requests of a period. It counts each request until length plus clockSlack has passed since the
-// response. The service counts a request before it responds, so by then it no longer counts the request, either.
+// response. The service counts a request before it responds, so by then it should not count the request, either.
 type window struct {
 	length    time.Duration
-	size      int
-	inFlight  int
+	limit     int         // the maximum number of requests
+	inFlight  int         // requests without a response
 	responses []time.Time // when they arrived, oldest first
 }
 
 func newWindow(length time.Duration, configured, documented int) *window {
-	size := documented
+	limit := documented
 	if configured > 0 {
-		size = configured
+		limit = configured
 	}
-	return &window{length: length, size: size}
+	return &window{length: length, limit: limit}
 }
 
-// waitForRoom forgets the requests that no longer count, and returns the shortest time after which there may be room.
-// The time is 0 if there is room now.
-func (w *window) waitForRoom(now time.Time) time.Duration {
+// timeUntilRoom forgets the requests that no longer count, and returns the time until there may be room. It is 0 if
+// there is room now.
+func (w *window) timeUntilRoom(now time.Time) time.Duration {
 	span := w.length + clockSlack
 	for len(w.responses) > 0 && now.Sub(w.responses[0]) >= span {
 		w.responses = w.responses[1:]
 	}
-	if w.inFlight+len(w.responses) < w.size {
+	if w.inFlight+len(w.responses) < w.limit {
 		return 0
 	}
 	if len(w.responses) == 0 { // all requests are in flight, so no slot becomes free before span has passed

@@ -13,11 +13,10 @@ const (
 	// firstPause and longestPause are the limits of Backoff for a 429 response without a usable Retry-After.
 	firstPause   = time.Second
 	longestPause = time.Minute
-	// probeTime is the time between single requests after a pause, until the service accepts one. Otherwise
-	// the next rejection would hit all waiting callers.
+	// probeTime is the time between single requests after a pause, until the service accepts one. Without it, all
+	// waiting callers would send at once, and might be rejected again.
 	probeTime = time.Second
-	// longestRetryAfter is the longest Retry-After that is respected. The limits are per minute and per hour, so a
-	// longer wait is not plausible.
+	// longestRetryAfter is the longest plausible Retry-After, because the limits are per minute and per hour.
 	longestRetryAfter = 24 * time.Hour
 )
 
@@ -25,10 +24,10 @@ const (
 type pause struct {
 	rejectedAt time.Time // when the last rejection was counted
 	until      time.Time
-	rejections int // since the service last accepted a request
+	rejections int // in a row, as RecordRejection counts them
 }
 
-// PausedError reports that the pause ends after the deadline of the call.
+// PausedError reports that a pause ends after a deadline.
 type PausedError struct{ Until time.Time }
 
 func (e *PausedError) Error() string {
@@ -36,9 +35,9 @@ func (e *PausedError) Error() string {
 }
 
 // RecordRejection records a 429 response to a request of b that was sent at sentAt. retryAfter is 0 if the response
-// does not say how long to wait. A rejected request of Creates or Details pauses only that budget. If a limit
-// of all requests was exceeded, a General request is soon rejected, too, which pauses all budgets. Rejections
-// of requests that were in flight together count as one.
+// does not say how long to wait. A rejected request of Creates or Details pauses that budget alone, because the limit
+// may be the budget's own. A rejected General request pauses all budgets. Rejections of requests that were in flight
+// together count as one.
 func (l *Limiter) RecordRejection(b Budget, sentAt time.Time, retryAfter time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,7 +59,7 @@ func (l *Limiter) RecordRejection(b Budget, sentAt time.Time, retryAfter time.Du
 }
 
 // RecordAcceptance records a response other than 429 to a request of b that was sent at sentAt. It ends each pause
-// of b whose last rejection came before the request was sent.
+// that applies to b, unless the pause has counted a rejection since then.
 func (l *Limiter) RecordAcceptance(b Budget, sentAt time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +70,7 @@ func (l *Limiter) RecordAcceptance(b Budget, sentAt time.Time) {
 	}
 }
 
-// PausedUntil returns when the pause of b ends. Without a pause, that time is in the past.
+// PausedUntil returns when the latest pause that applies to b ends. Without a pause, the time is in the past or zero.
 func (l *Limiter) PausedUntil(b Budget) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,8 +87,8 @@ func (l *Limiter) pausedUntil(b Budget) time.Time {
 	return until
 }
 
-// Backoff returns the delay before retry n, counted from 1. Its maximum is first for retry 1, doubles with each
-// retry, and never exceeds longest. The delay is a random duration between half of that maximum and all of it.
+// Backoff returns the delay before retry n, counted from 1. Its maximum is first for retry 1, and doubles with each
+// retry up to longest. The delay is a random duration between half of that maximum and all of it.
 func Backoff(first, longest time.Duration, n int) time.Duration {
 	maximum := first
 	for range n - 1 {
@@ -98,9 +97,8 @@ func Backoff(first, longest time.Duration, n int) time.Duration {
 	return maximum/2 + rand.N(maximum/2)
 }
 
-// RetryAfter parses a Retry-After header, in seconds or as a date. It returns 0 if there is none, if it
-// cannot be parsed, if the wait is longer than a day, or if the date has passed. The caller then uses its own
-// backoff.
+// RetryAfter returns the wait that a Retry-After header requests, in seconds or as a date. It returns 0 if the header
+// is missing, invalid or implausible, or if it requests no wait.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	seconds, err := strconv.ParseInt(text, 10, 64)
