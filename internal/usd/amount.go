@@ -26,14 +26,13 @@ const Max Amount = 99_999_999_999_999
 var (
 	// ErrFraction reports that a number has fractions of a cent.
 	ErrFraction = errors.New("an amount in USD has at most two decimals")
-	// ErrRange reports that a number is outside ±Max, or that a sum overflows.
+	// ErrRange reports that a number is outside ±Max, or that an addition overflows.
 	ErrRange = errors.New("the amount is out of range")
 	// ErrSyntax reports that a text is not a decimal number.
 	ErrSyntax = errors.New("not a decimal number")
 )
 
-// These limits bound the work that an untrusted text can cause. Terraform writes a computed number with up to about 160
-// characters.
+// These limits bound the work that an untrusted text can cause.
 const (
 	maxLength   = 400 // of a text
 	maxExponent = 400 // of a parsed number, above and below zero
@@ -56,14 +55,14 @@ func Parse(text string) (Amount, error) {
 	return a, nil
 }
 
-// noise is 1e-9, the most by which a computed number may differ from one with two decimals. Terraform computes in
-// binary, which cannot represent most decimal fractions exactly.
+// noise is 1e-9, the most by which a computed number may differ from the amount that it stands for. Terraform computes
+// in binary, which cannot represent most decimal fractions exactly.
 var noise = decimal.New(1, -9)
 
 // FromBigFloat reads a number that Terraform computed. It returns the nearest amount, with ErrFraction if the number
-// differs from that amount by more than 1e-9 USD. Out of range, it returns zero and ErrRange.
+// differs from that amount by more than 1e-9 USD. With any other error, such as ErrRange, the amount is zero.
 func FromBigFloat(f *big.Float) (Amount, error) {
-	// Most amounts are whole dollars. Converting them directly is faster than formatting and parsing a text.
+	// Many amounts are whole dollars. Converting them directly is faster than formatting and parsing a text.
 	const maxDollars = int64(Max / Dollar)
 	dollars, accuracy := f.Int64()
 	inRange := -maxDollars <= dollars && dollars <= maxDollars
@@ -135,7 +134,7 @@ func (a *Amount) UnmarshalJSON(data []byte) error {
 var numberPattern = regexp.MustCompile(`^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?$`)
 
 // parseDecimal parses a number. It refuses large exponents, which shopspring/decimal would expand at great cost. Its
-// errors quote only the start of a long text.
+// errors quote the start of the text.
 func parseDecimal(text string) (decimal.Decimal, error) {
 	const maxDigits = 30 // before the decimal point, in any currency
 	if len(text) > maxLength || !numberPattern.MatchString(text) {
@@ -185,7 +184,7 @@ func nearest(d decimal.Decimal) (Amount, error) {
 	return a, nil
 }
 
-// Sum adds amounts. It returns ErrRange if the sum overflows.
+// Sum adds amounts. It returns ErrRange if an addition overflows.
 func Sum(amounts ...Amount) (Amount, error) {
 	var total Amount
 	for _, a := range amounts {
@@ -238,8 +237,7 @@ func (x Decimal) String() string {
 // if the number is not an amount.
 func (x Decimal) Amount() (Amount, error) { return nearest(x.d) }
 
-// WithoutNoise returns the number rounded to whole cents if it differs from them only by noise. Otherwise, it
-// returns the number unchanged.
+// WithoutNoise returns the number as whole cents if Amount accepts it. Otherwise, it returns the number unchanged.
 func (x Decimal) WithoutNoise() Decimal {
 	a, err := x.Amount()
 	if err != nil {
@@ -266,7 +264,7 @@ func (x Decimal) Floor() (Amount, error) {
 func (x Decimal) BigFloat() *big.Float {
 	f, _, err := big.ParseFloat(x.d.String(), 10, precision, big.ToNearestEven)
 	if err != nil {
-		panic("usd: " + err.Error()) // impossible: the text of a decimal is always a number
+		panic("usd: " + err.Error()) // impossible, because the text of a decimal is a number
 	}
 	return f
 }

@@ -20,7 +20,7 @@ import (
 type Value struct {
 	basetypes.NumberValue
 
-	// amount is zero for null and unknown. If err is not nil, amount is the nearest amount, or zero if out of range.
+	// amount is zero for null and unknown. If err is not nil, amount is the nearest amount, or zero if there is none.
 	amount usd.Amount
 	err    error // says why a known number is not an amount
 }
@@ -92,7 +92,7 @@ func (v Value) Equal(o attr.Value) bool {
 	return ok && v.NumberValue.Equal(other.NumberValue)
 }
 
-// SameCents reports whether both are null, both unknown, or both the same amount.
+// SameCents reports whether both are null, both unknown, or both the same amount. A known value must be validated.
 func (v Value) SameCents(o Value) bool {
 	if v.IsKnown() && o.IsKnown() {
 		return v.amount == o.amount
@@ -100,14 +100,14 @@ func (v Value) SameCents(o Value) bool {
 	return v.IsNull() == o.IsNull() && v.IsUnknown() == o.IsUnknown()
 }
 
-// NumberSemanticEquals reports whether the cents agree.
+// NumberSemanticEquals reports whether o is a Value for which SameCents reports true.
 func (v Value) NumberSemanticEquals(_ context.Context, o basetypes.NumberValuable) (bool, diag.Diagnostics) {
 	other, ok := o.(Value)
 	return ok && v.SameCents(other), nil
 }
 
-// ValidateAttribute refuses fractions of a cent and amounts out of range. The framework also calls it for values
-// from the service, such as a balance below zero. Rules that apply only to configurations belong in validators.
+// ValidateAttribute refuses fractions of a cent and amounts out of range. It accepts an amount below zero, because the
+// framework may also validate values from the service. Rules for configurations belong in validators.
 func (v Value) ValidateAttribute(_ context.Context, req xattr.ValidateAttributeRequest, resp *xattr.ValidateAttributeResponse) {
 	if v.err == nil {
 		return
@@ -121,8 +121,7 @@ func (v Value) ValidateAttribute(_ context.Context, req xattr.ValidateAttributeR
 		fmt.Sprintf("%s %s. Correct the number, or the expression that computes it.", req.Path, v.Err()))
 }
 
-// Type is a Terraform number of US dollars. Validation refuses fractions of a cent and amounts
-// beyond usd.Max. A minimum is checked by a validator, such as tfkit.AtLeast.
+// Type is the attribute type of a Value.
 type Type struct {
 	basetypes.NumberType
 }
