@@ -35,8 +35,8 @@ func Thousands(number string) string {
 	return grouped.String()
 }
 
-// Printable replaces control characters and other invisible characters, which could change what a terminal shows. It
-// keeps line breaks.
+// Printable replaces control characters and other characters that are not graphic, which could change what a terminal
+// shows. It keeps line breaks.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsGraphic(r) {

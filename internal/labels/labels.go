@@ -1,4 +1,4 @@
-// Package labels has the rules for card labels that the provider and the plan statement share.
+// Package labels has the rules for comparing, generating and recognizing card labels.
 package labels
 
 import (
@@ -11,16 +11,16 @@ import (
 // DefaultPrefix is the label_prefix of a provider configuration that sets none.
 const DefaultPrefix = "tf-"
 
-// Canonical returns the form in which labels are compared. The service may trim a label, so white space at its ends is
-// removed, and any other run of white space becomes one space.
+// Canonical returns the form in which labels are compared. It has no white space at its ends, and one space for each
+// other run of white space, because a service may store a label without its extra spaces.
 func Canonical(label string) string {
 	return strings.Join(strings.Fields(label), " ")
 }
 
 const dayLayout = "20060102"
 
-// Generate returns a unique label, by which a card can be found if the response to its creation is
-// lost. The prefix and the day help to find cards of an interrupted run.
+// Generate returns a unique label, by which a card can be found if the response to its creation is lost. The prefix and
+// the day, in UTC, help people to find the cards of a run.
 func Generate(prefix string, now time.Time) string {
 	const randomLength = 20 // characters with 5 random bits each
 	day := now.UTC().Format(dayLayout)
