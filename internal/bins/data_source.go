@@ -47,7 +47,7 @@ func catalogueSchema() schema.Schema {
 				MarkdownDescription: "The BINs that match the filters.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 					"id":       tfkit.Computed("BIN id, for `bin_id` of `vcard_card`."),
-					"network":  tfkit.Computed("Card network, in lower case."),
+					"network":  tfkit.Computed("Card network, such as `visa`."),
 					"category": tfkit.Computed("Category, such as `ads`."),
 					"three_ds": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether cards of this BIN take part in 3D Secure."},
 					"wallets": schema.MapAttribute{
@@ -85,7 +85,8 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	m.Bins = []bin{}
 	var invalid tfkit.InvalidIDs
 	for _, b := range catalogue {
-		if invalid.AddIfMalformed(b.ID, "") { // a BIN has no owner
+		const noOwner = ""
+		if invalid.AddIfMalformed(b.ID, noOwner) {
 			continue
 		}
 		if !m.matches(b) {
@@ -107,8 +108,8 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	return nil
 }
 
-// describeCatalogue lists the networks and categories of a catalogue, for a configuration whose filters match no BIN. It also
-// says what to do.
+// describeCatalogue returns the end of a warning about filters that match no BIN: what the catalogue contains, and what
+// to do.
 func describeCatalogue(catalogue []api.Bin) string {
 	if len(catalogue) == 0 {
 		return "The service's catalogue is empty. Ask the service's support which BINs the account can use."
@@ -127,7 +128,7 @@ func describeCatalogue(catalogue []api.Bin) string {
 		count, sortedNames(networks), sortedNames(categories))
 }
 
-// sortedNames returns the keys in alphabetical order, separated by commas.
+// sortedNames returns the keys in order, separated by commas.
 func sortedNames(names map[string]bool) string {
 	return strings.Join(slices.Sorted(maps.Keys(names)), ", ")
 }

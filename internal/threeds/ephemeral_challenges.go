@@ -59,7 +59,7 @@ func (r *challengesResource) Schema(_ context.Context, _ ephemeral.SchemaRequest
 					"amount":   schema.NumberAttribute{Computed: true, MarkdownDescription: "Exact amount of the payment in USD."},
 					"otp": schema.StringAttribute{
 						Computed: true, Sensitive: true,
-						MarkdownDescription: "One-time code that confirms the payment. Null if the service no longer shows it.",
+						MarkdownDescription: "One-time code that confirms the payment. Null if the service does not show it.",
 					},
 					"status":     computed("Status of the challenge, such as `pending`."),
 					"expires_at": computed("When the challenge expires, as reported by the service: ISO 8601, UTC."),
