@@ -8,7 +8,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// CardStatus is the state of a card, in lower case. Values that this client does not know are kept.
+// CardStatus is the state of a card, in lower case. It may be a value that is not documented.
 type CardStatus string
 
 // UnmarshalJSON decodes a status in any case, so that "FROZEN" is not an unknown status.
@@ -52,21 +52,20 @@ type CardSummary struct {
 	CreatedAt transport.Timestamp `json:"created_at"`
 }
 
-// Card is a card in the response to its issuance. ExpiresAt is the only one of its fields that GetCard does not
-// return.
+// Card is a card in the response to its issuance, which also has the expiry date.
 type Card struct {
 	CardSummary
 	ExpiresAt transport.Date `json:"expires_at"`
 }
 
-// requiredCardFields returns the fields that a response must have for each CardListItem. If a missing BIN or limit
-// were read as empty, the card would seem to have changed.
+// requiredCardFields returns the fields that a card in a response must have. If a missing BIN or limit were read as
+// empty, the card would seem to have changed.
 func requiredCardFields() []string {
 	return []string{"id", "status", "balance", "bin_id", "spending_limit"}
 }
 
 // mayBeCardID reports whether a request about a card with this id is possible. The ids "." and ".." would
-// lead to another path. A text with a space may be what package transport shows instead of an invalid id.
+// lead to another path. Package transport puts a space into an id that it has marked as invalid.
 func mayBeCardID(id string) bool {
 	const maxLength = 256
 	switch id {

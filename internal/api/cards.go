@@ -18,7 +18,7 @@ type CardFilter struct {
 	BinID  string
 }
 
-// CardPage is one page of cards, newest first.
+// CardPage is one page of a list of cards.
 type CardPage struct {
 	Data    []CardListItem
 	Page    int
@@ -27,8 +27,8 @@ type CardPage struct {
 	bytes   int  // size of the response
 }
 
-// FullPageSize returns how many cards a full page has. The method must be called on the first page. If its
-// PerPage is missing or wrong, the result is the number of cards on it.
+// FullPageSize returns how many cards a full page has, as far as the first page shows it. If PerPage is missing or
+// seems too high, the result is the number of cards on the page. The method must be called on the first page.
 func (p CardPage) FullPageSize() int {
 	if p.PerPage <= 0 || p.PerPage > MaxPerPage {
 		return len(p.Data)
@@ -43,9 +43,9 @@ func (p CardPage) FullPageSize() int {
 	return p.PerPage
 }
 
-// ExceedsTotal reports whether this page and the pages before it have more cards than the service counts. An
-// empty page, or one without a total, never exceeds it. The argument is the number of cards on the pages before
-// this one.
+// ExceedsTotal reports whether this page and the pages before it have more cards than the service counts. It reports
+// false for an empty page, and for one without a total. The argument is the number of cards on the pages before this
+// one.
 func (p CardPage) ExceedsTotal(cardsBefore int) bool {
 	if p.Total == nil || len(p.Data) == 0 {
 		return false
@@ -56,8 +56,7 @@ func (p CardPage) ExceedsTotal(cardsBefore int) bool {
 // MaxPerPage is the largest page size (API §4.2).
 const MaxPerPage = 100
 
-// MaxListedCards is the largest accepted number of cards in a list. The service's hourly limit is enough to
-// read about twice as many.
+// MaxListedCards is the largest accepted number of cards in a list.
 const MaxListedCards = 500_000
 
 // ListCards returns one page of the cards that the service lists for the filter. Pages are counted from 1. The
@@ -93,8 +92,8 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 	return result, err
 }
 
-// GetCard reads one card. While the service does not yet show the status that this process set last, GetCard reads
-// the card again.
+// GetCard reads one card. If the service does not yet show the status that this process set last, GetCard reads the
+// card again for some time.
 func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	var card CardSummary
 	call := c.cardCall("read card "+id, http.MethodGet, id, "")
@@ -115,8 +114,8 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	return card, nil
 }
 
-// AwaitCard is GetCard for a card that another process may have issued just before this one started. While
-// the service does not find the card, AwaitCard retries, until grace has passed since New made this client.
+// AwaitCard is GetCard for a card that may have been issued shortly before New made this client. If the service does
+// not find the card, it reads again until grace has passed since then.
 func (c *Client) AwaitCard(ctx context.Context, id string, grace time.Duration) (CardSummary, error) {
 	until := c.startedAt.Add(grace)
 	c.recent.update(id, func(card *recentCard) {
@@ -134,7 +133,7 @@ func setQuery(query url.Values, name, value string) {
 	}
 }
 
-// isBadRequest reports whether the service refused the parameters of a request.
+// isBadRequest reports whether an error is a 400 or 422 response.
 func isBadRequest(err error) bool {
 	refused, ok := errors.AsType[*transport.Error](err)
 	if !ok {
@@ -147,8 +146,8 @@ func isBadRequest(err error) bool {
 type CardDetails struct {
 	PAN      transport.Secret `json:"pan"` // full card number
 	CVV      transport.Secret `json:"cvv"`
-	ExpMonth int              `json:"exp_month"` // 1 to 12
-	ExpYear  int              `json:"exp_year"`  // four digits
+	ExpMonth int              `json:"exp_month"`
+	ExpYear  int              `json:"exp_year"`
 }
 
 // CardDetails reads the number, CVV and expiry of a card. The service allows 30 such requests per minute (API

@@ -24,19 +24,19 @@ type Termination struct {
 	ID               string     `json:"id"`
 	Status           CardStatus `json:"status"`
 	ReturnedToWallet usd.Amount `json:"returned_to_wallet"` // USD; 0 if no response reported it
-	How              How        `json:"-"`                  // AlreadyDone if the card was terminated before
+	How              How        `json:"-"`
 }
 
 // FreezeCard suspends all transactions of a card. It succeeds if the card is already frozen.
 func (c *Client) FreezeCard(ctx context.Context, id string) (CardState, error) {
-	var autoFreezeAt *usd.Amount // matters only for unfreezing
+	var autoFreezeAt *usd.Amount // does not matter for freezing
 	return c.setFrozen(ctx, id, "freeze", StatusFrozen, autoFreezeAt)
 }
 
 // UnfreezeCard enables the transactions of a card again. It succeeds if the card is already active. It also
-// succeeds if the service seems to have frozen the card again at once, because its balance is low. One sign is a
-// 2xx response that says that the card is frozen, and a read that agrees. After a lost response, the sign is a
-// frozen card with a balance below autoFreezeAt (USD, or nil if it is not known).
+// succeeds, with the status frozen, if the service seems to have frozen the card again at once, because its balance
+// is low. One sign is a 2xx response that says that the card is frozen, and a read that agrees. If the outcome is
+// unknown, another sign is a frozen card with a balance below autoFreezeAt (USD, or nil if it is not known).
 func (c *Client) UnfreezeCard(ctx context.Context, id string, autoFreezeAt *usd.Amount) (CardState, error) {
 	return c.setFrozen(ctx, id, "unfreeze", StatusActive, autoFreezeAt)
 }
@@ -95,10 +95,9 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 	return state, nil
 }
 
-// TerminateCard terminates a card permanently. The service returns the card's balance to the wallet. A read
-// after the call must confirm the termination. If the response confirms the termination, a read that does not
-// find the card is enough. If no response confirms it, such a read makes TerminateCard return a not-found error,
-// because the card may belong to another account.
+// TerminateCard terminates a card permanently. The service returns the card's balance to the wallet. A later read must
+// confirm the termination. If a response has confirmed it, a read that does not find the card is enough. Without such
+// a response, a card that is not found is an error, because it may belong to another account.
 func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, error) {
 	unlock, err := c.LockCard(ctx, id)
 	if err != nil {
@@ -165,13 +164,11 @@ func notVerified(err error) error {
 	return fmt.Errorf("the outcome could not be verified: %w", err)
 }
 
-// setStatus makes a call that changes the status of a card. If no response confirms the change, it reads the card at
-// once, because the service may refuse to set a status that the card already has. Unless the request certainly did
-// nothing, it then polls the card until CommitWait has passed, because the request may take effect later. If the
-// failure is about the account or a limit, it reads nothing and returns the failure. The function confirms reports
-// whether a card that was read shows the change; last is true for the last of these reads. The result is the card of
-// the last read, also with an error. It is empty if no read was necessary, or if the last one failed. With an error,
-// the How has no meaning.
+// setStatus makes a call that changes the status of a card. If no response confirms the change, reads may show it: the
+// service may refuse to set a status that the card already has, and a request whose response was lost may take effect
+// later. The function confirms reports whether a card that was read shows the change; last is true for the last read
+// after an attempt. The returned card is that of the latest read, also with an error. It is empty if nothing was read
+// or the read failed. With an error, the How has no meaning.
 func (c *Client) setStatus(m *transport.Mutation, id string, confirms func(card CardSummary, last bool) bool) (CardSummary, How, error) {
 	for {
 		fate, failure := m.Try()
@@ -227,8 +224,8 @@ func (c *Client) setStatus(m *transport.Mutation, id string, confirms func(card 
 	}
 }
 
-// isAboutRequest reports whether a failure is a 4xx response that may be due to the request or to the state of the card,
-// such as a status that the card already has. The other 4xx responses are about the account or a limit.
+// isAboutRequest reports whether a failure is a 4xx response that may be due to the request or to the state of the
+// card, and not to the account or a limit.
 func isAboutRequest(failure error) bool {
 	response, ok := errors.AsType[*transport.Error](failure)
 	if !ok || transport.NotReadyCode(failure) != "" {

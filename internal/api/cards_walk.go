@@ -11,22 +11,21 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
-// Cards returns all cards that the filter selects, newest first, and each only once. It reads a page when the loop
-// needs it, and stops after the first error. If cards are issued or change their status meanwhile, and the service
-// reports correct totals, no other card is missed, with one exception. If a card on an earlier page loses the wanted
-// status while another card gets it on a later page, the total stays the same, and a card between them may be missed.
-// The result includes cards that this process has just issued, even if the service does not list them yet.
+// Cards returns the cards that the filter selects, normally newest first, and each once. It reads a page when the loop
+// needs it, and stops after the first error. It includes cards that this process has just issued, even if the service
+// does not list them yet. If cards change their status while the list is read, a card may be missed, although the
+// totals of the service usually show that the list must be read again.
 func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
 	return func(yield func(CardListItem, error) bool) {
 		reader := newCardReader(c, yield)
-		reader.readCards(ctx, filter) // which yields an error by itself
+		reader.readCards(ctx, filter)
 	}
 }
 
-// LiveCards returns the active and then the frozen cards of a BIN, or of all BINs if binID is empty, as Cards
-// does. It reads the active cards first because the service freezes cards by itself: a card that is frozen
-// meanwhile is in the second list. If a card may have been unfrozen meanwhile, it reads both lists again, up to
-// three times in all. Some services report wrong totals, so a difference that remains is not an error.
+// LiveCards returns the active and frozen cards of a BIN, or of all BINs if binID is empty, as Cards does. It reads
+// the active cards first because the service freezes cards by itself: a card that is frozen meanwhile is in the
+// second list. If a card may have been unfrozen meanwhile, it reads both lists again. Some services report wrong
+// totals, so a difference that remains is not an error.
 func (c *Client) LiveCards(ctx context.Context, binID string) iter.Seq2[CardListItem, error] {
 	const maxRounds = 3 // of reading both lists
 	active := CardFilter{Status: StatusActive, BinID: binID}
@@ -41,8 +40,8 @@ func (c *Client) LiveCards(ctx context.Context, binID string) iter.Seq2[CardList
 			if !reader.readCards(ctx, frozen) {
 				return
 			}
-			// A card that was unfrozen meanwhile may be missing. The total of the active cards shows that, so a
-			// page of one card is enough.
+			// A card that was unfrozen meanwhile may be missing. The total of the active cards should show that, so
+			// a page of one card is enough.
 			page, err := c.ListCards(ctx, active, 1, 1)
 			if err != nil {
 				yield(CardListItem{}, err)
@@ -55,17 +54,17 @@ func (c *Client) LiveCards(ctx context.Context, binID string) iter.Seq2[CardList
 	}
 }
 
-// ListedCards returns the cards that the service itself lists for the filter, newest first, and each only
-// once. It stops after the first error.
+// ListedCards returns the cards that the service itself lists for the filter, normally newest first, and each once. It
+// stops after the first error.
 func (c *Client) ListedCards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
 	return func(yield func(CardListItem, error) bool) {
 		reader := newCardReader(c, yield)
-		reader.readList(ctx, filter, reader.yieldOnce) // which yields an error by itself
+		reader.readList(ctx, filter, reader.yieldOnce)
 	}
 }
 
-// selects applies the filter again, because a service may return more than was requested. An unknown status
-// may be the service's own word for the requested one.
+// selects reports whether a listed card matches the filter, because a service may return more than was requested. An
+// unknown status may be the service's own word for the requested one.
 func (f CardFilter) selects(card CardListItem) bool {
 	if !f.hasBIN(card) {
 		return false
@@ -80,7 +79,7 @@ func (f CardFilter) hasBIN(card CardListItem) bool {
 	return f.BinID == "" || strings.EqualFold(card.BinID, f.BinID)
 }
 
-// cardReader reads one or more lists of cards, and yields each card only once.
+// cardReader reads one or more lists of cards, and yields each card once.
 type cardReader struct {
 	client  *Client
 	yield   func(CardListItem, error) bool
@@ -132,9 +131,9 @@ func (r *cardReader) countShownSince(reading int) int {
 }
 
 // readCards yields the cards that the filter selects, including those that this process has just issued, or an
-// error. It reports whether it reached the end of the list.
+// error. It reports whether to continue: it returns false after an error, or after yield has returned false.
 func (r *cardReader) readCards(ctx context.Context, filter CardFilter) bool {
-	var own []CardListItem // new live cards that this process issued, newest first
+	var own []CardListItem // new cards that this process issued
 	if filter.Status != StatusTerminated {
 		own = r.client.recent.newCards(r.client.clock.Now())
 		onOtherBIN := func(card CardListItem) bool { return !filter.hasBIN(card) }
@@ -147,7 +146,7 @@ func (r *cardReader) readCards(ctx context.Context, filter CardFilter) bool {
 		}
 		issuedHere := slices.ContainsFunc(own, func(issued CardListItem) bool { return issued.ID == card.ID })
 		if !issuedHere && !ownYielded {
-			ownYielded = true // the new cards of this process come before the first card of others
+			ownYielded = true // new cards belong at the front of the list
 			if !r.yieldUnlisted(ctx, filter, own) {
 				return false
 			}
@@ -167,10 +166,10 @@ func (r *cardReader) yieldUnlisted(ctx context.Context, filter CardFilter, own [
 			continue
 		}
 		card, err := r.client.GetCard(ctx, issued.ID)
-		if transport.IsNotFound(err) { // GetCard has already retried, so the card may be gone
+		if transport.IsNotFound(err) { // the card may be gone
 			continue
 		}
-		if err != nil { // the response to its issuance still describes the card
+		if err != nil { // use what the issuance showed
 			card.CardListItem = issued
 		}
 		if !filter.selects(card.CardListItem) {
@@ -183,10 +182,10 @@ func (r *cardReader) yieldUnlisted(ctx context.Context, filter CardFilter, own [
 	return true
 }
 
-// readList calls visit for each card of a list. It reads the list again if cards left it meanwhile, or if
-// pages repeat cards and all readings together showed fewer cards than the service counts. So a card may be
-// visited several times. If reading fails, readList yields the error. It reports whether it reached the end
-// of a complete list.
+// readList calls visit for the cards of a list. It reads the list again if cards seem to have left it meanwhile, or if
+// pages repeat cards and all readings together showed fewer cards than the service counts. So a card may be visited
+// several times. If reading fails, readList yields the error. It reports whether to continue: it returns false after
+// an error, or after visit has returned false.
 func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) bool {
 	const maxReadings = 10
 	deadline := r.client.Deadline(ctx)
@@ -220,9 +219,9 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 	return false
 }
 
-// readPages reads the pages of a list until it ends or a card has left it. It records them in list, and calls visit
-// for each card. If reading fails, readPages yields the error. It reports whether to continue: it returns false after
-// an error, or after visit has returned false.
+// readPages reads the pages of a list until it ends or a card seems to have left it. It records them in list, and calls
+// visit for the cards that are new in this reading. If reading fails, readPages yields the error. It reports whether to
+// continue: it returns false after an error, or after visit has returned false.
 func (r *cardReader) readPages(
 	ctx context.Context, filter CardFilter, list *cardReading, deadline time.Time, visit func(CardListItem) bool,
 ) bool {
@@ -281,82 +280,80 @@ func (r *cardReader) addPage(page CardPage) []CardListItem {
 	return unseen
 }
 
-// cardReading is one reading of a list. Meanwhile, any card may leave the list, and new cards appear at its
-// front. The service's total alone does not show where the list ends, because some services report the number
-// of cards on the page as the total.
+// cardReading is one reading of a list. Meanwhile, cards may leave the list or join it. The service's total alone does
+// not show where the list ends, because some services report the number of cards on the page as the total.
 type cardReading struct {
 	pages    int
 	pageSize int // cards on a full page
 	listed   int // cards on all pages, including repeated ones
 	distinct int // different cards on all pages
 	bytes    int // of the responses
-	total    int // according to the last page
+	total    int // according to the latest page with a usable total
 
 	smallestTotal *int // of all pages; nil if no page had a total
 
 	repeated      bool // a page repeated cards
 	totalUnusable bool // a page had no total, or a wrong one
-	totalReached  bool // the pages have as many cards as the service counts
-	moved         bool // a card left the list after the previous page
+	totalReached  bool // the pages have at least as many cards as the service counts
+	moved         bool // the total fell after the previous page, so a card left the list
 	ended         bool
 }
 
 // add records a page, and how many of its cards are new in this reading.
-func (w *cardReading) add(page CardPage, newCards int) {
-	w.pages++
-	w.smallestTotal = smallerTotal(w.smallestTotal, page.Total)
-	if w.pages == 1 {
-		w.pageSize = max(1, page.FullPageSize())
+func (l *cardReading) add(page CardPage, newCards int) {
+	l.pages++
+	l.smallestTotal = smallerTotal(l.smallestTotal, page.Total)
+	if l.pages == 1 {
+		l.pageSize = max(1, page.FullPageSize())
 	}
-	if page.Total == nil || page.ExceedsTotal(w.listed) {
-		w.totalUnusable = true
+	if page.Total == nil || page.ExceedsTotal(l.listed) {
+		l.totalUnusable = true
 	}
 	if newCards < len(page.Data) {
-		w.repeated = true
+		l.repeated = true
 	}
-	w.listed += len(page.Data)
-	w.distinct += newCards
-	w.bytes += page.bytes
-	if w.totalUnusable { // then only a page without new cards shows the end, and moved stays false
-		w.totalReached = false
-		w.ended = newCards == 0
+	l.listed += len(page.Data)
+	l.distinct += newCards
+	l.bytes += page.bytes
+	if l.totalUnusable { // then only a page without new cards shows the end
+		l.totalReached = false
+		l.ended = newCards == 0
 		return
 	}
-	if w.pages > 1 && *page.Total < w.total {
-		w.moved = true
+	if l.pages > 1 && *page.Total < l.total {
+		l.moved = true
 		return
 	}
-	w.total = *page.Total
-	w.totalReached = w.listed >= w.total
+	l.total = *page.Total
+	l.totalReached = l.listed >= l.total
 	if len(page.Data) == 0 {
-		w.ended = true
+		l.ended = true
 		return
 	}
 	// A full page of new cards may be followed by more, even if the total is reached.
-	mayBeLast := newCards == 0 || len(page.Data) != w.pageSize
-	w.ended = w.totalReached && mayBeLast
+	mayBeLast := newCards == 0 || len(page.Data) != l.pageSize
+	l.ended = l.totalReached && mayBeLast
 }
 
 // checkBounds returns an error for a list that is too large or does not end in time. It also returns one for a list
-// that seems endless: after 100 pages, there must be two different cards per page on average. The guide on limits
-// documents the bounds on cards, size and time.
-func (w *cardReading) checkBounds(now, deadline time.Time) error {
+// that seems endless, because many pages have brought few different cards.
+func (l *cardReading) checkBounds(now, deadline time.Time) error {
 	const (
 		megabyte       = 1 << 20
 		maxBytes       = 256 * megabyte
 		uncheckedPages = 100
 		minPerPage     = 2 // different cards, on average
 	)
-	if w.distinct > MaxListedCards {
+	if l.distinct > MaxListedCards {
 		return fmt.Errorf("the service lists more than %d cards; select fewer cards by status or bin_id", MaxListedCards)
 	}
-	endless := w.pages > uncheckedPages && w.distinct < minPerPage*w.pages
-	tooLarge := w.bytes > maxBytes
+	endless := l.pages > uncheckedPages && l.distinct < minPerPage*l.pages
+	tooLarge := l.bytes > maxBytes
 	if endless || tooLarge {
-		return fmt.Errorf("the list did not end after %d pages with %d different cards (%d MB); check base_url, and report this to the service's support", w.pages, w.distinct, w.bytes/megabyte)
+		return fmt.Errorf("the list did not end after %d pages with %d different cards (%d MB); check base_url, and report this to the service's support", l.pages, l.distinct, l.bytes/megabyte)
 	}
 	if !now.Before(deadline) {
-		return fmt.Errorf("the list did not end in time, and %d pages show %d different cards so far; try again when fewer programs use the API key", w.pages, w.distinct)
+		return fmt.Errorf("the list did not end in time, and %d pages show %d different cards so far; try again when fewer programs use the API key", l.pages, l.distinct)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ type Client struct {
 	cardLocks lockTable
 	issues    issueTracker
 	recent    recent
-	// transactionForm is the index in transactionForms that the service accepted last.
+	// transactionForm is the index in transactionForms of the form to try first.
 	transactionForm atomic.Int32
 }
 
@@ -52,7 +52,7 @@ func New(config Config) (*Client, error) {
 	return c, nil
 }
 
-// newKey is passed to Begin for a change that has no idempotency key yet. Begin then makes a random one.
+// newKey is the argument of Begin for a new, random idempotency key.
 const newKey = ""
 
 // cardCall returns a call about one card. If the card is so new that the service may not show it yet, a 404
@@ -73,7 +73,7 @@ func (c *Client) cardCall(operation, method, id, subpath string) *transport.Call
 	return call
 }
 
-// lockTable has one lock for each name. Callers get a lock in the order in which they ask for it.
+// lockTable has one lock for each name.
 type lockTable struct {
 	mu    sync.Mutex
 	locks map[string]*semaphore.Weighted
@@ -95,9 +95,9 @@ func (t *lockTable) lock(ctx context.Context, name string) (unlock func(), err e
 	return func() { lock.Release(1) }, nil
 }
 
-// LockCard waits until no other call of this client moves money on a card or terminates it, or until ctx ends. It
-// returns the function that releases the lock. It also makes GetCard accept any status, and not only the one that
-// this process set last, because a movement may make the service freeze the card.
+// LockCard locks a card for an operation that may move its money. It waits until the card is not locked, or until ctx
+// ends, and returns the function that releases the lock. It also forgets the status that this process set last,
+// because a movement may make the service freeze the card.
 func (c *Client) LockCard(ctx context.Context, id string) (unlock func(), err error) {
 	unlock, err = c.cardLocks.lock(ctx, id)
 	if err != nil {
@@ -112,26 +112,25 @@ const (
 	// NewCardGrace is the age below which a card may still be hidden: a read that does not find it does not prove
 	// that it is missing.
 	NewCardGrace = 10 * time.Minute
-	// shownWithin is how long this process waits for the service to show and to list a new card, or to show a
-	// termination.
+	// shownWithin is how long the service may take to show a new card or a termination.
 	shownWithin = time.Minute
-	// statusShownWithin is how long this process waits for the service to show any other new status. It is short,
-	// because others may change the status, too.
+	// statusShownWithin is how long the service may take to show another new status. It is short, because others may
+	// change the status, too.
 	statusShownWithin = 10 * time.Second
 )
 
-// recent records the changes of this process that the service may not show yet.
+// recent records changes of this process that the service may not show yet.
 type recent struct {
 	mu    sync.Mutex
 	cards map[string]recentCard // by id
 }
 
-// recentCard is what this process knows about a card that it changed.
+// recentCard is what this process knows about a card.
 type recentCard struct {
-	issued   *CardListItem // the card, if this process issued it
+	issued   *CardListItem // the card, if it was claimed for an issuance of this process
 	newUntil time.Time     // until then, the service may not find the card
 
-	status      CardStatus // the status that this process set, or "" if none is expected
+	status      CardStatus // the status that this process set, or "" if no status is expected
 	statusUntil time.Time  // until then, the service may still show an earlier status
 }
 
@@ -149,7 +148,7 @@ func (r *recent) update(id string, change func(*recentCard)) {
 	r.cards[id] = card
 }
 
-// claim assigns a card to an issuance. It reports false if the card already belongs to another issuance.
+// claim assigns a card to an issuance. It reports false if the card was claimed before.
 func (r *recent) claim(card CardListItem, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,12 +162,10 @@ func (r *recent) claim(card CardListItem, now time.Time) bool {
 	return true
 }
 
-// newCards returns the live cards that this process issued and that the service may not show yet, newest first. A
-// terminated card is not one of them, because TerminateCard clears newUntil.
+// newCards returns the cards that this process issued and that the service may not show yet, normally newest first.
 func (r *recent) newCards(now time.Time) []CardListItem {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// newUntil normally is shownWithin after the issuance, so it gives the order of issuance.
 	newestFirst := func(a, b recentCard) int { return b.newUntil.Compare(a.newUntil) }
 	var cards []CardListItem
 	for _, card := range slices.SortedFunc(maps.Values(r.cards), newestFirst) {
@@ -179,11 +176,12 @@ func (r *recent) newCards(now time.Time) []CardListItem {
 	return cards
 }
 
-// mayBeCurrent reports whether a response may show the current status. Until statusUntil, only the status that this
-// process set last counts as current. A termination always counts, because it is final, whoever made it.
+// mayBeCurrent reports whether a card that was read may have its current status. For some time after this process has
+// set a status, another one is probably outdated, unless it is a termination, which is final.
 func (r *recent) mayBeCurrent(card CardSummary, now time.Time) bool {
 	known := r.get(card.ID)
-	if known.status == "" || !now.Before(known.statusUntil) {
+	expectsStatus := known.status != "" && now.Before(known.statusUntil)
+	if !expectsStatus {
 		return true
 	}
 	return card.Status == known.status || card.Status == StatusTerminated

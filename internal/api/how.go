@@ -7,22 +7,20 @@ type How int
 
 // The ways in which the client knows.
 const (
-	// Answered means from the response. If a 2xx response was unusable or, for a movement of money, the key was
-	// refused as already used, it means from a read.
+	// Answered means from a response, possibly with the help of a read.
 	Answered How = iota
 	// AnsweredLate is Answered after an earlier response was lost.
 	AnsweredLate
-	// Found means from a read after a response was lost or did not decide the outcome. For an issuance, it also means
-	// from a list after an unusable response or a refusal.
+	// Found means from a read or a list, after a response was lost or did not decide the outcome.
 	Found
-	// AlreadyDone means from a read: the change was made before the call.
+	// AlreadyDone means from a read, which suggests that the change was made before the call.
 	AlreadyDone
 )
 
-// LostResponse reports whether a response was lost or, as described for Found, did not decide the outcome.
+// LostResponse reports whether a response was lost or did not decide the outcome.
 func (h How) LostResponse() bool { return h == AnsweredLate || h == Found }
 
-// HowAnswered returns Answered or AnsweredLate for a change whose last attempt got a response.
+// HowAnswered returns AnsweredLate if a response was lost, and otherwise Answered.
 func HowAnswered(m *transport.Mutation) How {
 	if m.Lost {
 		return AnsweredLate

@@ -21,31 +21,32 @@ const (
 // IssueCardRequest describes the card to issue. Amounts are in USD.
 type IssueCardRequest struct {
 	BinID             string            `json:"bin_id"`
-	Amount            usd.Amount        `json:"amount"` // initial load; the service adds a fee of 1.00
+	Amount            usd.Amount        `json:"amount"` // initial load, without the fee
 	Label             string            `json:"label,omitempty"`
 	SpendingLimit     *usd.Amount       `json:"spending_limit,omitempty"` // per month; nil means the BIN's maximum
 	AllowedCategories []string          `json:"allowed_categories,omitzero"`
 	AutoFreezeAt      *usd.Amount       `json:"auto_freeze_at,omitempty"`
 	Metadata          map[string]string `json:"metadata,omitzero"`
-	// GeneratedLabel reports whether the label was generated. No other card has a generated label, so the label
-	// alone identifies the card after a lost response.
+	// GeneratedLabel reports whether the label was generated for this request. Then it is unique, and identifies the
+	// card after a lost response.
 	GeneratedLabel bool `json:"-"`
 }
 
 // Issuance is a card that was issued.
 type Issuance struct {
 	Card Card
-	// How is Found if no response describes the card, and it was found in a list. Then the card's
-	// ExpiresAt is not known. Unless the label was generated, someone else may have issued that card.
+	// How is Found if the card was found in a list. Then its ExpiresAt is not known. Unless the label was generated,
+	// someone else may have issued that card.
 	How How
-	// PossibleDuplicates are other new cards that look like this one and that no request of this process
-	// asked for. A request that took effect twice may have issued them.
+	// PossibleDuplicates are other new cards that look like this one. A request that took effect twice may have issued
+	// them.
 	PossibleDuplicates []CardListItem
 }
 
-// IssueCard issues a card and loads it from the wallet. After a lost response, it looks for the card, and sends the
-// request again only if there is none. If keys are honoured, it first repeats the request with the same key, and then
-// looks once. If it cannot identify the card, it returns a *transport.UndecidedError with candidates. Cards with the same label on one BIN are issued one after the other.
+// IssueCard issues a card and loads it from the wallet. After a lost response, it looks for the card before it sends
+// the request again. If keys are honoured, it first repeats the request with the same key, and then looks for the card.
+// If the outcome stays unknown, it returns a *transport.UndecidedError with any candidates. Cards with the same label
+// on one BIN are issued one after the other.
 func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issuance, error) {
 	labelOnBIN := request.labelOnBIN()
 	unlock, err := c.issues.locks.lock(ctx, labelOnBIN)
@@ -121,15 +122,14 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 }
 
 // issue tries the request until its outcome is decided. Between two calls of Try, it looks for the card. The returned
-// card is nil if a response describes it.
+// card is nil if a response describes it, and after an error.
 func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 	for {
 		fate, failure := m.Try()
 		if fate == transport.Done {
 			return nil, nil
 		}
-		// After a response, the card may already be listed. No other card has its generated label, so one list is
-		// enough.
+		// After a response, the card may already be listed, and a generated label identifies it.
 		responded := m.Answered() || isAboutRequest(failure)
 		if s.request.GeneratedLabel && responded {
 			found := s.findGenerated(m.GraceContext())
@@ -164,9 +164,9 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 	}
 }
 
-// readIssued updates a new card from a read, because so far only one response describes it. While the balance
-// is neither the load nor the balance of that response, it polls until CommitWait has passed. If a read fails,
-// the card stays as it is.
+// readIssued updates a new card from a read, because so far a single response or list describes it. While the read
+// shows a balance that is neither the load nor the card's balance so far, readIssued polls for up to CommitWait. If a
+// read fails, the card stays as it is.
 func (c *Client) readIssued(ctx context.Context, card *Card, load usd.Amount) {
 	const polls = int(transport.CommitWait / transport.PollInterval)
 	for poll := range polls + 1 { // the first read is before any wait
@@ -188,12 +188,12 @@ func (c *Client) readIssued(ctx context.Context, card *Card, load usd.Amount) {
 	}
 }
 
-// decodeIssuedCard decodes the response to an issuance. If the response has an id, the error names it, because the
-// card may have been issued and paid.
+// decodeIssuedCard decodes the response to an issuance.
 func decodeIssuedCard(body []byte) (Card, error) {
 	var card Card
 	err := transport.DecodeObject(body, &card, requiredCardFields()...)
 	if err != nil {
+		// The card may have been issued and paid, so the error should name it.
 		var known struct {
 			ID string `json:"id"`
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/labels"
 )
 
-// ErrLabelUndecided reports that a card was not issued, because an earlier request may have issued one with
-// its label.
+// ErrLabelUndecided reports that a card was not issued, because an earlier request may have issued one with the same
+// label.
 var ErrLabelUndecided = errors.New("nothing was issued: an earlier request of this run may have issued a card with this label, and the outcome of that request is unknown")
 
 // issueTracker remembers what this process has issued and which cards existed before, to identify
@@ -30,7 +30,7 @@ type issueTracker struct {
 	mu        sync.Mutex
 	baselines map[string]*baseline // by BIN
 	undecided map[string]bool      // results of labelOnBIN, for issuances with an unknown outcome
-	requested map[string]bool      // labels of all issuances, as foldLabel returns them
+	requested map[string]bool      // labels of the requested cards, as foldLabel returns them
 }
 
 // addRequested records that a card with this label was requested.
@@ -59,14 +59,14 @@ func (t *issueTracker) isUndecided(labelOnBIN string) bool {
 	return t.undecided[labelOnBIN]
 }
 
-// baseline has the newest page of a BIN's cards before the process's first issuance on it.
+// baseline has the first page of a BIN's cards, as listed before this process issues cards on the BIN.
 type baseline struct {
 	ids       map[string]bool
 	labels    map[string]bool // as foldLabel returns them
 	isPartial bool            // the BIN has, or may have, more cards than these
 }
 
-// baselineOf returns the baseline of a BIN. It reads the baseline when it is first called for the BIN.
+// baselineOf returns the baseline of a BIN. It reads the baseline if it is not known yet.
 func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*baseline, error) {
 	unlock, err := t.locks.lock(ctx, "bin "+bin)
 	if err != nil {
@@ -100,9 +100,8 @@ func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*
 	return result, nil
 }
 
-// issueSearch makes one issuance. It checks that a response is about the requested card, and finds the card if the
-// response was lost. This process issues cards with one label on one BIN one after the other, so two searches never
-// identify the same new card.
+// issueSearch makes one issuance. It checks that a response is about the requested card, and looks for the card if the
+// response was lost.
 type issueSearch struct {
 	client   *Client
 	request  IssueCardRequest
@@ -112,14 +111,13 @@ type issueSearch struct {
 	candidates []CardSummary // set by the last call of claim
 }
 
-// labelOnBIN identifies the BIN and the label of a request. The load is left out, because a card's
-// balance may differ from its load.
+// labelOnBIN returns a key for the BIN and the label of a request. The load is left out, because a card's balance may
+// differ from its load.
 func (q IssueCardRequest) labelOnBIN() string {
 	return fmt.Sprintf("card %q %q", q.BinID, labels.Canonical(q.Label))
 }
 
-// accept claims the card of a response to this issuance. The error says why the card is not the
-// requested one.
+// accept claims the card of a response to this issuance. The error says why the card cannot be the requested one.
 func (s *issueSearch) accept(card CardSummary) error {
 	if s.baseline.ids[card.ID] {
 		return fmt.Errorf("the response is about card %s, which was issued before", card.ID)
@@ -146,9 +144,9 @@ func (s *issueSearch) hasAcceptableLabel(card CardSummary) bool {
 	return s.request.isLabelled(card.CardListItem) || s.isRewritten(card)
 }
 
-// isRewritten reports whether the card of this request's own response has the requested label as a
-// service may rewrite it: normalized, in another case, escaped for HTML, or cut. The load and the BIN
-// must be the requested ones, and the card must be new.
+// isRewritten reports whether the card of this request's own response has the requested label as a service may rewrite
+// it: normalized, in another case, escaped for HTML, or cut. The BIN and the balance must be the requested ones, and
+// the card must not be known to be older than the request.
 func (s *issueSearch) isRewritten(card CardSummary) bool {
 	const minCutLength = 20 // characters of a cut label that are enough to identify it
 	if !strings.EqualFold(card.BinID, s.request.BinID) || card.Balance != s.request.Amount {
@@ -165,13 +163,13 @@ func (s *issueSearch) isRewritten(card CardSummary) bool {
 		return true
 	}
 	length := utf8.RuneCountInString(shown)
-	if strings.HasSuffix(label, " ") { // it was cut after a space, which folding removes
+	if strings.HasSuffix(label, " ") { // it may have been cut after a space, which folding removes
 		length++
 	}
 	if length < minCutLength || !strings.HasPrefix(requested, shown) {
 		return false
 	}
-	// The shorter label must not be the label of another card.
+	// The shorter label may be the complete label of another card.
 	return !s.baseline.labels[shown] && !s.client.issues.isRequested(shown)
 }
 
@@ -183,9 +181,10 @@ func foldLabel(label string) string {
 }
 
 // find claims the card of this issuance, or returns nil if there is none. The error says why the card cannot
-// be identified. A service may update lists and balances late, so find polls until a card has the requested load,
-// or until shownWithin has passed since the request. The caller has already waited for CommitWait.
+// be identified. A service may update lists and balances late, so find polls for some time until a card has the
+// requested load.
 func (s *issueSearch) find(ctx context.Context) (*CardListItem, error) {
+	// Normally, CommitWait has already passed since the request.
 	const polls = int((shownWithin - transport.CommitWait) / transport.PollInterval)
 	for poll := 0; ; poll++ {
 		last := poll == polls
@@ -205,7 +204,7 @@ func (s *issueSearch) find(ctx context.Context) (*CardListItem, error) {
 }
 
 // claim identifies the card of this issuance among the given cards and claims it. It returns nil if there is
-// none.
+// none. It also sets candidates.
 func (s *issueSearch) claim(ctx context.Context, cards []CardListItem) (*CardListItem, error) {
 	candidates, err := s.readCreated(ctx, s.request.bestMatches(cards))
 	s.candidates = candidates
@@ -220,14 +219,14 @@ func (s *issueSearch) claim(ctx context.Context, cards []CardListItem) (*CardLis
 		return nil, err
 	}
 	found := candidates[0].CardListItem
-	// unclaimed has left out claimed cards, and no other search identifies this one, so the result is not checked.
+	// The cards come from unclaimed, and the label is locked, so no other search should have claimed this one.
 	s.client.recent.claim(found, s.client.clock.Now())
 	return &found, nil
 }
 
-// findGenerated claims the card with the generated label, which is unique, if it is already listed.
+// findGenerated claims the card with the generated label if it is already listed. Otherwise, it returns nil.
 func (s *issueSearch) findGenerated(ctx context.Context) *CardListItem {
-	const readAll = false // this search is quick; if the outcome is unknown, find reads all cards later
+	const readAll = false // to be quick
 	cards, err := s.unclaimed(ctx, readAll)
 	if err != nil {
 		return nil
@@ -263,9 +262,9 @@ func (s *issueSearch) readCreated(ctx context.Context, cards []CardListItem) ([]
 	return all, nil
 }
 
-// unclaimed lists the new cards that may be the requested one and that no other call has claimed, newest
-// first. It stops at the cards of the baseline, unless readAll is true. A service may list new cards after
-// those of the baseline.
+// unclaimed lists the new cards that may be the requested one and that were not claimed before. Unless readAll is true,
+// it stops after some cards of the baseline. But a service may list new cards after those. The error says why the cards
+// cannot be listed or told apart.
 func (s *issueSearch) unclaimed(ctx context.Context, readAll bool) ([]CardListItem, error) {
 	// One card of the baseline is not enough to stop if cards of the same second have no fixed order.
 	const enoughOld = 10
@@ -293,7 +292,7 @@ func (s *issueSearch) unclaimed(ctx context.Context, readAll bool) ([]CardListIt
 		}
 	}
 	for _, card := range slices.Concat(cards, afterBaseline) {
-		if !transport.IsID(card.ID) { // no request about it is possible
+		if !transport.IsID(card.ID) { // the card could not be read
 			return nil, transport.InvalidID("id", card.ID)
 		}
 	}
@@ -332,7 +331,8 @@ func (s *issueSearch) isNew(ctx context.Context, card CardListItem) (bool, error
 }
 
 // duplicates waits for CommitWait, and then lists other new cards that look like the issued one. A request
-// that was sent more than once may have issued them. If they cannot be listed, the result is empty.
+// that was sent more than once may have issued them. The result is empty after a single attempt, and if the cards
+// cannot be listed.
 func (s *issueSearch) duplicates(ctx context.Context, attempts int) []CardListItem {
 	if attempts < 2 {
 		return nil
@@ -365,7 +365,7 @@ func (q IssueCardRequest) isLike(card CardListItem) bool {
 
 // isLabelled reports whether a card has the requested label in any case, or a generated label that was cut.
 func (q IssueCardRequest) isLabelled(card CardListItem) bool {
-	const longestCut = 12 // of the 20 random characters of a generated label; the other 8 still identify it
+	const longestCut = 12 // characters of a generated label; the others still identify it
 	shown := strings.ToLower(labels.Canonical(card.Label.Raw()))
 	requested := strings.ToLower(labels.Canonical(q.Label))
 	if shown == requested {
@@ -387,15 +387,15 @@ func (q IssueCardRequest) isOnBIN(card CardListItem) bool {
 // label, and of those, the ones with the requested limit. It skips each step that would leave no card.
 func (q IssueCardRequest) bestMatches(cards []CardListItem) []CardListItem {
 	for _, matches := range []func(CardListItem) bool{q.hasLoad, q.hasLabel, q.hasLimit} {
-		differs := func(card CardListItem) bool { return !matches(card) }
 		if slices.ContainsFunc(cards, matches) {
+			differs := func(card CardListItem) bool { return !matches(card) }
 			cards = slices.DeleteFunc(slices.Clone(cards), differs)
 		}
 	}
 	return cards
 }
 
-// hasLoad reports whether the balance of a card matches the request. A generated label needs no such proof.
+// hasLoad reports whether the balance of a card matches the request. With a generated label, any balance does.
 func (q IssueCardRequest) hasLoad(card CardListItem) bool {
 	return q.GeneratedLabel || card.Balance == q.Amount
 }

@@ -16,8 +16,8 @@ type MoveResponse struct {
 	WalletBalance *usd.Decimal // nil if the response has none that can be read
 }
 
-// MoveOperation describes a movement of delta USD in messages. A negative delta is a withdrawal. The text
-// completes "could not …".
+// MoveOperation describes a movement of delta USD, as in "fund card card_1 with 5.00 USD". A negative delta is a
+// withdrawal.
 func MoveOperation(card string, delta usd.Amount) string {
 	if delta > 0 {
 		return fmt.Sprintf("fund card %s with %s USD", card, delta)
@@ -26,8 +26,8 @@ func MoveOperation(card string, delta usd.Amount) string {
 }
 
 // BeginMove prepares to fund a card with delta USD, or to withdraw from it if delta is negative. All attempts
-// have the given idempotency key, as described for Begin of transport.Client. The balances of a 2xx response are
-// written to response. The caller must read the card to confirm the movement.
+// have the given idempotency key, as described for Begin of transport.Client. If the balances of a 2xx response can be
+// read, they are written to response. The caller must read the card to confirm the movement.
 func (c *Client) BeginMove(
 	ctx context.Context, card string, delta usd.Amount, key string, response *MoveResponse,
 ) (m *transport.Mutation, end func(), err error) {
@@ -46,7 +46,7 @@ func (c *Client) BeginMove(
 		var fields struct {
 			CardID        string          `json:"card_id"`
 			CardBalance   usd.Amount      `json:"card_balance"`
-			WalletBalance json.RawMessage `json:"wallet_balance"` // no decision depends on it, so it may be invalid
+			WalletBalance json.RawMessage `json:"wallet_balance"` // may be invalid
 		}
 		err := transport.DecodeObject(body, &fields, "card_id", "card_balance")
 		if err != nil {
@@ -62,7 +62,7 @@ func (c *Client) BeginMove(
 // TransactionPages returns a function that reads one page of the service's list for the filter, which should be newest
 // first. A page may contain transactions that the filter does not select, because the request extends the period and
 // some services ignore parameters. Pages are counted from 1, and page 1 must be read first. A page past the end is
-// empty or repeats another one.
+// usually empty or repeats another one.
 func (c *Client) TransactionPages(filter TransactionFilter) func(ctx context.Context, number int) ([]Transaction, error) {
 	return c.transactionPages(filter).read
 }

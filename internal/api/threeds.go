@@ -18,12 +18,12 @@ type Challenge struct {
 	CardID    string              `json:"card_id"`
 	Merchant  transport.Name      `json:"merchant"`
 	Amount    usd.Decimal         `json:"amount"` // USD
-	OTP       transport.Secret    `json:"otp"`    // may be empty unless the challenge is pending
+	OTP       transport.Secret    `json:"otp"`    // empty if the service does not show it
 	Status    transport.Word      `json:"status"`
 	ExpiresAt transport.Timestamp `json:"expires_at"`
 }
 
-// ChallengePending is the documented status. Other statuses are kept.
+// ChallengePending is the documented status of a challenge (API §2.6). There may be others.
 const ChallengePending = "pending"
 
 // Challenges lists the 3D Secure challenges with a status, such as "pending". If status is empty, it lists

@@ -11,7 +11,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// TransactionType says what happened. Values that this client does not know are kept.
+// TransactionType says what happened, in lower case. It may be a value that is not documented.
 type TransactionType string
 
 // UnmarshalJSON reads a type in any case.
@@ -48,7 +48,7 @@ type Transaction struct {
 	Fee       usd.Decimal // in Currency, without a sign
 	Merchant  Merchant
 	CreatedAt transport.Timestamp
-	// Problem says why the amounts cannot be relied on; they are 0 then.
+	// Problem says why the transaction cannot be relied on; its amounts are 0 then. Normally, it is empty.
 	Problem string
 }
 
@@ -72,9 +72,8 @@ type TransactionFilter struct {
 	To     time.Time
 }
 
-// selects applies the filter again, because a service may return more than was requested. It selects a transaction
-// without a card, or whose time cannot be read. It also selects one of an unknown type, which may be the service's own
-// word for the requested one.
+// selects reports whether a listed transaction matches the filter, because a service may return more than was
+// requested. A field whose value is missing, invalid or unknown counts as a match.
 func (f TransactionFilter) selects(t Transaction) bool {
 	if f.CardID != "" && t.IsOfOtherCard(f.CardID) {
 		return false
@@ -106,7 +105,7 @@ type transactionMoney struct {
 	Fee      usd.Decimal     `json:"fee"`
 }
 
-// transactionContext has the fields that may be unreadable without an effect on sums.
+// transactionContext has the fields that may be unreadable, because no sum contains them.
 type transactionContext struct {
 	Merchant  Merchant            `json:"merchant"`
 	CreatedAt transport.Timestamp `json:"created_at"`
@@ -132,7 +131,7 @@ func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
 		if err != nil {
 			return Transaction{}, err
 		}
-		// The transaction is still usable if only a field that no sum depends on cannot be read.
+		// The transaction is still usable if the fields that sums depend on can be read.
 		problem = transport.DecodeObject(data, &fields.transactionMoney, required...)
 		fields.ID = known.ID
 		fields.Type = transport.DecodeOrZero[TransactionType](known.Type)

@@ -13,9 +13,9 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
-// Transactions returns the transactions that the filter selects, newest first, and each only once. It reads a
-// page when the loop needs it, and stops after the first error. New transactions at the front of the list
-// move others to later pages, so that pages repeat transactions, but none is missed.
+// Transactions returns the transactions that the filter selects, normally newest first. It reads a page when the loop
+// needs it, and stops after the first error. While it reads, new transactions at the front of the list move others to
+// later pages, so it leaves out those that pages repeat.
 func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) iter.Seq2[Transaction, error] {
 	return func(yield func(Transaction, error) bool) {
 		pages := c.transactionPages(filter)
@@ -65,13 +65,13 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 }
 
 // endCheck decides whether a page without unseen transactions is past the end of the list. There, some services
-// repeat the first or the last page. A page before the end has no unseen transactions either if the list has grown by
-// at least a page. Then the first transaction of the list is a new one.
+// repeat the first or the last page. If the list has grown by at least a page, a page before the end may have no unseen
+// transactions, either. Then the first transaction of the list is a new one.
 type endCheck struct {
 	newest   string // id of the first transaction of the list when it was last checked
-	oldest   string // id of the oldest transaction that was read
-	hasGrown bool   // whether a check has found new transactions at the front
-	repeats  int    // consecutive pages that repeat the first or the last page
+	oldest   string // id of the last transaction of the latest page with unseen ones
+	hasGrown bool   // whether a check has found another transaction at the front
+	repeats  int    // consecutive pages that seem to repeat the first or the last page
 }
 
 // addPage records a page with unseen transactions.
@@ -92,8 +92,8 @@ func (e *endCheck) isReached(page []Transaction, newest string) bool {
 	if !e.hasGrown {
 		return true
 	}
-	// A single page that starts like the first page or ends like the last one may still be before the end. But two
-	// such pages in a row, of a list that does not grow meanwhile, are past the end.
+	// A single page that starts like the first page or ends like the last one may still be before the end. Two such
+	// pages in a row, of a list that does not grow meanwhile, count as past the end.
 	startsLikeFirst := page[0].ID == newest
 	endsLikeLast := page[len(page)-1].ID == e.oldest
 	if !startsLikeFirst && !endsLikeLast {
@@ -112,17 +112,17 @@ func newestID(page []Transaction) string {
 	return page[0].ID
 }
 
-// seenIDs recognizes transactions that were read before. A page can repeat transactions that were read shortly
-// before. Past the end, it can also be the first page again. So the ids of the first page and the latest of the
-// others are enough, and the memory does not grow with the list.
+// seenIDs recognizes transactions that were read before. It remembers the ids of the first page and the latest of the
+// others, so that the memory does not grow with the list. Pages usually repeat transactions that were read shortly
+// before, or, past the end, the first page.
 type seenIDs struct {
 	firstPage map[string]bool
 	newer     map[string]bool // of the latest pages
 	older     map[string]bool // of the pages before those of newer
 }
 
-// minSeenIDs is the number of ids after which seenIDs starts a new map, so it remembers at least that many of the
-// latest ids. Fewer new transactions arrive between the reads of two pages, even if a rate limit delays the second.
+// minSeenIDs is the number of ids after which seenIDs starts a new map. It is meant to be larger than the number of new
+// transactions between the reads of two pages.
 const minSeenIDs = 10_000
 
 // addPage records the transactions of a page, and returns those that were not read before.
@@ -179,8 +179,8 @@ func transactionForms() []transactionForm {
 	}
 }
 
-// read returns a page. A page past the end is empty or repeats another one. For page 1, read finds the form of request
-// that the service accepts.
+// read returns a page. A page past the end is usually empty or repeats another one. For page 1, read also finds and
+// sets the form of request that the service accepts.
 func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction, error) {
 	forms := transactionForms()
 	page, err := p.request(ctx, forms[p.form], number)
@@ -198,12 +198,12 @@ func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction,
 		return page, err
 	}
 	refusal := err
-	hasPeriod := !p.filter.From.IsZero() || !p.filter.To.IsZero()
+	noPeriod := p.filter.From.IsZero() && p.filter.To.IsZero()
 	for i, form := range forms {
 		if i == p.form {
 			continue
 		}
-		if !hasPeriod && form.times != forms[p.form].times { // without a period, times makes no difference
+		if noPeriod && form.times != forms[p.form].times { // then times makes no difference
 			continue
 		}
 		page, err := p.request(ctx, form, number)
@@ -219,9 +219,8 @@ func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction,
 	return nil, refusal
 }
 
-// isPastEnd reports whether a refused page is past the end of the list. If it is not, the service only refuses
-// to go that deep, and there are older transactions than those of the previous page. A request for an earlier
-// period shows them.
+// isPastEnd reports whether a refused page seems to be past the end of the list. Otherwise, the service may only refuse
+// to go that deep. Then a request for an earlier period shows older transactions than those of the previous page.
 func (p *transactionPages) isPastEnd(ctx context.Context, number int) bool {
 	if number == 2 { // a service that has a second page shows it
 		return true
@@ -238,7 +237,7 @@ func (p *transactionPages) isPastEnd(ctx context.Context, number int) bool {
 		return false
 	}
 	earlier := &transactionPages{client: p.client, filter: p.filter, form: p.form}
-	// Every request extends its period by at least one second, and a service may round times to seconds.
+	// A request extends its period, and a service may round times to seconds.
 	earlier.filter.To = oldest.Add(-2 * time.Second)
 	older, err := earlier.read(ctx, 1)
 	if err != nil {
@@ -285,9 +284,9 @@ func (p *transactionPages) request(ctx context.Context, form transactionForm, nu
 	return page, err
 }
 
-// extended formats an end of a period in UTC. The period becomes at least one second longer at this end, or one day
-// longer if the form uses dates, because the API documentation does not say whether the ends are included.
-// The argument direction is -1 for the start and 1 for the end. For a zero time, the result is "".
+// extended formats an end of a period in UTC. Because the API documentation does not say whether the ends are included,
+// it extends the period at this end by at least one second, or to the adjacent day if the form uses dates. The argument
+// direction is -1 for the start and 1 for the end. For a zero time, the result is "".
 func (f transactionForm) extended(at time.Time, direction int) string {
 	if at.IsZero() {
 		return ""

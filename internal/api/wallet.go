@@ -10,8 +10,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// WalletBalance is the balance of the account. The wallet is held in USDT, which has more decimals than the
-// USD of the cards.
+// WalletBalance is the balance of the account. The wallet is held in USDT, and its amounts may have more decimals than
+// those of cards.
 type WalletBalance struct {
 	Balance           usd.Decimal    `json:"balance"`
 	Currency          transport.Word `json:"currency"`
@@ -37,7 +37,7 @@ func (c *Client) WalletBalance(ctx context.Context) (WalletBalance, error) {
 		Accept: func(body []byte) error {
 			var decoded struct {
 				WalletBalance
-				CardsActive json.RawMessage `json:"cards_active"` // no decision depends on it, so it may be invalid
+				CardsActive json.RawMessage `json:"cards_active"` // hides the embedded field, because it may be invalid
 			}
 			err := transport.DecodeObject(body, &decoded, "balance")
 			if err != nil {

@@ -35,14 +35,13 @@ type Webhook struct {
 // Registration is the result of a WebhookRequest.
 type Registration struct {
 	Webhook
-	// How is Answered or AnsweredLate. After a lost response, a second endpoint may exist, unless the service honours
-	// idempotency keys. If the service generated the secret, that endpoint has another one. The API cannot list
-	// endpoints.
+	// How is Answered or AnsweredLate. If it is AnsweredLate, a second endpoint may exist, possibly with another
+	// secret. The API cannot list endpoints.
 	How How
 }
 
-// RegisterWebhook registers an endpoint. If the response is lost, it sends the request again with the
-// same idempotency key, because no other request shows whether it took effect.
+// RegisterWebhook registers an endpoint. If the response is lost, it may send the request again with the same
+// idempotency key, because no other request shows whether it took effect.
 func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (Registration, error) {
 	operation := "register webhook " + originOf(request.URL)
 	body, err := json.Marshal(webhookBody{
@@ -119,7 +118,7 @@ func secretsOf(request WebhookRequest) []string {
 			hidden = append(hidden, values...)
 		}
 	}
-	const shortest = 4 // a shorter text is not a secret, and hiding it would garble messages
+	const shortest = 4 // hiding shorter texts would garble messages
 	return slices.DeleteFunc(hidden, func(text string) bool { return len(text) < shortest })
 }
 
