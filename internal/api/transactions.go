@@ -229,7 +229,8 @@ func (p *transactionPages) isPastEnd(ctx context.Context, number int) bool {
 	if err != nil {
 		return isBadRequest(err) // then the list seems to have become shorter
 	}
-	if len(previous) < p.pageSize { // it is the last page
+	isShort := len(previous) < p.pageSize
+	if isShort || len(previous) == 0 { // it is the last page, or past the end, too
 		return true
 	}
 	oldest, err := previous[len(previous)-1].CreatedAt.Time()
