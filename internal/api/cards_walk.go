@@ -13,8 +13,8 @@ import (
 
 // Cards returns the cards that the filter selects, normally newest first, and each once. It reads a page when the loop
 // needs it, and stops after the first error. It includes cards that this process has just issued, even if the service
-// does not list them yet. If cards change their status while the list is read, a card may be missed, although the
-// totals of the service usually show that the list must be read again.
+// does not list them yet. If cards change their status while the list is read, the totals of the service usually show
+// that, and the list is read again. A card may still be missed.
 func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
 	return func(yield func(CardListItem, error) bool) {
 		reader := newCardReader(c, yield)
@@ -42,7 +42,8 @@ func (c *Client) LiveCards(ctx context.Context, binID string) iter.Seq2[CardList
 			}
 			// A card that was unfrozen meanwhile may be missing. The total of the active cards should show that, so
 			// a page of one card is enough.
-			page, err := c.ListCards(ctx, active, 1, 1)
+			const number, size = 1, 1
+			page, err := c.ListCards(ctx, active, number, size)
 			if err != nil {
 				yield(CardListItem{}, err)
 				return
