@@ -15,7 +15,7 @@ import (
 // Call is a request to one endpoint, which may be sent several times.
 type Call struct {
 	Kind      MutationKind // of a call that changes something
-	Card      string       // the id of the card that the call is about, if any
+	Card      string       // the id of the card that the call is about, or ""
 	NewUntil  time.Time    // until then, the card may be so new that the service does not find it
 	Operation string       // for messages, such as "freeze card card_1"
 	Method    string
@@ -23,15 +23,15 @@ type Call struct {
 	Query     url.Values
 	Body      []byte
 	Budget    ratelimit.Budget
-	Secret    bool               // the response contains secrets, so an error quotes at most its code
-	Hidden    []string           // parts of the request that no error may repeat
+	Secret    bool               // the response contains secrets, which errors must not show
+	Hidden    []string           // parts of the request that errors must not show
 	Invalid   error              // if not nil, the call fails with this error and nothing is sent
-	Accept    func([]byte) error // decodes the body of a 2xx response, or returns ErrNotShown
+	Accept    func([]byte) error // decodes the body of a 2xx response; see also ErrNotShown
 
 	key      string    // the idempotency key; empty for a call that changes nothing
 	deadline time.Time // of all attempts, by the client's clock
 	attempts int       // the number of attempts so far, including the current one
-	sentAt   time.Time // when the last attempt was sent, or would have been; by the service's clock
+	sentAt   time.Time // about when the last attempt was made, by the service's clock
 }
 
 // failure is the outcome of an attempt that did not succeed.
@@ -39,11 +39,11 @@ type failure struct {
 	fate             Fate          // Unknown or NotDone
 	final            bool          // the response is the service's final decision; see fateOf
 	got2xx           bool          // the response is a 2xx whose body cannot be used
-	permanent        bool          // a retry cannot succeed
+	permanent        bool          // a retry is useless
 	connectionFailed bool          // sending the request or reading its response failed
 	notShown         bool          // the service does not show the latest change yet
-	status           int           // 0 after a panic, or if there is no complete response
-	retryAfter       time.Duration // the response's Retry-After; 0 if it has none that can be used
+	status           int           // of a complete response; otherwise 0
+	retryAfter       time.Duration // the response's Retry-After; 0 if there is none that can be used
 	err              error
 }
 
@@ -54,7 +54,7 @@ func (f *failure) isRateLimited() bool {
 	return f.fate == NotDone && f.status == http.StatusTooManyRequests
 }
 
-// notSentError is the error of an attempt that certainly sent nothing.
+// notSentError reports that the request was certainly not sent.
 type notSentError struct{ error }
 
 func (e *notSentError) Unwrap() error { return e.error }
@@ -63,18 +63,18 @@ func (e *notSentError) Unwrap() error { return e.error }
 func (call *Call) noResponseFailure(err error) *failure {
 	unsent, ok := errors.AsType[*notSentError](err)
 	if !ok { // the request may have been sent
-		return &failure{fate: Unknown, connectionFailed: true, err: call.sentError(err)}
+		return &failure{fate: Unknown, connectionFailed: true, err: call.errorAfterSending(err)}
 	}
 	return &failure{
 		fate:             NotDone,
 		connectionFailed: true,
 		permanent:        !isTransient(unsent.error),
-		err:              call.unsentError(unsent.error),
+		err:              call.errorBeforeSending(unsent.error),
 	}
 }
 
-// isTransient reports whether a connection that failed may succeed later, for example because the service
-// restarts. A wrong host name or certificate stays wrong.
+// isTransient reports whether another attempt may succeed after a connection failed with err. A wrong host name or
+// certificate, for example, stays wrong.
 func isTransient(err error) bool {
 	dnsError, ok := errors.AsType[*net.DNSError](err)
 	if ok {
@@ -89,15 +89,15 @@ func isTransient(err error) bool {
 	return !interrupted
 }
 
-// sentError returns the error for a request that was sent, or may have been sent, and failed with err.
-func (call *Call) sentError(err error) *RequestError {
-	e := call.unsentError(err)
+// errorAfterSending returns the error for a request that was sent, or may have been sent, and failed with err.
+func (call *Call) errorAfterSending(err error) *RequestError {
+	e := call.errorBeforeSending(err)
 	e.Sent = true
 	return e
 }
 
-// unsentError returns the error for a request that was not sent because of err.
-func (call *Call) unsentError(err error) *RequestError {
+// errorBeforeSending returns the error for a request that was not sent because of err.
+func (call *Call) errorBeforeSending(err error) *RequestError {
 	return &RequestError{
 		Operation: call.Operation,
 		Method:    call.Method,

@@ -17,7 +17,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
-// Client makes calls as one account. It is safe for concurrent use. All calls share its limits.
+// Client makes calls as one account. It is safe for concurrent use. Its calls share the rate limits.
 type Client struct {
 	config    Config // without the key
 	base      string
@@ -49,7 +49,7 @@ func New(config Config) (*Client, error) {
 	if config.Clock == nil {
 		config.Clock = ratelimit.SystemClock{}
 	}
-	config.APIKey = "" // only setHeader and scrub keep the key
+	config.APIKey = "" // setHeader and scrub keep the key
 	var secrets []string
 	if config.Transport == nil {
 		transport, err := newTransport(base, httpproxy.FromEnvironment())
@@ -59,7 +59,7 @@ func New(config Config) (*Client, error) {
 		config.Transport = transport
 		secrets = transport.proxySecrets(base)
 	} else if standard, ok := config.Transport.(*http.Transport); ok {
-		transport := singleAttempt{standard} // standard itself would retry requests with an idempotency key
+		transport := singleAttempt{standard}
 		config.Transport = transport
 		secrets = transport.proxySecrets(base)
 	}
@@ -78,8 +78,8 @@ func New(config Config) (*Client, error) {
 	}, nil
 }
 
-// Config returns the configuration of the client, without the key. It has the defaults of Transport, RequestTimeout and
-// Clock.
+// Config returns the configuration of the client, without the key. Transport, RequestTimeout and Clock are those that
+// the client uses.
 func (c *Client) Config() Config { return c.config }
 
 // Clock returns the client's clock.
@@ -88,7 +88,7 @@ func (c *Client) Clock() ratelimit.Clock { return c.clock }
 // HasWritten reports whether this client has begun a call that changes something.
 func (c *Client) HasWritten() bool { return c.written.Load() }
 
-// KeysHonoured reports whether the service is known to honour idempotency keys.
+// KeysHonoured reports whether the configuration says that the service honours idempotency keys.
 func (c *Client) KeysHonoured() bool { return c.config.KeysHonoured }
 
 // String returns a text with the service's address and without the key.
@@ -117,9 +117,9 @@ func (c *Client) ServiceTime() time.Time {
 // KnowsServiceTime reports whether a response has shown the service's time.
 func (c *Client) KnowsServiceTime() bool { return c.knowsServiceTime.Load() }
 
-// Redact replaces keys, webhook secrets, the proxy's password, numbers as long as a card number, and non-graphic
-// characters except line breaks in a text that this program wrote. The text may quote users or the service. A nil
-// client has no key or proxy of its own, but recognizes the form of keys and webhook secrets.
+// Redact replaces keys, webhook secrets, the proxy's password, possible card numbers, and non-graphic characters
+// except line breaks in a text that this program wrote. A nil client has no key or proxy of its own, but recognizes
+// the form of keys and webhook secrets.
 func (c *Client) Redact(text string) string {
 	if c == nil {
 		withoutKey := newScrubber("", "")
@@ -129,27 +129,29 @@ func (c *Client) Redact(text string) string {
 }
 
 // WithoutKeys redacts keys, webhook secrets and the proxy's password in a text.
-func (c *Client) WithoutKeys(text string) string { return c.scrub.redactKnown(&Call{}, text) }
+func (c *Client) WithoutKeys(text string) string {
+	return c.scrub.keys.ReplaceAllString(text, Redacted)
+}
 
 // keyHeader is the header with the idempotency key.
 const keyHeader = "X-Idempotency-Key"
 
-// The limits of connections. RequestTimeout limits each attempt as a whole.
+// The limits of connections.
 const (
 	connectTimeout     = 15 * time.Second // for the connection, and again for the TLS handshake
 	idleTimeout        = 90 * time.Second // of a connection that is kept for the next call
-	maxIdleConnections = 32               // more than the calls that Terraform usually makes in parallel
+	maxIdleConnections = 32               // more than Terraform's default parallelism
 )
 
 // newTransport returns the transport for requests to base. It uses the proxy that environment configures for
-// base. The error is a *ConfigError. net/http retries some requests by itself, before anyone could verify
-// whether the first one took effect: any request over HTTP/2, and a request with an idempotency key over
-// HTTP/1.1. So this transport does not use HTTP/2, and singleAttempt hides the key from net/http.
+// base. The error is a *ConfigError. net/http may repeat a change by itself, before anyone can verify whether it took
+// effect: over HTTP/2, or if the request has an idempotency key. So this transport does not use HTTP/2, and
+// singleAttempt hides the key from net/http.
 func newTransport(base string, environment *httpproxy.Config) (singleAttempt, error) {
-	name := invalidProxyVariable(base, *environment)
-	if name != "" {
+	invalidVariable := invalidProxyVariable(base, *environment)
+	if invalidVariable != "" {
 		return singleAttempt{}, &ConfigError{
-			Field:  name,
+			Field:  invalidVariable,
 			Rule:   "be the address of a proxy, as in http://proxy.example.com:3128",
 			Secret: true,
 		}
@@ -199,7 +201,7 @@ func invalidProxyVariable(base string, environment httpproxy.Config) string {
 
 func isProxyAddress(address string) bool {
 	if !strings.Contains(address, "://") {
-		address = "http://" + address // as httpproxy does
+		address = "http://" + address // the scheme may be left out
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
@@ -208,8 +210,7 @@ func isProxyAddress(address string) bool {
 	return slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme)
 }
 
-// proxySecrets returns the password for the proxy that requests to base use, in all its forms. No error may
-// repeat them.
+// proxySecrets returns the password for the proxy that requests to base use, in the forms that an error may contain.
 func (t singleAttempt) proxySecrets(base string) []string {
 	request, err := http.NewRequest(http.MethodGet, base, http.NoBody) //nolint:noctx // it is not sent
 	if err != nil || t.Proxy == nil {
@@ -231,9 +232,8 @@ func (t singleAttempt) proxySecrets(base string) []string {
 	return []string{password, escapedPassword, encoded}
 }
 
-// singleAttempt keeps net/http from retrying requests with an idempotency key. net/http recognizes the header
-// only by its canonical name, so singleAttempt writes the name in lower case, which has the same meaning for
-// the service.
+// singleAttempt keeps net/http from repeating requests because they have an idempotency key. net/http recognizes the
+// header by its canonical name, so singleAttempt writes the name in lower case, which HTTP treats as the same name.
 type singleAttempt struct{ *http.Transport }
 
 func (t singleAttempt) RoundTrip(r *http.Request) (*http.Response, error) {

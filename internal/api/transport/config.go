@@ -19,12 +19,11 @@ const (
 	DefaultRequestTimeout = time.Minute
 	// DefaultMaxRetries is the recommended MaxRetries. The zero value of a Config means no retries.
 	DefaultMaxRetries = 4
-	// OperationTimeout limits how long one change waits because of 429 responses, and how long the
-	// pages of one list are read. It is enough for an exhausted hourly budget to be available again.
-	// A single read waits at most MaxRetryTime.
+	// OperationTimeout limits long operations, such as a change that waits because of 429 responses.
+	// It is longer than an hour, so that an exhausted hourly limit is available again.
 	OperationTimeout = 70 * time.Minute
-	// CommitWait is how long the client waits for a request to take effect after its response
-	// was lost. It assumes that a service stops working on a request sooner than that.
+	// CommitWait is how long a request whose response was lost is given to take effect. It assumes
+	// that the service stops working on a request sooner than that.
 	CommitWait = 30 * time.Second
 )
 
@@ -48,22 +47,21 @@ type Config struct {
 	// RequestTimeout limits one attempt, from sending to the end of the response. If it is not
 	// positive, it is DefaultRequestTimeout.
 	RequestTimeout time.Duration
-	// MaxRetries is how often a call is retried after a failed connection or a response that
-	// decides nothing. Attempts after the service's 429 responses do not count. With KeysHonoured, a
-	// change with an unknown outcome may be repeated more often, for MaxRetryTime.
+	// MaxRetries limits the retries of a call. Some attempts do not count, for example those after
+	// the service's 429 responses. With KeysHonoured, a change with an unknown outcome may be
+	// repeated more often.
 	MaxRetries int
-	// KeysHonoured reports whether the service executes requests with the same idempotency key
-	// only once. If so, the client retries after a lost response without verifying first whether
-	// the request took effect. Otherwise it waits and verifies.
+	// KeysHonoured says that the service executes requests with the same idempotency key only
+	// once, so that a change can be repeated without verifying first whether it was made.
 	KeysHonoured bool
 	Limits       ratelimit.Limits // if zero, the documented limits (API §8)
 	Clock        ratelimit.Clock  // if nil, the system's clock
-	// Observe, if not nil, is called after every attempt to send a request. It must be safe for
-	// concurrent use. It never receives bodies, query strings or keys.
+	// Observe, if not nil, is called after attempts to send a request. It must be safe for
+	// concurrent use.
 	Observe func(ctx context.Context, x Exchange)
 }
 
-// Exchange describes one attempt of one request.
+// Exchange describes one attempt of one request, without bodies, query strings and keys.
 type Exchange struct {
 	Method  string
 	Path    string        // below the base URL, without the query
@@ -73,16 +71,15 @@ type Exchange struct {
 	Took    time.Duration // from sending to the end of the response
 }
 
-// ConfigError reports which field of a Config violates which rule. It never contains
-// the key, which may be valid for another service.
+// ConfigError reports which setting of a client violates which rule.
 type ConfigError struct {
-	Field string // FieldBaseURL, FieldAPIKey, or the name of an environment variable
+	Field string // such as FieldBaseURL, or the name of an environment variable
 	Rule  string // completes "<field> must …"
 	// Secret reports whether the value may contain a secret, so that it must not be shown.
 	Secret bool
 }
 
-// The fields that New checks.
+// The names of the fields of a Config, as in a ConfigError.
 const (
 	FieldBaseURL = "base URL"
 	FieldAPIKey  = "API key"
@@ -99,13 +96,12 @@ func checkBaseURL(text, key string) (string, error) {
 			Secret: strings.ContainsAny(text, "@?#"), // around these, a URL may contain secrets
 		}
 	}
-	// This check comes before every rule whose text repeats a part of the URL, so that no error contains a key.
+	// This check comes before the rules whose texts repeat a part of the URL, which might be a key.
 	if strings.Contains(strings.ToLower(text), keyPrefix) {
 		return "", &ConfigError{Field: FieldBaseURL, Rule: "not contain an API key; set the key separately", Secret: true}
 	}
 	u, err := url.Parse(strings.TrimSpace(text))
-	hasHost := err == nil && u.Hostname() != ""
-	if !hasHost || u.Opaque != "" {
+	if err != nil || u.Hostname() == "" || u.Opaque != "" {
 		return violation("be an address such as https://cards.example.com%s, without quotes. A sandbox's address starts with http://", versionPrefix)
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {

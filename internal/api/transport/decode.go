@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// ShapeError reports that a complete response of the service does not have the documented shape. A retry does not
-// help.
+// ShapeError reports that a response does not have the documented shape.
 type ShapeError struct {
 	Field   string // such as "data[2].balance"
 	Problem string // completes "<field> …"; empty if it could show a secret
@@ -40,13 +39,12 @@ func (e *ShapeError) withPath(path string) *ShapeError {
 	return &ShapeError{Field: path + "." + e.Field, Problem: e.Problem}
 }
 
-// DecodeObject decodes a JSON object. The required fields must exist, because a missing balance must never be read
-// as zero. A null counts as missing. If two names differ only in case, the one in lower case counts, because
-// encoding/json would mix the fields up.
+// DecodeObject decodes a JSON object. The required fields must exist, because a missing balance must not be read as
+// zero. A null counts as missing. A name in lower case hides the same name in another case, because encoding/json
+// would mix the two fields up.
 //
-// Ids are the fields "id" and "…_id"; markInvalidIDs replaces those that are not valid. Any other text must be decoded
-// into a type that is safe to show, such as Word or Timestamp. The error is a *ShapeError, unless the body may not come
-// from the service at all.
+// markInvalidIDs replaces invalid ids. Other texts should be decoded into a type that is safe to show, such as Word or
+// Timestamp. An error other than a *ShapeError means that the body may not come from the service.
 func DecodeObject(body []byte, into any, required ...string) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
@@ -99,8 +97,8 @@ func DecodeObject(body []byte, into any, required ...string) error {
 	return findWrongField(fields, into)
 }
 
-// findWrongField returns the error for the first field, in alphabetical order, that cannot be decoded. It decodes each
-// field by itself into a new value of the type of into.
+// findWrongField returns the error for a field that cannot be decoded. To find one, it decodes each field by itself
+// into a new value of the type of into. If it finds none, the error is about the whole object.
 func findWrongField(fields map[string]json.RawMessage, into any) error {
 	objectType := reflect.TypeOf(into).Elem() // into is a pointer
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -130,7 +128,7 @@ func shapeError(name string, err error) *ShapeError {
 	return &ShapeError{Field: name, Problem: "is " + problem.String()}
 }
 
-// List is the envelope of every list.
+// List is the envelope of a list.
 type List struct {
 	Data    []json.RawMessage `json:"data"`
 	Page    Count             `json:"page"`
@@ -138,11 +136,10 @@ type List struct {
 	Total   *Count            `json:"total"`
 }
 
-// Count is a whole number. Some services write it as 130.0 or "130".
+// Count is a whole number.
 type Count int
 
-// UnmarshalJSON decodes a whole number in any notation, also from a string. It replaces a number beyond ±2^53 with
-// that limit.
+// UnmarshalJSON decodes a whole number, also if it is written as 130.0 or "130". It limits the number to ±2^53.
 func (c *Count) UnmarshalJSON(data []byte) error {
 	var number json.Number
 	err := json.Unmarshal(data, &number)
@@ -161,7 +158,7 @@ func (c *Count) UnmarshalJSON(data []byte) error {
 }
 
 const (
-	// maxEntries limits the entries of a page. Some services return all entries on one page.
+	// maxEntries limits the entries of a page. The service may return all entries on one page.
 	maxEntries = 50_000
 	maxFields  = 1_000 // of one object
 )
@@ -205,8 +202,7 @@ func DecodeList[T any](body []byte, required ...string) ([]T, List, error) {
 	})
 }
 
-// DecodeEntry decodes an entry of a list. Its error is always a *ShapeError, because a list certainly comes
-// from the service.
+// DecodeEntry decodes an entry of a list as DecodeObject does. Its error is a *ShapeError with the path of the entry.
 func DecodeEntry(i int, data json.RawMessage, into any, required ...string) error {
 	err := DecodeObject(data, into, required...)
 	if err == nil {
@@ -221,11 +217,11 @@ func DecodeEntry(i int, data json.RawMessage, into any, required ...string) erro
 	return &ShapeError{Field: path, Problem: "lacks " + strings.Join(required, ", ")}
 }
 
-// Timestamp is a time in RFC 3339, if the service sent a time with seconds in a common form of ISO 8601. A time without
-// a zone is in UTC (API §1). Any other value is kept as a Word keeps it.
+// Timestamp is a time in RFC 3339, or any other value that the service sent instead, as a Word shows it.
 type Timestamp string
 
-// UnmarshalJSON decodes any value, so that an invalid time does not make a whole card or challenge unreadable.
+// UnmarshalJSON decodes a time in one of several forms of ISO 8601. A time without a zone is in UTC (API §1). Another
+// value is not an error, so that an invalid time does not make a whole card or challenge unreadable.
 func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	_ = json.Unmarshal(data, (*string)(t)) // a value that is not a string is not a time, either
 	_, err := t.Time()
@@ -233,7 +229,7 @@ func (t *Timestamp) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	text := strings.ToUpper(string(*t))       // "t" and "z" become "T" and "Z"
-	text = strings.Replace(text, " ", "T", 1) // some services write a space between date and time
+	text = strings.Replace(text, " ", "T", 1) // a space may separate date and time
 	_, err = time.Parse("2006-01-02T15:04:05", text)
 	if err == nil {
 		*t = Timestamp(text + "Z") // UTC
@@ -260,7 +256,7 @@ func (t *Timestamp) UnmarshalJSON(data []byte) error {
 // Time parses the timestamp.
 func (t Timestamp) Time() (time.Time, error) { return time.Parse(time.RFC3339, string(t)) }
 
-// Date is a day as YYYY-MM-DD, or "".
+// Date is a day as YYYY-MM-DD, or "" if it is not known.
 type Date string
 
 // UnmarshalJSON decodes a date or the date of a time. Any other value becomes "".
@@ -277,7 +273,7 @@ func (d *Date) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// InvalidID returns the error for a field whose value is not an id.
+// InvalidID returns the *ShapeError for a field whose value is not an id.
 func InvalidID(field, value string) error {
 	return &ShapeError{Field: field, Problem: "is not a valid id: " + value}
 }

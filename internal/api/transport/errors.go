@@ -21,10 +21,10 @@ type Error struct {
 	Path      string // below the base URL, without the query
 	Status    int    // HTTP status
 	Code      string // the service's stable code; empty if the body has none
-	Message   string // the service's message, or the body if it is not documented JSON, or the title of an HTML page
+	Message   string // the service's message or another part of the body, redacted; may be empty
 	Withheld  bool   // the response has a message, which may contain secrets and is not in Message
 	Attempts  int
-	RetryAt   time.Time // after the service's own 429 response: when the client could send again, by its own clock
+	RetryAt   time.Time // the end of the pause after the service's own 429 response, by the client's clock
 	// AfterLostResponse reports whether an attempt, or an earlier run, may have made the change, and a later read did
 	// not show it.
 	AfterLostResponse bool
@@ -46,8 +46,8 @@ func attemptsSuffix(attempts int) string {
 	return ""
 }
 
-// IsFinal reports whether the service itself refused a change, for another reason than a rate limit, and no attempt
-// had an unknown outcome. The error must not be a part of an *UndecidedError.
+// IsFinal reports whether the service itself refused a change for another reason than a rate limit. It reports false
+// if AfterLostResponse is set. The result means nothing for a part of an *UndecidedError.
 func (e *Error) IsFinal() bool {
 	if e.Method == http.MethodGet || e.AfterLostResponse {
 		return false
@@ -55,11 +55,11 @@ func (e *Error) IsFinal() bool {
 	return e.Code != "" && e.Status != http.StatusTooManyRequests
 }
 
-// IsAboutKey reports whether the service's code is about the idempotency key or an earlier request, and not
-// about the state of the card.
+// IsAboutKey reports whether the service's code is about the idempotency key or an earlier request, so that it does
+// not say whether the change was made.
 func (e *Error) IsAboutKey() bool {
 	fate, final := fateOf(e.Status, e.Code)
-	return final && fate == Unknown // only such a code is final without a known fate
+	return final && fate == Unknown
 }
 
 // LacksFunds reports whether the service refused a call because the balance of the wallet or the card is too low.
@@ -71,14 +71,13 @@ func (e *Error) LacksFunds() bool {
 	return e.Status < 500 && strings.Contains(code, "insufficient")
 }
 
-// RequestError is a request without a usable response. If a change fails with it, the change was not made: a lost
-// response to a change is an *UndecidedError.
+// RequestError is a request without a usable response.
 type RequestError struct {
 	Operation string
 	Method    string
 	Path      string
 	Host      string // with the port, if the base URL has one
-	Sent      bool
+	Sent      bool   // the request may have been sent
 	Attempts  int
 	Err       error
 }
@@ -94,7 +93,7 @@ func (e *RequestError) Error() string {
 
 func (e *RequestError) Unwrap() error { return e.Err }
 
-// ProxyError reports that a request failed on its way through a proxy.
+// ProxyError reports that a request through a proxy failed.
 type ProxyError struct {
 	Address string // host and port, without credentials
 	Err     error
@@ -106,8 +105,8 @@ func (e *ProxyError) Unwrap() error { return e.Err }
 
 type errorBody struct{ Code, Message string }
 
-// decodeErrorBody decodes the documented code and message, which may be at the top level or nested in
-// "error". It keeps a message that is not a string as it is written.
+// decodeErrorBody decodes a code and a message, which may be at the top level or nested in "error". It keeps a message
+// that is not a string as it is written. What it does not find is empty.
 func decodeErrorBody(body []byte) errorBody {
 	var fields, nested map[string]json.RawMessage
 	_ = json.Unmarshal(body, &fields) // a body that is not JSON has no code and no message
@@ -117,7 +116,7 @@ func decodeErrorBody(body []byte) errorBody {
 		decoded.Code = stringOrEmpty(nested["code"])
 	}
 	messages := []json.RawMessage{fields["message"], nested["message"]}
-	for _, message := range messages { // the last one replaces the first
+	for _, message := range messages { // a nested message replaces one at the top level
 		if message == nil {
 			continue
 		}
@@ -145,8 +144,7 @@ var (
 	pageTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 )
 
-// excerpt returns the useful part of a body that is not the service's error: the title of an HTML page, or
-// any other body as it is.
+// excerpt returns the useful part of a body: the title of an HTML page, which may be empty, or another body as it is.
 func excerpt(body []byte) string {
 	if !htmlPage.Match(body) {
 		return string(body)
@@ -158,8 +156,8 @@ func excerpt(body []byte) string {
 	return html.UnescapeString(string(title[1]))
 }
 
-// IsNotFound reports whether the service itself responded with 404 or 410. That does not prove that the
-// object does not exist: it may be new or belong to another account.
+// IsNotFound reports whether err is the service's own 404 or 410 response. That does not prove that the object does
+// not exist: it may be new or belong to another account. For an *UndecidedError, IsNotFound reports false.
 func IsNotFound(err error) bool {
 	_, undecided := errors.AsType[*UndecidedError](err)
 	if undecided { // it may wrap the 404 response to one of its attempts
@@ -206,16 +204,16 @@ type Candidate struct {
 	Balance usd.Amount // USD
 }
 
-// UndecidedError reports that a change may or may not have taken effect, and that no read has shown which.
+// UndecidedError reports that it is not known whether a change has taken effect.
 type UndecidedError struct {
 	Kind       MutationKind
 	Operation  string
-	Key        string      // the idempotency key of every attempt; not a secret
-	Answered   bool        // by a 2xx response that cannot be used, or whose effect no later read shows
-	SentAt     time.Time   // when the last attempt was sent, or would have been, by the service's clock
+	Key        string      // the idempotency key; not a secret
+	Answered   bool        // a 2xx response arrived, but it does not decide the outcome
+	SentAt     time.Time   // about when the last attempt was made, by the service's clock
 	Err        error       // the last failure, or what is known about a request of an earlier run
 	Findings   []error     // what later reads showed, or why they failed
-	Candidates []Candidate // the cards that may be the requested one; only after MutationIssue
+	Candidates []Candidate // for MutationIssue: the cards that may be the requested one
 }
 
 func (e *UndecidedError) Error() string {
@@ -238,7 +236,7 @@ func WithoutOperation(err error) string {
 	return text
 }
 
-// operationsOf returns the operations of the calls that an error describes.
+// operationsOf returns the operations that the text of an error may contain.
 func operationsOf(err error) []string {
 	var operations []string
 	if undecided, ok := errors.AsType[*UndecidedError](err); ok {

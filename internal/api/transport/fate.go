@@ -12,13 +12,12 @@ type Fate int
 // The fates.
 const (
 	Unknown Fate = iota // the change may have been made
-	Done                // the service says that it made the change
+	Done                // a response says that the change was made
 	NotDone             // the request was not sent, or the service did nothing
 )
 
 // fateOf returns what a response says about a change. It also reports whether the response is the service's
-// final decision, so that a retry is useless. Only a 4xx response with an error code of the service can prove that
-// nothing was done: a gateway may fail after the service has made the change.
+// final decision, so that a retry is useless.
 func fateOf(status int, code string) (fate Fate, final bool) {
 	code = strings.ToLower(code)
 	codeHas := func(words ...string) bool {
@@ -33,8 +32,8 @@ func fateOf(status int, code string) (fate Fate, final bool) {
 	case status == http.StatusTooManyRequests:
 		return NotDone, false
 	case codeHas("frozen", "terminated", "insufficient", "invalid", "blocked", "denied", "exceeded", "not_", "label"):
-		// The service refused the change because of the card, the balance or the request itself. This case precedes
-		// the next two, because codes such as card_already_frozen and duplicate_label also contain words of those.
+		// The service refused the change because of the card, the balance or the request itself. Codes such as
+		// card_already_frozen and duplicate_label also mean that, although they contain "already" or "duplicate".
 		return NotDone, true
 	case codeHas("in_flight", "in_progress", "in_use", "processing", "concurrent"):
 		// An earlier request may still be running.
@@ -47,7 +46,7 @@ func fateOf(status int, code string) (fate Fate, final bool) {
 		// The code does not say whether the conflict is with the card or with an earlier request.
 		return Unknown, false
 	}
-	// Any other code of the service is a refusal, too.
+	// An unknown code of the service is taken for a refusal.
 	return NotDone, true
 }
 

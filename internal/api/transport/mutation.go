@@ -10,13 +10,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// Mutation is one requested change. All of its attempts have the same idempotency key. It is not safe for
-// concurrent use.
+// Mutation is one requested change. Its attempts have the same idempotency key. It is not safe for concurrent use.
 type Mutation struct {
-	SentAt time.Time // when the last attempt was sent, or would have been, by the service's clock
+	SentAt time.Time // about when the last attempt was made, by the service's clock
 	// Lost reports whether an attempt had an unknown outcome and got neither a 2xx response nor a final one.
 	Lost bool
-	// SentBefore reports whether an earlier run may have sent the change with the same key. The caller sets it.
+	// SentBefore reports whether an earlier run may have sent the change with the same key. Begin does not set it.
 	SentBefore bool
 
 	client    *Client
@@ -29,7 +28,7 @@ type Mutation struct {
 	got2xx    bool     // an attempt got a 2xx response, even one that cannot be decoded
 	last      *failure // of the last attempt that failed; nil if none has
 
-	priorAnswers int // the result of breaker.begin, which breaker.end needs
+	priorAnswers int // the result of breaker.begin
 }
 
 // Begin prepares a change. If key is empty, Begin makes a random one. The caller must call end when it knows the
@@ -62,15 +61,14 @@ func (c *Client) Begin(ctx context.Context, call *Call, key string) (m *Mutation
 // Attempts returns the number of attempts so far.
 func (m *Mutation) Attempts() int { return m.call.attempts }
 
-// GraceContext returns the context for reads that verify the change. It ends some time after the run was
-// interrupted.
+// GraceContext returns the context for reads that verify the change. It outlives an interruption of the run for some
+// time.
 func (m *Mutation) GraceContext() context.Context { return m.graceCtx }
 
-// Try makes an attempt. It repeats the attempt by itself if the service certainly did nothing, because the
-// request was not sent, a rate limit was exceeded, or the service does not find a new card yet. If keys are
-// honoured, it also repeats an attempt with an unknown outcome, with the same key and without reading anything
-// first. Nothing is repeated after a 2xx response. If an earlier attempt or run may have made the change, no failure
-// proves that it was not made, so the fate is Unknown.
+// Try makes an attempt. It may repeat the attempt by itself if the service certainly did nothing, for example because
+// a rate limit was exceeded. If keys are honoured, it may also repeat an attempt with an unknown outcome. If an
+// earlier attempt or run may have made the change, a failure does not prove that it was not made, so the fate is
+// Unknown.
 func (m *Mutation) Try() (Fate, error) {
 	// A further Try is a retry, unless a rate limit stopped the last one.
 	if m.last != nil && !m.last.isRateLimited() {
@@ -100,15 +98,15 @@ func (m *Mutation) Try() (Fate, error) {
 	if m.mayBeDone() || m.last.fate == Unknown {
 		return Unknown, m.last.err
 	}
-	err := m.client.breaker.end(m.runCtx, m.call, m.priorAnswers, m.last)
+	err := m.client.breaker.recordFailure(m.runCtx, m.call, m.priorAnswers, m.last)
 	return NotDone, err
 }
 
 // mayBeDone reports whether a lost attempt, or an earlier run with the same key, may have made the change.
 func (m *Mutation) mayBeDone() bool { return m.Lost || m.SentBefore }
 
-// waitToRepeat waits until Try may make another attempt, without verifying first what the failed one did. It returns
-// false, without waiting, if no such attempt is allowed. An interruption of the run ends the wait, also with false.
+// waitToRepeat waits until Try may make another attempt. It returns false if no attempt is allowed without verifying
+// first what the failed one did, or if the run is interrupted.
 func (m *Mutation) waitToRepeat() bool {
 	f := m.last
 	if f.final || m.got2xx {
@@ -134,8 +132,7 @@ func (m *Mutation) waitToRepeat() bool {
 }
 
 // waitToRepeatUnknown is waitToRepeat if an attempt or an earlier run may have made the change, for a service that
-// honours the idempotency key. It allows more than MaxRetries within MaxRetryTime, because only a response reports
-// the outcome.
+// honours the idempotency key. It may allow more than MaxRetries within MaxRetryTime, to learn the outcome.
 func (m *Mutation) waitToRepeatUnknown() bool {
 	f := m.last
 	if f.permanent {
@@ -150,7 +147,7 @@ func (m *Mutation) waitToRepeatUnknown() bool {
 		if maxRetries <= 0 { // a client that is configured without retries makes none
 			return false
 		}
-		if f.isRedirect() { // each further attempt would get the same redirect
+		if f.isRedirect() { // a further attempt would probably get the same redirect
 			return false
 		}
 		if now.Sub(m.beganAt) >= MaxRetryTime {
@@ -162,7 +159,7 @@ func (m *Mutation) waitToRepeatUnknown() bool {
 	if !f.isRateLimited() {
 		m.retries++
 	}
-	// Any 429 response pauses the budget, and the next attempt itself waits for the end of the pause.
+	// A 429 response pauses the budget, and the next attempt itself waits for the end of the pause.
 	if f.status == http.StatusTooManyRequests {
 		return m.runCtx.Err() == nil
 	}
@@ -175,21 +172,20 @@ func (m *Mutation) pausedTooLong() bool {
 	return until.After(m.call.deadline)
 }
 
-// Answered reports whether an attempt got a 2xx response, even one that cannot be decoded. Nothing is sent after
-// such a response.
+// Answered reports whether an attempt got a 2xx response, even one that cannot be decoded.
 func (m *Mutation) Answered() bool { return m.got2xx }
 
-// WaitForCommit waits long enough for a request whose response was lost to take effect, if it ever does.
+// WaitForCommit gives a request whose response was lost time to take effect. The error says that the wait was
+// cancelled.
 func (m *Mutation) WaitForCommit() error {
-	if m.last.isRateLimited() { // that request did nothing, and the next one waits for the end of the pause anyway
+	if m.last.isRateLimited() { // that request did nothing
 		return nil
 	}
 	return m.client.clock.Wait(m.graceCtx, CommitWait)
 }
 
 // MayRetry reports whether a further Try is allowed after a read has shown that the change was not made, or if no
-// read can show whether it was made. If keys are honoured, it is not allowed, because Try has already repeated the
-// request.
+// read can show whether it was made. If keys are honoured, it is not allowed, because Try repeats requests itself.
 func (m *Mutation) MayRetry() bool {
 	if m.client.config.KeysHonoured || m.got2xx {
 		return false
@@ -200,17 +196,20 @@ func (m *Mutation) MayRetry() bool {
 	if m.runCtx.Err() != nil || m.retries >= m.client.config.MaxRetries {
 		return false
 	}
-	return !m.metConflictsOnly() && !m.pausedTooLong()
+	if m.metConflictsOnly() || m.pausedTooLong() {
+		return false
+	}
+	return true
 }
 
-// metConflictsOnly reports whether every one of several attempts got a 409 response. Then no other request of
-// this change was in flight, so the conflict is with the state of the card and persists.
+// metConflictsOnly reports whether there were several attempts and each got a 409 response. Then the conflict is
+// probably with the state of the card, and not with an earlier attempt that is still running.
 func (m *Mutation) metConflictsOnly() bool {
 	return m.conflicts > 1 && m.conflicts == m.call.attempts
 }
 
 // GiveUpError returns the error for a change that was not visible in a read after the last attempt. It is the
-// service's last response if repeating the request cannot change that, and otherwise an *UndecidedError.
+// service's last response if repeating the request is useless, and otherwise an *UndecidedError.
 func (m *Mutation) GiveUpError() error {
 	// If keys are honoured, a conflict may come from an earlier attempt with the same key.
 	refusedByConflict := m.metConflictsOnly() && !m.client.config.KeysHonoured
@@ -223,8 +222,8 @@ func (m *Mutation) GiveUpError() error {
 	return m.Undecided(m.last.err, errors.New("the last check did not show the change"))
 }
 
-// Undecided returns the error for a change whose outcome is not known. The findings say what later reads showed, or why
-// they failed.
+// Undecided returns the *UndecidedError for a change that failed with failure. The findings say what later reads
+// showed, or why they failed.
 func (m *Mutation) Undecided(failure error, findings ...error) error {
 	return &UndecidedError{
 		Kind:      m.call.Kind,
@@ -237,11 +236,10 @@ func (m *Mutation) Undecided(failure error, findings ...error) error {
 	}
 }
 
-// withGrace returns a context that ends some time after ctx. That time is enough to finish the current attempt, to
-// wait until it takes effect, and to read what it did. The caller must call the returned function, which ends the
-// context at once.
+// withGrace returns a context that ends some time after ctx. That time allows for the current attempt, a wait until
+// it takes effect, and a read. The caller must call the returned function, which ends the context at once.
 func (c *Client) withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
-	grace := c.config.RequestTimeout + CommitWait + c.config.RequestTimeout // the attempt, the wait and the read
+	grace := c.config.RequestTimeout + CommitWait + c.config.RequestTimeout
 	graceCtx, end := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		select {

@@ -14,14 +14,11 @@ import (
 )
 
 // longestDelay limits the delay before a retry, unless a response asks for a longer one, and the time for which an
-// outage stops other calls. So a call soon notices that the service is available again.
+// outage stops other calls.
 const longestDelay = 30 * time.Second
 
-// OutageError is a failure that affects every other call of the client, too, or every other call to the same
-// endpoint. For example, the key is refused, the account is not ready, or the service is not reachable. For
-// some time after the first failure, those calls fail at once, with two exceptions. Reads that verify a change are
-// always made. Changes, and all calls after a change, fail at once only if the key is refused or the account is not
-// ready.
+// OutageError is a failure that affects other calls, too. For example, the key is refused or the service is not
+// reachable. For some time after the first such failure, other calls may fail without being sent.
 type OutageError struct {
 	Kind  OutageKind
 	Cause error // the first failure
@@ -30,7 +27,7 @@ type OutageError struct {
 	reported *atomic.Bool
 }
 
-// OutageKind says why all calls, or all calls to one endpoint, fail.
+// OutageKind says what an OutageError is about.
 type OutageKind int
 
 // The kinds of outage.
@@ -38,15 +35,15 @@ const (
 	noOutage OutageKind = iota
 	OutageKeyRefused
 	OutageNotReady    // the account is not ready; see NotReadyCode
-	OutageUnreachable // no connection is possible
+	OutageUnreachable // the connection fails before the request is sent
 	OutageUnavailable // 502 to 504: a gateway says that the service does not respond
 	OutageEndpoint    // one endpoint fails with another 5xx or without a response
-	OutageOtherServer // the server has never responded like the service
+	OutageOtherServer // the responses look like another server's
 )
 
 func (k OutageKind) isRefusal() bool { return k == OutageKeyRefused || k == OutageNotReady }
 
-// Error returns the text of the call's own failure, or of the first one.
+// Error returns the text of the call's own failure, or says that the call was not made because of the first failure.
 func (e *OutageError) Error() string {
 	if e.Err != nil {
 		return e.Err.Error()
@@ -67,12 +64,12 @@ type outage struct {
 	reported atomic.Bool
 }
 
-// error returns the error of a call. Its own failure err is nil if the call was not made.
+// error returns the error of a call whose own failure is err. If the call was not made, err is nil.
 func (o *outage) error(err error) error {
 	return &OutageError{Kind: o.kind, Cause: o.cause, Err: err, reported: &o.reported}
 }
 
-// breaker stops calls to a service, or to one of its endpoints, that is known to fail all of them.
+// breaker stops calls that would probably fail for the same reason as an earlier call.
 type breaker struct {
 	clock ratelimit.Clock
 
@@ -89,24 +86,29 @@ func (b *breaker) recordAnswer() {
 	b.outages = map[string]*outage{}
 }
 
-// begin returns the number of answers so far, which end needs, and an error if the call must not be made because of an
-// outage. A call that changes something or follows a change is stopped only if the service refuses all calls.
+// begin returns the number of answers so far, and an error if the call must not be made because of an outage. If
+// hasWritten is true, the call makes a change or follows one, so that an outage stops it only if the key is refused or
+// the account is not ready.
 func (b *breaker) begin(call *Call, hasWritten bool) (priorAnswers int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, endpoint := range []string{call.endpoint(), ""} { // an outage of all endpoints replaces the first error
 		o := b.outages[endpoint]
-		if b.isActive(o) && (!hasWritten || o.kind.isRefusal()) {
-			err = o.error(nil) // nil, because this call is not made
+		if !b.isActive(o) {
+			continue
 		}
+		if hasWritten && !o.kind.isRefusal() {
+			continue
+		}
+		err = o.error(nil) // nil, because this call is not made
 	}
 	return b.answers, err
 }
 
-// end returns the error of a call whose last attempt failed with f, where priorAnswers is the result of begin. If
-// the failure means an outage and no answer has been recorded since begin, it records the outage and returns an
-// *OutageError. The failure of an interrupted call shows no outage.
-func (b *breaker) end(ctx context.Context, call *Call, priorAnswers int, f *failure) error {
+// recordFailure returns the error of a call whose last attempt failed with f, where priorAnswers is the result of
+// begin. If the failure means an outage and no answer has been recorded since begin, it records the outage and returns
+// an *OutageError. The failure of an interrupted call shows no outage.
+func (b *breaker) recordFailure(ctx context.Context, call *Call, priorAnswers int, f *failure) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if ctx.Err() != nil || b.answers != priorAnswers {
@@ -122,8 +124,7 @@ func (b *breaker) end(ctx context.Context, call *Call, priorAnswers int, f *fail
 		endpoint = call.endpoint()
 	}
 	o := b.outages[endpoint]
-	// A refusal stops more calls than an outage of another kind. So the two do not count as the same outage, and the
-	// later one replaces the earlier one.
+	// A refusal stops more calls than an outage of another kind, so the two do not count as the same outage.
 	known := b.isActive(o) && o.kind.isRefusal() == kind.isRefusal()
 	if !known {
 		o = &outage{kind: kind, cause: f.err, until: b.clock.Now().Add(longestDelay)}
@@ -139,8 +140,8 @@ func (call *Call) endpoint() string {
 	return call.Method + strings.Replace(call.Path, url.PathEscape(call.Card), "", 1)
 }
 
-// outageKind returns the kind of outage that a failure shows, or noOutage. If the service has never answered, a
-// response that does not look like the service's is taken for another server's.
+// outageKind returns the kind of outage that a failure shows, or noOutage. If the service has never answered, the
+// failure may also show another server.
 func (f *failure) outageKind(neverAnswered bool) OutageKind {
 	switch {
 	case f.status == http.StatusUnauthorized:
@@ -160,8 +161,7 @@ func (f *failure) outageKind(neverAnswered bool) OutageKind {
 }
 
 // isFromOtherServer reports whether a response looks like another server's: a page such as a login form, a redirect,
-// or a path that is not found. A gateway of the service may send such a response too, so the result counts only if
-// the service has never answered.
+// or a path that is not found. A gateway of the service may send such a response, too.
 func (f *failure) isFromOtherServer() bool {
 	if f.status == 0 || f.isFromService() {
 		return false
@@ -185,10 +185,10 @@ func (f *failure) isAnswer() bool {
 		return true
 	}
 	decided := f.final || f.isRateLimited()
-	if !decided || !f.isFromService() {
-		return false
+	if decided && f.isFromService() {
+		const neverAnswered = false // it makes no difference for a refusal
+		kind := f.outageKind(neverAnswered)
+		return !kind.isRefusal()
 	}
-	const neverAnswered = false // it makes no difference for a refusal
-	kind := f.outageKind(neverAnswered)
-	return !kind.isRefusal()
+	return false
 }

@@ -11,23 +11,20 @@ import (
 )
 
 const (
-	// firstDelay is the longest delay before the first retry. For each further retry it doubles, up to longestDelay.
+	// firstDelay is the longest delay before the first retry. That maximum doubles with each retry, up to longestDelay.
 	firstDelay = 500 * time.Millisecond
-	// longestRetryAfter is the longest Retry-After that backOff respects. A 429 response pauses the limits instead.
+	// longestRetryAfter limits the delay that a Retry-After may ask backOff for.
 	longestRetryAfter = time.Minute
-	// MaxRetryTime limits the time for a read that 429 responses delay, for repeating a change with an unknown
-	// outcome more than MaxRetries times, and for waiting for transactions that are listed late.
+	// MaxRetryTime limits long series of attempts, for example of a read that 429 responses delay.
 	MaxRetryTime = 10 * time.Minute
 	// notShownDelay is the delay before the next attempt if a response does not show the latest change yet.
 	notShownDelay = 2 * time.Second
-	// PollInterval is the time between two reads that verify a change. It is longer than notShownDelay, because
-	// a service may update lists and balances later.
+	// PollInterval is the time between two reads that verify a change.
 	PollInterval = 5 * time.Second
 )
 
-// Read makes a call that changes nothing, and retries it. The error is an *OutageError if other calls would fail in
-// the same way. A read that verifies a change returns its own failure instead, which becomes part of the change's
-// error.
+// Read makes a call that changes nothing, and may repeat it. The error is an *OutageError if the failure affects other
+// calls, too. A read that verifies a change returns its own failure instead.
 func (c *Client) Read(ctx context.Context, call *Call) error {
 	if call.Invalid != nil {
 		return call.Invalid
@@ -40,8 +37,8 @@ func (c *Client) Read(ctx context.Context, call *Call) error {
 	if f == nil {
 		return nil
 	}
-	err = c.breaker.end(ctx, call, priorAnswers, f)
-	if isVerifying(ctx) { // end has recorded the outage for other calls
+	err = c.breaker.recordFailure(ctx, call, priorAnswers, f)
+	if isVerifying(ctx) { // an outage is recorded for other calls
 		return f.err
 	}
 	return err
@@ -101,8 +98,8 @@ func (c *Client) backOff(ctx context.Context, n int, retryAfter time.Duration) e
 // maxRefusedRetries limits the retries of a read after a refused connection. Waiting longer seldom helps.
 const maxRefusedRetries = 2
 
-// maxRetriesAfter returns the maximum number of retries of a read that failed with f. Once the client has changed
-// something, the result of a read may matter for that change, so maxRefusedRetries does not apply.
+// maxRetriesAfter returns the maximum number of retries of a read that failed with f. After a change, the result of a
+// read may matter for that change, so maxRefusedRetries does not apply.
 func (c *Client) maxRetriesAfter(ctx context.Context, f *failure) int {
 	followsChange := c.HasWritten() || isVerifying(ctx)
 	if errors.Is(f.err, syscall.ECONNREFUSED) && !followsChange {
@@ -113,8 +110,7 @@ func (c *Client) maxRetriesAfter(ctx context.Context, f *failure) int {
 
 type verifyingKey struct{}
 
-// Verifying marks the context of reads that verify the outcome of a change. They are made even if other calls
-// have shown that the service is not available.
+// Verifying marks the context of reads that verify the outcome of a change. They are made even during an outage.
 func Verifying(ctx context.Context) context.Context {
 	return context.WithValue(ctx, verifyingKey{}, true)
 }

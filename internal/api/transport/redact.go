@@ -18,7 +18,7 @@ import (
 // scrubber shows none.
 type scrubber struct {
 	keys *regexp.Regexp // the known secrets, and anything that looks like an API key or a webhook secret
-	base string         // the base URL, which every request contains
+	base string         // the base URL, which is known and therefore not a secret
 }
 
 func newScrubber(key, base string, secrets ...string) scrubber {
@@ -32,7 +32,7 @@ func newScrubber(key, base string, secrets ...string) scrubber {
 			patterns = append(patterns, regexp.QuoteMeta(secret))
 		}
 	}
-	// A text may also contain the key without its prefix.
+	// A text may contain the key without its prefix.
 	token := strings.TrimPrefix(key, SandboxKeyPrefix)
 	token = strings.TrimPrefix(token, keyPrefix)
 	if len(token) >= minToken {
@@ -111,12 +111,13 @@ var (
 func (s scrubber) quoteCode(call *Call, code string) string {
 	const maxLength = 64
 	harmless := wordCode.MatchString(code)
-	if !harmless && !call.Secret { // the digits of a code could be a secret of the response
-		harmless = numberCode.MatchString(code)
+	if !call.Secret { // in a response with secrets, the digits of a code could be one
+		harmless = harmless || numberCode.MatchString(code)
 	}
-	containsSecret := s.redactKnown(call, code) != code
-	tooLong := len(code) > maxLength
-	if harmless && !tooLong && !containsSecret {
+	if len(code) > maxLength || s.redactKnown(call, code) != code {
+		harmless = false
+	}
+	if harmless {
 		return code
 	}
 	if call.Secret {
@@ -145,9 +146,8 @@ func (s scrubber) connectionError(call *Call, connected bool, err error) error {
 	return &quotedError{text: s.connectionProblem(call, connected, err), cause: err}
 }
 
-// connectionProblem describes an error of a connection. It shows interruptions, timeouts, and errors of this machine
-// or of a certificate, which contain no secrets of the call. It quotes any other error, or only says what kind it is
-// if the response may contain secrets.
+// connectionProblem describes an error of a connection as it may be shown. connected says whether there was a
+// connection when the error occurred.
 func (s scrubber) connectionProblem(call *Call, connected bool, err error) string {
 	if errors.Is(err, context.Canceled) {
 		return context.Canceled.Error()
@@ -158,7 +158,7 @@ func (s scrubber) connectionProblem(call *Call, connected bool, err error) strin
 	_, systemFailed := errors.AsType[syscall.Errno](err)
 	local := timedOut || lookupFailed || systemFailed
 	operation, ok := errors.AsType[*net.OpError](err)
-	if ok && local {
+	if ok && local { // the text does not come from the server
 		return operation.Error()
 	}
 	certificate, ok := errors.AsType[*tls.CertificateVerificationError](err)

@@ -20,16 +20,17 @@ import (
 const (
 	mebibyte = 1 << 20
 	maxBody  = 8 * mebibyte // a page of 100 cards is much smaller
-	// maxValues limits, roughly, the number of JSON values in a response. Decoding them takes far more memory
-	// and time than their bytes suggest.
+	// maxValues limits, roughly, the number of JSON values in a response. A decoded value may take far more memory than
+	// its text.
 	maxValues = 600_000
 )
 
-// ErrNotShown is returned by the Accept function of a call if a response does not show the latest change yet.
+// ErrNotShown is for Accept functions. It says that the response does not show the latest change yet, and that a later
+// attempt may succeed.
 var ErrNotShown = errors.New("the service does not show the latest change yet")
 
-// do makes one attempt, and returns nil after a success. If ctx ends, it stops waiting for the limits. Once the request
-// is being sent, only the end of sendCtx and RequestTimeout stop it.
+// do makes one attempt, and returns nil after a success. ctx limits the wait for the rate limits; sendCtx and
+// RequestTimeout limit the request itself.
 func (c *Client) do(ctx, sendCtx context.Context, call *Call) *failure {
 	f := c.attempt(ctx, sendCtx, call)
 	if f == nil {
@@ -43,7 +44,8 @@ func (c *Client) do(ctx, sendCtx context.Context, call *Call) *failure {
 	return f
 }
 
-// attempt makes the attempt for do. Its error does not contain the host yet. It turns a panic into a failure.
+// attempt makes an attempt, and returns nil after a success. Its error has no host yet. It turns a panic into a
+// failure.
 func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) {
 	call.attempts++
 	var status int
@@ -56,19 +58,19 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 			fate:      Unknown, // the request may have been sent before the panic
 			got2xx:    isSuccess(status),
 			permanent: true,
-			err:       call.sentError(crash.New(reason)),
+			err:       call.errorAfterSending(crash.New(reason)),
 		}
 	}()
 	err := ctx.Err()
 	if err != nil {
-		return &failure{fate: NotDone, permanent: true, err: call.unsentError(err)}
+		return &failure{fate: NotDone, permanent: true, err: call.errorBeforeSending(err)}
 	}
 	beganAt := c.clock.Now()
 	err = c.limits.Acquire(ctx, call.Budget, call.deadline)
 	if err != nil {
-		return &failure{fate: NotDone, permanent: true, err: call.unsentError(err)}
+		return &failure{fate: NotDone, permanent: true, err: call.errorBeforeSending(err)}
 	}
-	sentAt := c.clock.Now()
+	sentAt := c.clock.Now() // by the client's clock
 	call.sentAt = c.ServiceTime()
 	var header http.Header
 	var body []byte
@@ -93,7 +95,7 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 	if err == nil {
 		now := c.clock.Now().Truncate(time.Second) // the header has whole seconds
 		c.clockOffset.Store(int64(date.Sub(now)))
-		c.knowsServiceTime.Store(true) // after clockOffset, which others read once this is true
+		c.knowsServiceTime.Store(true) // after clockOffset, so that the offset is valid once this is true
 	}
 	f = c.judge(call, status, body)
 	retryAfter := ratelimit.RetryAfter(header, c.clock.Now())
@@ -144,14 +146,14 @@ func (c *Client) send(ctx context.Context, call *Call) (int, http.Header, []byte
 		return 0, nil, nil, &notSentError{err}
 	}
 	c.setHeader(request.Header)
-	request.Close = call.Secret // a connection that carried a secret is not used again
+	request.Close = call.Secret // so that a connection that carried a secret is not used again
 	if call.Body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	if call.key != "" {
 		request.Header.Set(keyHeader, call.key)
 	}
-	// An http.Client would fail at a redirect to an invalid address, even if it does not follow redirects.
+	// This is not http.Client.Do, which fails at a redirect to an invalid address even if it follows no redirects.
 	response, err := c.config.Transport.RoundTrip(request)
 	if err != nil {
 		operation, ok := errors.AsType[*net.OpError](err)
@@ -202,13 +204,13 @@ func (c *Client) judge(call *Call, status int, body []byte) *failure {
 		return nil
 	}
 	if errors.Is(err, ErrNotShown) {
-		return &failure{fate: NotDone, notShown: true, err: call.sentError(err)}
+		return &failure{fate: NotDone, notShown: true, err: call.errorAfterSending(err)}
 	}
 	return c.unusableFailure(call, err)
 }
 
-// unusableFailure returns the failure of an attempt with a 2xx response whose body cannot be used because of err. If
-// the response contains secrets, the failure names at most the field.
+// unusableFailure returns the failure of an attempt with a 2xx response whose body cannot be used because of err. For
+// a call with secrets, the failure does not quote the response.
 func (c *Client) unusableFailure(call *Call, err error) *failure {
 	shape, wrongShape := errors.AsType[*ShapeError](err)
 	var shown error
@@ -219,11 +221,11 @@ func (c *Client) unusableFailure(call *Call, err error) *failure {
 	} else {
 		shown = errors.New("the response does not have the documented shape")
 	}
-	return &failure{fate: Unknown, got2xx: true, permanent: wrongShape, err: call.sentError(shown)}
+	return &failure{fate: Unknown, got2xx: true, permanent: wrongShape, err: call.errorAfterSending(shown)}
 }
 
-// checkSize returns an error for a body that is too large to decode. To count the values without decoding them, it
-// counts the commas between values, and the arrays.
+// checkSize returns an error for a body that is too large to decode. It estimates the number of values by the commas
+// and the opening brackets.
 func checkSize(body []byte) error {
 	if len(body) > maxBody {
 		return &ShapeError{Field: "its body", Problem: fmt.Sprintf("is larger than %d MiB", maxBody/mebibyte)}

@@ -14,8 +14,7 @@ import (
 )
 
 // text is a text from the service, which may have received it from someone else, such as a merchant. Formatted or
-// marshalled, also as a map's key, a text is one line of graphic characters. It contains no API keys or webhook
-// secrets, and is not longer than its type allows, except for a final "…".
+// marshalled, a text is one line of graphic characters. The functions that make it redact secrets and shorten it.
 type text struct{ raw string }
 
 // Raw returns the text before String replaces characters in it. It is for comparisons and must not be shown.
@@ -32,11 +31,11 @@ func (t text) Format(f fmt.State, verb rune) {
 // MarshalText returns the result of String.
 func (t text) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// The types of text. Decoding one never fails.
+// The types of text.
 type (
 	// Word is a value of a fixed set, such as a network.
 	Word struct{ text }
-	// Name is the name of a merchant.
+	// Name is a name, such as that of a merchant.
 	Name struct{ text }
 	// Label is the label of a card.
 	Label struct{ text }
@@ -44,20 +43,20 @@ type (
 	Line struct{ text }
 )
 
-// NewWord returns a word of at most 64 characters, without long numbers.
+// NewWord returns a word. It redacts keys and long numbers, and shortens the word to 64 characters.
 func NewWord(written string) Word { return Word{text{safe(written, 64, redactLongNumbers)}} }
 
-// NewName returns a name of at most 256 characters, without long numbers.
+// NewName returns a name. It redacts keys and long numbers, and shortens the name to 256 characters.
 func NewName(written string) Name { return Name{text{safe(written, 256, redactLongNumbers)}} }
 
-// NewLabel returns a label of at most 64 characters.
+// NewLabel returns a label. It redacts keys, and shortens the label to 64 characters.
 func NewLabel(written string) Label { return Label{text{safe(written, 64, keepLongNumbers)}} }
 
-// NewLine returns a line of at most 256 characters.
+// NewLine returns a line. It redacts keys, and shortens the line to 256 characters.
 func NewLine(written string) Line { return Line{text{safe(written, 256, keepLongNumbers)}} }
 
 var (
-	// keyForm matches an API key or a webhook secret.
+	// keyForm matches a text that looks like an API key or a webhook secret.
 	keyForm = regexp.MustCompile(`(?i)(?:sk_live_|whsec_)[\w.~+/=-]+`)
 	// longNumber matches a possible card number: 13 digits or more. Between two digits, it allows up to eight
 	// characters other than letters and colons.
@@ -72,12 +71,12 @@ const (
 	keepLongNumbers   longNumbers = true
 )
 
-// safe redacts keys, and long numbers if they are to be redacted. It shortens a longer text and adds "…", so that
-// the result does not equal any other text of the service or of a configuration.
+// safe redacts keys, and long numbers if they are to be redacted. It shortens a longer text and adds "…", so that the
+// result does not look complete.
 func safe(text string, length int, numbers longNumbers) string {
 	const factor = 16 // redacting shortens the text, so more of it is needed at first
 	text = shortened(text, factor*length)
-	if strings.Contains(text, "_") { // every key has one
+	if strings.Contains(text, "_") { // keyForm matches no other text
 		text = keyForm.ReplaceAllString(text, Redacted)
 	}
 	const shortestNumber = 13 // digits of a card number
@@ -87,7 +86,7 @@ func safe(text string, length int, numbers longNumbers) string {
 	return shortened(text, length)
 }
 
-// stringOrJSON returns the text of a JSON string, or any other value as it is written.
+// stringOrJSON returns the text of a JSON string, "" for null, or another value as it is written.
 func stringOrJSON(data []byte) string {
 	var text string
 	err := json.Unmarshal(data, &text)
@@ -97,7 +96,7 @@ func stringOrJSON(data []byte) string {
 	return text
 }
 
-// ReadWord returns a word as it may be shown, in lower case. It returns an error for a value that is not a string.
+// ReadWord decodes a JSON string as a Word, and returns it in lower case, as it may be shown. It returns "" for null.
 func ReadWord(data []byte) (string, error) {
 	var text string
 	err := json.Unmarshal(data, &text)
@@ -108,31 +107,31 @@ func ReadWord(data []byte) (string, error) {
 	return strings.ToLower(word.String()), nil
 }
 
-// UnmarshalJSON decodes a word. It keeps a value that is not a string as it is written.
+// UnmarshalJSON decodes a word. It accepts other JSON values than strings, too.
 func (w *Word) UnmarshalJSON(data []byte) error {
 	*w = NewWord(stringOrJSON(data))
 	return nil
 }
 
-// UnmarshalJSON decodes a name. It keeps a value that is not a string as it is written.
+// UnmarshalJSON decodes a name. It accepts other JSON values than strings, too.
 func (n *Name) UnmarshalJSON(data []byte) error {
 	*n = NewName(stringOrJSON(data))
 	return nil
 }
 
-// UnmarshalJSON decodes a label. It keeps a value that is not a string as it is written.
+// UnmarshalJSON decodes a label. It accepts other JSON values than strings, too.
 func (l *Label) UnmarshalJSON(data []byte) error {
 	*l = NewLabel(stringOrJSON(data))
 	return nil
 }
 
-// UnmarshalJSON decodes a line. It keeps a value that is not a string as it is written.
+// UnmarshalJSON decodes a line. It accepts other JSON values than strings, too.
 func (l *Line) UnmarshalJSON(data []byte) error {
 	*l = NewLine(stringOrJSON(data))
 	return nil
 }
 
-// inLine replaces every non-graphic character. It also replaces the second character of pairs that may start
+// inLine replaces non-graphic characters. It also replaces the second character of pairs that may start
 // a command in the log of a CI pipeline: ## anywhere, and :: unless it follows a letter or a digit, as in
 // "FB::US".
 func inLine(text string) string {
@@ -170,7 +169,7 @@ func cleaned(text string) string {
 		text = text[:lastSpace+1] // without the word that is cut off; empty if there is no space
 	}
 	text = strings.Map(func(r rune) rune {
-		if r == 0 || unicode.Is(unicode.Cf, r) { // every second byte of UTF-16, or invisible
+		if r == 0 || unicode.Is(unicode.Cf, r) { // a zero byte of UTF-16, or an invisible character
 			return -1
 		}
 		if !unicode.IsPrint(r) {
@@ -182,8 +181,8 @@ func cleaned(text string) string {
 }
 
 // withoutSecrets redacts the parts of a message that may be secrets: numbers of three or more digits, long
-// words, and words with letters and two or more digits. It keeps those that the request contains. The result has at
-// most 500 characters.
+// words, and words with letters and two or more digits. It keeps those that the request contains, and shortens the
+// message.
 func withoutSecrets(message, request string) string {
 	const (
 		longestWord = 23 // a longer word may be a token
@@ -195,8 +194,10 @@ func withoutSecrets(message, request string) string {
 		looksLikeCode := twoDigits.MatchString(word) && strings.ContainsFunc(word, unicode.IsLetter)
 		tooLong := utf8.RuneCountInString(word) > longestWord
 		bareWord := strings.TrimFunc(word, isPunctuation)
-		known := strings.Contains(request, bareWord)
-		if (looksLikeCode || tooLong) && !known {
+		if strings.Contains(request, bareWord) {
+			continue
+		}
+		if looksLikeCode || tooLong {
 			words[i] = Redacted
 		}
 	}
@@ -211,7 +212,7 @@ func withoutSecrets(message, request string) string {
 	return shortened(message, maxLength)
 }
 
-// shortened returns at most length characters of a text, and adds "…" if it is longer.
+// shortened returns the first length characters of a text, and adds "…" if the text is longer.
 func shortened(text string, length int) string {
 	count := 0
 	for i := range text {
@@ -224,14 +225,15 @@ func shortened(text string, length int) string {
 }
 
 var (
-	// idForm matches an id. It excludes "." and "~" at the start, because ".." is a path and a shell expands "~".
+	// idForm matches an id. It excludes some characters at the start: for example, ".." is a path, and a shell expands
+	// "~".
 	idForm = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.~:=+-]*$`)
-	// invalidInID matches a character that no id contains.
+	// invalidInID matches a character that is not allowed anywhere in an id.
 	invalidInID = regexp.MustCompile(`[^A-Za-z0-9_.~:=+-]`)
 )
 
-// IsID reports whether a text can be the id of an object of the service. Such a text has no special meaning
-// in a shell, in Terraform or in a path.
+// IsID reports whether a text can be the id of an object of the service. It rejects characters that could have a
+// special meaning in a command, in a configuration or in a path, and texts that look like a key.
 func IsID(text string) bool {
 	const longest = 256
 	if len(text) > longest || !idForm.MatchString(text) {
@@ -240,13 +242,13 @@ func IsID(text string) bool {
 	return !keyForm.MatchString(text)
 }
 
-// markInvalidIDs replaces each id that is not valid with a text that people can read but no request can use. The
-// text is the id without characters that are special in a shell or in HCL, and a hash of it. An empty id stays as it
-// is. markInvalidIDs reports whether it has replaced an id.
+// markInvalidIDs replaces invalid ids in the fields "id" and "…_id" with a text that people can read but that is not
+// an id. The text consists of the harmless characters of the invalid id and a hash. An empty id stays as it is.
+// markInvalidIDs reports whether it has replaced an id.
 func markInvalidIDs(fields map[string]json.RawMessage) bool {
-	found := false
+	replaced := false
 	for field, value := range fields {
-		name := strings.ToLower(field) // json ignores case, too
+		name := strings.ToLower(field) // encoding/json ignores case, too
 		if name != "id" && !strings.HasSuffix(name, "_id") {
 			continue
 		}
@@ -260,16 +262,15 @@ func markInvalidIDs(fields map[string]json.RawMessage) bool {
 		hash := sha256.Sum256(value)
 		shortHash := hash[:4] // enough to tell ids apart
 		fields[field] = fmt.Appendf(nil, `"%s (invalid id, hash %x)"`, shown, shortHash)
-		found = true
+		replaced = true
 	}
-	return found
+	return replaced
 }
 
 // Redacted replaces a secret in a text.
 const Redacted = "[redacted]"
 
-// Secret is a text that cannot be shown by accident. Printed, logged or marshalled, it is "[redacted]". It
-// unmarshals from a JSON string.
+// Secret is a text that fmt, slog and encoding/json write as "[redacted]".
 type Secret string
 
 // Reveal returns the secret itself.
