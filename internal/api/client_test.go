@@ -298,8 +298,8 @@ func TestConnectionThatCannotBeMade(t *testing.T) {
 		"change":              {nobody, []string{"freeze"}, 5, "connection refused"},
 		"read after a change": {nobody, []string{"freeze", "wallet"}, 5, "connection refused"},
 		"broken handshake":    {"https://" + restarting.String(), []string{"freeze"}, 5, ""},
-		"untrusted":           {stranger.URL, []string{"freeze"}, 1, "x509: certificate signed by unknown authority; to trust the certificate, add its authority"},
-		"untrusted, secret":   {stranger.URL, []string{"details"}, 1, "x509: certificate signed by unknown authority; to trust the certificate, add its authority"},
+		"untrusted":           {stranger.URL, []string{"freeze"}, 1, "x509: certificate signed by unknown authority. To trust the certificate, add its authority"},
+		"untrusted, secret":   {stranger.URL, []string{"details"}, 1, "x509: certificate signed by unknown authority. To trust the certificate, add its authority"},
 	} {
 		client := newClient(t, nil, func(c *api.Config) { c.BaseURL = test.address + "/api/v1" })
 		var err error

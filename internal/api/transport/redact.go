@@ -168,7 +168,7 @@ func (s scrubber) connectionProblem(call *Call, connected bool, err error) strin
 		problem = shortened(s.redactOwn(problem), maxLength)
 		_, unknownAuthority := errors.AsType[x509.UnknownAuthorityError](err)
 		if unknownAuthority {
-			problem += "; to trust the certificate, add its authority to this system's certificates or, on Linux, set SSL_CERT_FILE to the authority's PEM file"
+			problem += ". To trust the certificate, add its authority to this system's certificates. On Linux, you can also set SSL_CERT_FILE to the authority's PEM file"
 		}
 		return problem
 	}
