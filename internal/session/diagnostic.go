@@ -30,7 +30,8 @@ func CatchPanic(diags *diag.Diagnostics) {
 	}
 }
 
-// DescribePanic returns the detail of the diagnostic for a call that panicked. The error describes the panic.
+// DescribePanic returns the detail of the diagnostic for a call that panicked. For an error other than a *crash.Error,
+// it returns the text of the error as a sentence.
 func DescribePanic(err error) string {
 	failure, ok := errors.AsType[*crash.Error](err)
 	if !ok {
@@ -42,8 +43,8 @@ func DescribePanic(err error) string {
 }
 
 // ErrorDiagnostic describes a failed operation: what was tried, what the service returned, and what to do. The
-// operation completes "Could not …", as in "fund card X". An outage, which affects other calls too, is reported in full
-// once, under its own title, and after that without a detail. A change that may have taken effect is always reported in
+// operation completes "Could not …", as in "fund card X". An outage, which affects other calls too, is reported in
+// full once, under its own title, and after that without a detail. An error with an *UndecidedError is reported in
 // full.
 func ErrorDiagnostic(operation string, err error) diag.Diagnostic {
 	_, isUndecided := errors.AsType[*transport.UndecidedError](err)
@@ -59,10 +60,10 @@ func ErrorDiagnostic(operation string, err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Could not "+operation, detail)
 }
 
-// ErrorOnce returns the diagnostic that describe makes. It returns nothing if the diagnostic has no detail and an
-// earlier one was reported, because the earlier one fails the run already.
+// ErrorOnce returns the diagnostic that describe makes. It returns nil if the diagnostic has no detail and ErrorOnce
+// has returned an earlier one, because the earlier one already fails the run.
 func (s *Session) ErrorOnce(describe func() diag.Diagnostic) diag.Diagnostics {
-	s.errorLock.Lock() // so that no call returns a brief error before another returns the full one
+	s.errorLock.Lock() // so that the diagnostic with a detail is the first
 	defer s.errorLock.Unlock()
 	failure := describe()
 	isFirst := s.FirstTime(TopicFailure, "")
@@ -93,8 +94,8 @@ func outageDiagnostic(operation string, outage *transport.OutageError) diag.Diag
 }
 
 func adviceForOutage(outage *transport.OutageError) string {
-	_, answered := errors.AsType[*transport.Error](outage.Cause)
-	if outage.Kind == transport.OutageOtherServer && !answered {
+	_, isErrorResponse := errors.AsType[*transport.Error](outage.Cause)
+	if outage.Kind == transport.OutageOtherServer && !isErrorResponse { // for example, a 200 response with a page
 		return "Another server answers at base_url, such as a proxy or a login page. " +
 			"Check base_url or VCARD_BASE_URL: the host, the port, and the path with its version prefix, as in https://host/api/v1."
 	}
@@ -102,8 +103,7 @@ func adviceForOutage(outage *transport.OutageError) string {
 }
 
 // ReadFailure describes a failed read for a warning about its consequences. The reason is a sentence that follows a
-// colon, as in "GET /bins returned 500." The second result says what to do. It is "" for a 5xx response, and for an error whose
-// text says what to do.
+// colon, as in "GET /bins returned 500." The second result says what to do, and may be "".
 func ReadFailure(err error) (reason, todo string) {
 	cause := err
 	outage, isOutage := errors.AsType[*transport.OutageError](err)
@@ -151,9 +151,9 @@ func outageReason(kind transport.OutageKind) string {
 	return "the service cannot be reached" // OutageUnreachable
 }
 
-// LostResponseWarning reports that a call succeeded although it got no usable response to one of its requests. The
-// operation completes "the request to …", as in "fund card X". All calls share one title, so that Terraform shows one
-// warning and counts the others.
+// LostResponseWarning reports, if lost is true, that a call succeeded although it got no usable response to one of its
+// requests. The operation completes "the request to …", as in "fund card X". The title is constant, so that Terraform
+// shows one warning and counts the others.
 func LostResponseWarning(operation string, lost bool) diag.Diagnostics {
 	if !lost {
 		return nil
@@ -162,8 +162,8 @@ func LostResponseWarning(operation string, lost bool) diag.Diagnostics {
 		" was lost, late or unusable. The provider confirmed afterwards that the request took effect. Unless another warning says otherwise, no action is needed.")}
 }
 
-// Cause describes an error in one or more sentences: the service's own response, or the text of any other error. It
-// leaves out the operation, because the title of the diagnostic names it.
+// Cause describes an error in one or more sentences: the service's response, or the text of another error. It leaves
+// out the operation, for a diagnostic whose title contains it.
 func Cause(err error) string { return causeFrom("The service", err) }
 
 // causeFrom is Cause for a response of the named server.
@@ -179,7 +179,7 @@ func causeFrom(server string, err error) string {
 	return sentence(describeResponse(server, refused))
 }
 
-// CauseOfUndecided describes, in a sentence each, the last failure of a change and what later reads showed.
+// CauseOfUndecided describes, in a sentence each, the failure of a change and the findings of later reads.
 func CauseOfUndecided(e *transport.UndecidedError) string {
 	sentences := []string{sentence(transport.WithoutOperation(e.Err))}
 	for _, finding := range e.Findings {
@@ -204,7 +204,7 @@ func describeResponse(subject string, refused *transport.Error) string {
 	return text
 }
 
-// sentence returns a text with an upper-case first letter and a full stop. It returns "" for an empty text.
+// sentence returns a text with an upper-case first letter and a full stop, or "" for an empty text.
 func sentence(text string) string {
 	text = capitalized(text)
 	if text == "" || strings.HasSuffix(text, ".") {
@@ -227,7 +227,7 @@ func advice(err error) string {
 		return adviceForUndecided(undecided)
 	}
 	if _, stopped := errors.AsType[*transfer.StoppedError](err); stopped {
-		return "" // the caller gives the advice
+		return ""
 	}
 	if errors.Is(err, api.ErrLabelUndecided) {
 		return "This run reports another error about a card with this label. Follow the advice of that error first. Then apply again."
@@ -266,7 +266,7 @@ func advice(err error) string {
 	if _, ok := errors.AsType[*transport.RequestError](err); ok {
 		return "Check base_url and the network between this machine and the service, then try again."
 	}
-	return "" // the text of any other error says what to do
+	return ""
 }
 
 // isPlainHTTP reports whether a TLS connection failed because the server responded with plain HTTP.
@@ -275,8 +275,7 @@ func isPlainHTTP(err error) bool {
 	return ok && string(record.RecordHeader[:]) == "HTTP/"
 }
 
-// failedDial returns the attempt to open a connection, to the server or to a proxy, that failed. It returns nil if the
-// error is not from one.
+// failedDial returns the failed attempt to connect to the server or to a proxy, or nil if the error has another cause.
 func failedDial(err error) *net.OpError {
 	operation, ok := errors.AsType[*net.OpError](err)
 	if ok && (operation.Op == "dial" || operation.Op == "proxyconnect") {
@@ -301,7 +300,7 @@ func adviceForUndecided(e *transport.UndecidedError) string {
 			todo = "The service accepted the request, so the card may still appear. Before you apply again, look for it in the dashboard, or with vcard statement --no-unmanaged, which needs data \"vcard_cards\" \"all\" {} in the configuration. To keep the card, import it: terraform import ADDRESS ID."
 		}
 		if len(e.Candidates) > 0 {
-			todo = "" // the caller lists them
+			todo = "" // the advice depends on the cards
 		}
 	case transport.MutationMove:
 		todo = "The money may have moved. If Terraform manages the card, plan and apply again: the provider first checks whether the money moved, and does not move it twice. " +
@@ -316,8 +315,8 @@ func adviceForUndecided(e *transport.UndecidedError) string {
 	return todo
 }
 
-// rateLimitAdvice returns what to do when the service enforces a rate limit until a time, which is zero if it is not
-// known.
+// rateLimitAdvice returns what to do when the service enforces a rate limit. The zero time means that the end of the
+// limit is not known.
 func rateLimitAdvice(until time.Time) string {
 	wait := "Wait a minute"
 	if !until.IsZero() {
@@ -330,7 +329,7 @@ func rateLimitAdvice(until time.Time) string {
 const readiness = "Before an account can use the API, its owner must confirm the e-mail address and make a first deposit. " +
 	"Then support must enable API access."
 
-// onboardingAdvice names the next step, if the service's message mentions it.
+// onboardingAdvice says how to make the account ready. It names the next step, if the service's message mentions it.
 func onboardingAdvice(message string) string {
 	message = strings.ToLower(message)
 	mail := strings.Contains(message, "mail")
@@ -358,7 +357,7 @@ func adviceForResponse(refused *transport.Error) string {
 		return "The service has seen this request's idempotency key with a different body. Run the command again; the provider then uses a new key."
 	}
 	status := refused.Status
-	isMissing := status == http.StatusNotFound || status == http.StatusGone
+	missing := status == http.StatusNotFound || status == http.StatusGone
 	switch {
 	case status == http.StatusUnauthorized:
 		return "Check api_key in the provider configuration or VCARD_API_KEY. Keys start with sk_live_ and work only with the service that issued them. You create them in the dashboard under API access."
@@ -368,9 +367,9 @@ func adviceForResponse(refused *transport.Error) string {
 		return "The card's balance is lower than this amount. A purchase may have lowered it. Check the balance, then withdraw less."
 	case refused.LacksFunds():
 		return "The wallet balance is too low. Deposit first (the data source vcard_deposit_addresses lists the addresses), or use a smaller amount."
-	case isMissing && refused.Code == "":
+	case missing && refused.Code == "":
 		return "The response is not the service's own; a gateway or another server may have sent it. It does not prove that anything is missing. Check base_url and try again."
-	case isMissing:
+	case missing:
 		pathsOfEveryAccount := []string{"/wallet/balance", "/wallet/deposit-address", "/bins", "/3ds"}
 		if refused.Method == http.MethodGet { // a POST to /cards may fail because its BIN is missing
 			pathsOfEveryAccount = append(pathsOfEveryAccount, "/cards", "/transactions")

@@ -7,7 +7,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/labels"
 )
 
-// GeneratedLabel returns a unique label with this session's prefix.
+// GeneratedLabel returns a new unique label with this session's prefix.
 func (s *Session) GeneratedLabel() string {
 	return labels.Generate(s.LabelPrefix, s.Client.ServiceTime())
 }
@@ -22,7 +22,7 @@ func (s *Session) isRecentlyGenerated(label string) bool {
 	if !ok || prefix != s.LabelPrefix {
 		return false
 	}
-	// A label contains only the day, so the period ends with the seventh day after it.
+	// A label contains no time of day, so the period ends with the seventh day after its day.
 	end := day.AddDate(0, 0, recentDays+1)
 	return s.Client.ServiceTime().Before(end)
 }
@@ -30,23 +30,23 @@ func (s *Session) isRecentlyGenerated(label string) bool {
 // maxCompared limits the number of cards of each status, active and frozen, that new labels are compared with.
 const maxCompared = 10 * api.MaxPerPage
 
-// NewestCards are the newest live cards of the account by their labels. New labels are compared with these only, so
-// that the cost of a plan does not grow with the account.
+// NewestCards are the newest live cards of the account by their labels. Their number is limited, so that the cost of a
+// plan does not grow with the account.
 type NewestCards struct {
 	ids            map[string]bool // of the cards in byLabel
 	byLabel        map[string][]api.CardListItem
-	GeneratedCount int   // the number of cards whose label was generated recently
+	GeneratedCount int   // the number of cards whose label was recently generated with the session's prefix
 	Truncated      bool  // whether the service lists more cards of a status than maxCompared
 	Err            error // why the cards could not be listed
 }
 
-// CardsWithLabel returns the cards that have a label.
+// CardsWithLabel returns the cards with a label that differs from the given one at most in white space.
 func (c NewestCards) CardsWithLabel(label string) []api.CardListItem {
 	return c.byLabel[labels.Canonical(label)]
 }
 
-// NewestCards lists the newest live cards, once per session. If they cannot be listed, the result's Err says why. The
-// returned error says that the call was cancelled.
+// NewestCards lists the newest live cards. The session keeps the result. If the cards cannot be listed, the result's
+// Err says why. The returned error says that this call was cancelled.
 func (s *Session) NewestCards(ctx context.Context) (NewestCards, error) {
 	newest, err := s.newest.get(ctx, func(ctx context.Context) (NewestCards, error) {
 		newest := NewestCards{ids: map[string]bool{}, byLabel: map[string][]api.CardListItem{}}
@@ -58,7 +58,7 @@ func (s *Session) NewestCards(ctx context.Context) (NewestCards, error) {
 		}
 		return newest, ctx.Err()
 	})
-	if err != nil && ctx.Err() == nil { // a panic
+	if err != nil && ctx.Err() == nil { // this call was not cancelled; the error is, for example, a panic
 		return NewestCards{Err: err}, nil
 	}
 	return newest, err
@@ -76,7 +76,7 @@ func (s *Session) addNewest(ctx context.Context, newest *NewestCards, status api
 		}
 		count++
 		if card.Status == api.StatusTerminated || newest.ids[card.ID] {
-			continue // a service that ignores the filter lists terminated cards, and each card twice
+			continue // a service that ignores the filter may list terminated cards, or a card twice
 		}
 		newest.ids[card.ID] = true
 		label := card.Label.Raw()

@@ -1,5 +1,4 @@
-// Package session contains what the resources, data sources, actions and list resources of one provider
-// configuration share.
+// Package session contains what the resources, data sources and other parts of one provider configuration share.
 package session
 
 import (
@@ -53,8 +52,8 @@ type Sandbox struct {
 	Created bool   // whether the file did not exist before the provider was configured
 }
 
-// New returns the session of a configured provider. The client is nil if the configuration depends on values that are
-// known only after apply.
+// New returns the session of a configured provider. A nil client means that the configuration depends on values that
+// are known only after apply.
 func New(client *api.Client) *Session {
 	s := &Session{Client: client, LabelPrefix: labels.DefaultPrefix}
 	if client != nil {
@@ -64,8 +63,8 @@ func New(client *api.Client) *Session {
 	return s
 }
 
-// From returns the session in the provider data that a Configure method receives. It returns nil while Terraform
-// validates, because the provider is not configured then.
+// From returns the session in the provider data that a Configure method receives. It returns nil if there is none, for
+// example because Terraform validates before the provider is configured.
 func From(data any, diags *diag.Diagnostics) *Session {
 	s, ok := data.(*Session)
 	if !ok && data != nil {
@@ -75,7 +74,8 @@ func From(data any, diags *diag.Diagnostics) *Session {
 	return s
 }
 
-// IsConfigured reports whether the provider's configuration is known, so that calls can be made.
+// IsConfigured reports whether the provider's configuration is known, so that calls can be made. A nil session is not
+// configured.
 func (s *Session) IsConfigured() bool { return s != nil && s.Client != nil }
 
 // Require adds an error and returns false if calls cannot be made yet. The purpose completes "cannot …", as in "read
@@ -90,8 +90,7 @@ func (s *Session) Require(diags *diag.Diagnostics, purpose string) bool {
 	return false
 }
 
-// Topic is a subject whose first occurrence FirstTime detects. Most topics concern many cards: they are reported only
-// once, or in full the first time and briefly after that.
+// Topic is a subject whose first occurrence FirstTime detects.
 type Topic int
 
 // The topics. If a topic has several reports, the key of FirstTime says which one it is.
@@ -107,7 +106,7 @@ const (
 	TopicNewLabel                   // a new card is planned; the key is its label
 	TopicSharedLabel                // several new cards share a label, which is the key
 	TopicLabelsNotRead              // the labels of live cards could not be read
-	TopicLabelsPartial              // new labels were compared with the newest cards only
+	TopicLabelsPartial              // new labels were not compared with all cards
 	TopicGenerated                  // there are cards with generated labels
 )
 
@@ -125,7 +124,7 @@ func (s *Session) FirstTime(topic Topic, key string) bool {
 // CountProtected counts a protected card that the plan would terminate, and returns how many there are so far.
 func (s *Session) CountProtected() int64 { return s.protectedCount.Add(1) }
 
-// BeginUpdate notes that an update of a card has started. It counts as failed until EndUpdate says that it succeeded.
+// BeginUpdate notes that an update of a card has started. It counts as failed until EndUpdate notes a success.
 func (s *Session) BeginUpdate(cardID string) { s.failedUpdates.Store(cardID, true) }
 
 // EndUpdate notes whether an update of a card succeeded.
@@ -137,35 +136,35 @@ func (s *Session) EndUpdate(cardID string, succeeded bool) {
 	}
 }
 
-// LastUpdateFailed reports whether the last update of a card in this process has failed or is still running.
+// LastUpdateFailed reports whether the last noted update of a card has failed or is still running.
 func (s *Session) LastUpdateFailed(cardID string) bool {
 	_, failed := s.failedUpdates.Load(cardID)
 	return failed
 }
 
-// IsPlanning reports whether calls can be made and none has written yet.
+// IsPlanning reports whether calls can be made and no change has begun yet.
 func (s *Session) IsPlanning() bool { return s.IsConfigured() && !s.Client.HasWritten() }
 
-// Bins returns the BIN catalogue. It is fetched once per session.
+// Bins returns the BIN catalogue. The session keeps a catalogue that was fetched.
 func (s *Session) Bins(ctx context.Context) ([]api.Bin, error) {
 	return s.bins.get(ctx, s.Client.Bins)
 }
 
-// fetchedOnce is a value that is fetched when it is first needed. Concurrent callers wait for the same
-// value or error. After an error, the next caller fetches again.
+// fetchedOnce is a value that is fetched when it is needed and then kept. Concurrent callers share a fetch. After an
+// error, the next caller fetches again.
 type fetchedOnce[T any] struct {
 	fetching singleflight.Group
 	value    atomic.Pointer[T]
 }
 
-// get returns the value. It waits no longer than ctx allows. If the caller that fetches is interrupted, a caller that
+// get returns the value. It stops waiting when ctx ends. If the caller that fetches is interrupted, a caller that
 // still waits fetches instead.
 func (f *fetchedOnce[T]) get(ctx context.Context, fetch func(context.Context) (T, error)) (T, error) {
 	for {
 		if known := f.value.Load(); known != nil {
 			return *known, nil
 		}
-		const onlyKey = "" // a group could fetch several values, but this one fetches only one
+		const onlyKey = "" // this group fetches a single value
 		results := f.fetching.DoChan(onlyKey, func() (_ any, err error) {
 			defer crash.Catch(&err)
 			known := f.value.Load() // again, because an earlier fetch may have ended since
@@ -192,7 +191,8 @@ func (f *fetchedOnce[T]) get(ctx context.Context, fetch func(context.Context) (T
 	}
 }
 
-// LoadDiagnostic returns an error if an attribute gives one card more USD than the provider configuration allows.
+// LoadDiagnostic returns an error if an attribute gives one card more USD than max_card_load allows, and nil
+// otherwise.
 func (s *Session) LoadDiagnostic(at path.Path, load usd.Amount) diag.Diagnostics {
 	if s == nil || s.MaxCardLoad == nil {
 		return nil

@@ -31,10 +31,10 @@ type PlannedSpend struct {
 	Returned    usd.Amount // to the wallet
 	CardBalance usd.Amount // what the card holds before the plan; 0 for a new card
 	// IsReplan is set if Terraform plans a card a second time, to replace it. Terraform drops the warnings of the
-	// second plan. CountedNet and CountedTaken are what the first plan was counted with.
+	// second plan.
 	IsReplan     bool
-	CountedNet   usd.Amount // Taken less Returned
-	CountedTaken usd.Amount // Taken
+	CountedNet   usd.Amount // Taken less Returned in the first plan; 0 unless IsReplan is set
+	CountedTaken usd.Amount // Taken in the first plan; 0 unless IsReplan is set
 }
 
 // planTotals are what the cards planned so far do to the wallet, in USD.
@@ -48,8 +48,8 @@ type planTotals struct {
 // maxNamed limits the number of cards that a message names.
 const maxNamed = 3
 
-// add adds the plan of a card. The second plan of a card adds only its difference from the first one to net, and only
-// what it takes beyond the first one to taken. The error says that a sum is out of range.
+// add adds the plan of a card. The second plan of a card adds its difference from the first one to net, and what it
+// takes beyond the first one to taken. The error says that a sum is out of range.
 func (t *planTotals) add(p PlannedSpend) error {
 	newTaken := max(0, p.Taken-p.CountedTaken)
 	var netErr, takenErr, balancesErr error
@@ -78,8 +78,9 @@ func (t planTotals) nameLargest() string {
 	return "The largest amounts are:\n  - " + strings.Join(amounts, "\n  - ")
 }
 
-// addToTotals counts the plan of a card, unless the plans would then take more than MaxTakenPerPlan. It returns the
-// totals with this card, and whether it has counted the card.
+// addToTotals counts the plan of a card, unless it takes money and the plans would then take more than
+// MaxTakenPerPlan. It returns the totals with this card, and whether it has counted the card. The error says that a
+// sum is out of range.
 func (s *Session) addToTotals(p PlannedSpend) (sums planTotals, counted bool, err error) {
 	s.totalsLock.Lock()
 	defer s.totalsLock.Unlock()
@@ -89,7 +90,7 @@ func (s *Session) addToTotals(p PlannedSpend) (sums planTotals, counted bool, er
 		return sums, false, err
 	}
 	isOverLimit := s.MaxTakenPerPlan != nil && sums.taken > *s.MaxTakenPerPlan
-	if isOverLimit && p.Taken > 0 { // a card that takes nothing is always counted
+	if isOverLimit && p.Taken > 0 {
 		return sums, false, nil
 	}
 	s.totals = sums
@@ -113,7 +114,8 @@ type walletBalances struct {
 
 func (w walletBalances) err() error { return cmp.Or(w.balanceErr, w.cardsErr) }
 
-// mayBeShort reports whether the wallet alone cannot pay for the plan so far, or whether its balance is not known.
+// mayBeShort reports whether the plan so far takes more than the wallet holds, or takes money from a wallet whose
+// balance is not known.
 func (w walletBalances) mayBeShort(t planTotals) bool {
 	if t.net <= 0 {
 		return false
@@ -121,14 +123,14 @@ func (w walletBalances) mayBeShort(t planTotals) bool {
 	return w.balanceErr != nil || t.net > w.balance
 }
 
-// returnable returns the sum of the balances of the cards that were not planned yet, which is the most that can still
-// return to the wallet.
+// returnable returns the sum of the balances of the cards that were not planned yet. That money may still return to
+// the wallet.
 func (w walletBalances) returnable(t planTotals) usd.Amount {
 	return max(0, w.cardsTotal-t.cardBalances)
 }
 
-// isUnpayable reports whether the wallet could not pay for the plan even if all other cards returned their balances. If
-// a balance is not known, it reports false.
+// isUnpayable reports whether the wallet could not pay for the plan so far even if the cards that were not planned yet
+// returned their balances. If a balance is not known, it reports false.
 func (w walletBalances) isUnpayable(t planTotals) bool {
 	if w.err() != nil || t.net <= 0 {
 		return false
@@ -137,12 +139,11 @@ func (w walletBalances) isUnpayable(t planTotals) bool {
 	return shortfall > w.returnable(t)
 }
 
-// CountSpend counts what the plan of a card does to the wallet. It refuses each card that would raise the amount taken
-// by this process above MaxTakenPerPlan. It also counts during apply, because Terraform then plans each card again and
-// some amounts are known only then.
+// CountSpend counts what the plan of a card does to the wallet. It refuses a card that would raise the amount taken
+// above MaxTakenPerPlan. That also applies to plans that Terraform makes during apply, when more amounts are known.
 //
-// CountSpend also checks the wallet until the first write of this process, because a write changes the balance. While
-// the provider's configuration is unknown, it warns that the wallet is not checked.
+// CountSpend also checks the wallet until a change begins, because a change may move money. While the provider's
+// configuration is unknown, it warns that the wallet is not checked.
 func (s *Session) CountSpend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 	if s == nil {
 		return nil
@@ -198,7 +199,7 @@ func (s *Session) warnUnchecked(p PlannedSpend) diag.Diagnostics {
 			"To have the plan checked, first apply what the configuration depends on, for example with -target.")}
 }
 
-// exceedsMaxTaken refuses a card. Only the first error has the full text.
+// exceedsMaxTaken returns the error for a card that exceeds max_taken_per_plan. The first error has the full text.
 func (s *Session) exceedsMaxTaken(sums planTotals) diag.Diagnostic {
 	text := fmt.Sprintf("With this card, the plan takes %s USD so far, and max_taken_per_plan is %s USD.", sums.taken, *s.MaxTakenPerPlan)
 	if s.FirstTime(TopicMaxTaken, "") {
@@ -216,17 +217,19 @@ const (
 	walletUnread     = "Plan cannot be checked against the wallet"
 )
 
-// refuseUnpayable refuses the plan with the first error, and after that each card that takes money. Only the first
-// error has the full text.
+// refuseUnpayable refuses the plan with the first error, which has the full text. After that, it refuses each card
+// that takes money with a brief error.
 func (s *Session) refuseUnpayable(p PlannedSpend, sums planTotals, wallet walletBalances) diag.Diagnostics {
 	const allow = "\n\nTo plan anyway, set wallet_check = \"warn\" in the provider configuration; vcard statement then shows the exact total."
-	title := walletShort
-	text := shortText(sums, wallet) + "\n\n" + sums.nameLargest() + depositAdvice
-	brief := walletSoFar(sums, wallet)
+	var title, text, brief string
 	if wallet.err() != nil {
 		title = walletUnread
 		text = unreadText(wallet, "With wallet_check = \"error\", it refuses a plan that it cannot check.")
 		brief = "The provider cannot read the wallet, so wallet_check = \"error\" refuses this plan."
+	} else {
+		title = walletShort
+		text = shortfallText(sums, wallet) + "\n\n" + sums.nameLargest() + depositAdvice
+		brief = walletSoFar(sums, wallet)
 	}
 	if s.FirstTime(TopicUnpayable, "") {
 		return diag.Diagnostics{diag.NewErrorDiagnostic(title, text+allow)}
@@ -242,7 +245,7 @@ func (s *Session) warnShort(sums planTotals, wallet walletBalances) diag.Diagnos
 	err := wallet.err()
 	outage, ok := errors.AsType[*transport.OutageError](err)
 	if ok && outage.Kind != transport.OutageEndpoint {
-		return nil // every other call reports it
+		return nil // other calls fail for the same reason
 	}
 	if !s.FirstTime(TopicWalletShort, "") {
 		return nil
@@ -254,7 +257,7 @@ func (s *Session) warnShort(sums planTotals, wallet walletBalances) diag.Diagnos
 	if wallet.isUnpayable(sums) {
 		title = walletShort
 	}
-	text := shortText(sums, wallet) + planStatement + "\n\n" + sums.nameLargest() + depositAdvice
+	text := shortfallText(sums, wallet) + planStatement + "\n\n" + sums.nameLargest() + depositAdvice
 	return diag.Diagnostics{diag.NewWarningDiagnostic(title, text)}
 }
 
@@ -267,7 +270,7 @@ func walletSoFar(sums planTotals, wallet walletBalances) string {
 	return fmt.Sprintf("This plan takes %s USD so far; the wallet holds %s USD.", sums.net, wallet.balance)
 }
 
-func shortText(sums planTotals, wallet walletBalances) string {
+func shortfallText(sums planTotals, wallet walletBalances) string {
 	outlook := "The service refuses requests that the wallet cannot cover, so part of the plan would fail during apply."
 	if !wallet.isUnpayable(sums) {
 		outlook = fmt.Sprintf("The account's other cards hold %s USD. Apply can succeed if enough of that money returns first, "+
@@ -288,9 +291,9 @@ func unreadText(wallet walletBalances, consequence string) string {
 		" The provider therefore does not know whether the wallet can pay for this plan. " + consequence + "\n\n" + todo
 }
 
-// UpfrontCost returns what the plan so far takes from the wallet before anything returns, and the balance of the wallet,
-// both in USD. It reports whether the cost exceeds that balance. If the wallet is not checked, or its balance is not
-// known, it reports false.
+// UpfrontCost returns what the plan so far takes from the wallet before anything returns, and the balance of the
+// wallet, both in USD. It reports whether the cost exceeds that balance. If it reports false, the amounts may not be
+// known.
 func (s *Session) UpfrontCost(ctx context.Context) (upfront, balance usd.Amount, exceedsBalance bool) {
 	if !s.checksWallet() {
 		return 0, 0, false
@@ -304,8 +307,8 @@ func (s *Session) UpfrontCost(ctx context.Context) (upfront, balance usd.Amount,
 	return upfront, wallet.balance, exceedsBalance
 }
 
-// readWallet reads the wallet once. A failure is part of the result, so that the wallet is not read again. The
-// returned error says that the call was cancelled.
+// readWallet reads the wallet, unless the session has read it already. A failure is part of the result, so that the
+// wallet is not read again. The returned error says that this call was cancelled.
 func (s *Session) readWallet(ctx context.Context) (walletBalances, error) {
 	wallet, err := s.wallet.get(ctx, func(ctx context.Context) (walletBalances, error) {
 		response, err := s.Client.WalletBalance(ctx)
@@ -321,7 +324,7 @@ func (s *Session) readWallet(ctx context.Context) (walletBalances, error) {
 		}
 		return wallet, ctx.Err()
 	})
-	if err != nil && ctx.Err() == nil { // a panic
+	if err != nil && ctx.Err() == nil { // this call was not cancelled; the error is, for example, a panic
 		return walletBalances{balanceErr: err, cardsErr: err}, nil
 	}
 	return wallet, err
