@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Version returns the version of the program, without a leading "v". The build of a release sets the linked version. If
-// it is empty, Version returns the module version that the go command recorded, for example with "go install". If there
-// is none, Version returns "dev".
+// Version returns linked, the version that the linker has set, unless it is empty. Otherwise it returns the version of
+// the main module without the "v", as the go command recorded it, or "dev" if there is none.
 func Version(linked string) string {
 	if linked != "" {
 		return linked

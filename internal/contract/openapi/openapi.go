@@ -32,7 +32,7 @@ func JSON(document func() []byte) func() []byte {
 	}
 }
 
-// decode decodes a YAML document. It cannot fail, because the documents are embedded and tested.
+// decode decodes one of the embedded YAML documents, which are valid.
 func decode[T any](document []byte) T {
 	var value T
 	_ = yaml.Unmarshal(document, &value)
@@ -40,7 +40,7 @@ func decode[T any](document []byte) T {
 }
 
 func encode(value any) []byte {
-	text, _ := json.Marshal(value) //nolint:errchkjson // decoded YAML can always be encoded
+	text, _ := json.Marshal(value) //nolint:errchkjson // the embedded documents can be encoded
 	return text
 }
 
@@ -51,7 +51,7 @@ type call struct {
 	Summary any    `json:"summary"`
 }
 
-// Calls returns the list of the control calls as JSON, sorted by path.
+// Calls returns the list of the control calls as JSON, sorted by path and method.
 func Calls() []byte {
 	type document struct {
 		Paths map[string]map[string]any // operations by path and method
@@ -63,7 +63,7 @@ func Calls() []byte {
 		for _, method := range slices.Sorted(maps.Keys(operations)) {
 			operation, ok := operations[method].(map[string]any)
 			if !ok {
-				continue // the list of parameters that the operations share
+				continue // not an operation, such as the parameters of the path
 			}
 			calls = append(calls, call{
 				Method:  strings.ToUpper(method),
