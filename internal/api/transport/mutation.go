@@ -31,8 +31,8 @@ type Mutation struct {
 	priorAnswers int // the result of breaker.begin
 }
 
-// Begin prepares a change. If key is empty, Begin makes a random one. The caller must call end when it knows the
-// outcome of the change or gives up. The error says why nothing can be sent.
+// Begin prepares a change. From then on, HasWritten reports true. If key is empty, Begin makes a random one. The
+// caller must call end when it knows the outcome of the change or gives up. The error says why nothing can be sent.
 func (c *Client) Begin(ctx context.Context, call *Call, key string) (m *Mutation, end func(), err error) {
 	if call.Invalid != nil {
 		return nil, nil, call.Invalid
@@ -113,7 +113,7 @@ func (m *Mutation) waitToRepeat() bool {
 		return false
 	}
 	if m.mayBeDone() {
-		if !m.client.config.KeysHonoured { // the caller has to verify first
+		if !m.client.config.KeysHonoured { // the outcome has to be verified first
 			return false
 		}
 		return m.waitToRepeatUnknown()
