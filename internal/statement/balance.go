@@ -8,8 +8,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-const walletType = "vcard_wallet_balance"
-
 // Balance is the balance of the wallet, in USD.
 type Balance struct {
 	Before usd.Amount `json:"before"`
@@ -17,9 +15,9 @@ type Balance struct {
 	After *usd.Amount `json:"after,omitempty"`
 }
 
-// balanceOf returns the balance of the wallet that the plan read. It returns nil if the plan read none, or if apply
-// reads it again. It also returns nil with several wallets or provider configurations, because the balance and the sums
-// may belong to different accounts.
+// balanceOf returns the balance of the wallet that the plan read, or nil if the balance is missing or may be out of
+// date. It also returns nil with several wallets or provider configurations, because the balance and the sums may belong
+// to different accounts.
 func balanceOf(plan *Plan, wallets []*stateResource, s *Statement) (*Balance, error) {
 	if len(wallets) != 1 || plan.providerCount() > 1 {
 		return nil, nil //nolint:nilnil // a statement may have no balance
@@ -60,5 +58,5 @@ func (p *Plan) providerCount() int {
 }
 
 func isWallet(r *stateResource) bool {
-	return r.Mode == tfjson.DataResourceMode && r.Type == walletType
+	return r.Mode == tfjson.DataResourceMode && r.Type == "vcard_wallet_balance"
 }

@@ -73,8 +73,7 @@ func New(plan *Plan) (*Statement, error) {
 // reader makes a statement from the changes of a plan.
 type reader struct {
 	plan *Plan
-	// prior is the state before the plan. Cards that the plan creates or deletes, and cards for which apply may stop, are
-	// removed from prior.cards, so that addNotes leaves them out.
+	// prior is the refreshed state. Cards that need no note are removed from prior.cards.
 	prior     prior
 	wasRead   map[object]bool // the objects whose changes have been read
 	statement *Statement
@@ -107,7 +106,9 @@ func (r *reader) readChange(change *change) error {
 	if change.Type == cardType {
 		return r.readCard(change, instance)
 	}
-	if !change.Change.Actions.NoOp() || change.Change.Importing != nil {
+	changes := !change.Change.Actions.NoOp()
+	imports := change.Change.Importing != nil
+	if changes || imports {
 		r.statement.Others = append(r.statement.Others, change.Address)
 	}
 	return nil
@@ -126,7 +127,7 @@ func (r *reader) readCard(change *change, instance object) error {
 	after := values{known: attributesOf(c.After), unknown: c.AfterUnknown, sensitive: c.AfterSensitive}
 	refreshed := r.prior.cards[instance]
 	if refreshed != nil && refreshed.AttributeValues != nil {
-		// The values in the change may be from before the refresh: see type prior.
+		// The values in the change may be from before the refresh.
 		before.known = refreshed.AttributeValues
 	}
 	var needed []string
@@ -176,7 +177,7 @@ func (r *reader) readCard(change *change, instance object) error {
 		r.addStopReason(card, before)
 	}
 	if deletes || creates {
-		delete(r.prior.cards, instance)
+		delete(r.prior.cards, instance) // it needs no note
 	}
 	if imports {
 		card.Actions = append(card.Actions, Import)
@@ -259,7 +260,7 @@ func (r *reader) readUpdate(card *Card, before values, imports bool) {
 	}
 }
 
-// readLoad compares the amounts. The first amount of an imported card moves no money: the state starts with it.
+// readLoad compares the amounts. If the state has no amount, as for an imported card, the new one moves no money.
 func (r *reader) readLoad(card *Card, before values) {
 	from := r.amount(before, "amount")
 	to := r.amount(card.after, "amount")
@@ -296,10 +297,11 @@ func (r *reader) readTopUps(card *Card, before values) {
 
 func (r *reader) readFrozen(card *Card, before values) {
 	if card.after.isUnknown("frozen") {
-		// If the configuration leaves frozen unset, a withdrawal makes it unknown when the service may then freeze the
-		// card, which is no action of the plan.
+		// If the configuration does not set frozen, a withdrawal may make it unknown, because the service may freeze the
+		// card by itself. That is no action of the plan.
 		isConfigured := r.plan.configOf(card.Address).Expressions["frozen"] != nil
-		if isConfigured || !card.does(Withdraw) {
+		mayFreezeItself := card.does(Withdraw) && !isConfigured
+		if !mayFreezeItself {
 			r.addUnknownValue(card, "frozen", Freeze, Unfreeze)
 		}
 		return
@@ -428,7 +430,8 @@ func (r *reader) readMoney(card values) cardMoney {
 	return money
 }
 
-// addStopReason adds the reason why apply may stop before the planned movements, judging by the card's balance and record.
+// addStopReason adds the reason, if there is one, why apply may stop before the planned movements, judging by the card's
+// balance and record.
 func (r *reader) addStopReason(card *Card, before values) {
 	withdrawn := card.Sums.Withdrawals
 	receives := card.amountReceived() > 0 || card.mayTakeMore
@@ -450,11 +453,11 @@ func (r *reader) addStopReason(card *Card, before values) {
 		return
 	}
 	r.addUnknown(card.Address, reason)
-	delete(r.prior.cards, object{card.Address, card.Deposed})
+	delete(r.prior.cards, object{card.Address, card.Deposed}) // a note would repeat the reason
 }
 
-// discrepancy describes how the card's money may differ from its record. It returns "" if no movement is pending and
-// the card has no more money than the record explains.
+// discrepancy describes how the card's money may differ from its record. It returns "" if no movement is pending and the
+// card has no more money than the record explains.
 func (m cardMoney) discrepancy() string {
 	if m.record.Pending != nil {
 		return fmt.Sprintf("the outcome of an earlier movement of %s USD is unknown", m.record.Pending.Delta.Signed())

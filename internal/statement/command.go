@@ -62,8 +62,7 @@ type settings struct {
 // fromStdin stands for standard input instead of a file.
 const fromStdin = "-"
 
-// Main prints the statement of a plan and returns the exit status. args follow the name of
-// the command.
+// Main prints the statement of a plan and returns the exit status. args follow the name of the command.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	report := func(format string, args ...any) {
 		message := fmt.Sprintf(format, args...)

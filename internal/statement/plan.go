@@ -94,7 +94,7 @@ func (r stateResource) values() values {
 
 const (
 	maxSize   = 1 << 30   // bytes
-	maxValues = 4_000_000 // JSON values; a plan of 10,000 cards has 1.3 million
+	maxValues = 4_000_000 // JSON values; several times as many as in a plan of 10,000 cards
 )
 
 var (
@@ -105,13 +105,12 @@ var (
 
 const expected = `expected the output of "terraform show -json PLANFILE" or "tofu show -json PLANFILE"`
 
-// ReadPlan reads the JSON of a plan, in UTF-8 or, with a byte-order mark, in UTF-16. Its errors are
-// one line each and complete a sentence that starts with the name of the file.
+// ReadPlan reads the JSON of a plan, in UTF-8 or, with a byte-order mark, in UTF-16. Its errors complete a sentence that
+// starts with the name of the file.
 func ReadPlan(r io.Reader) (*Plan, error) {
 	limited := &io.LimitedReader{R: r, N: maxSize + 1}
 	text := bufio.NewReader(limited)
-	// An error of Peek occurs again when the decoder reads.
-	start, _ := text.Peek(2)
+	start, _ := text.Peek(2) // the error can be ignored, because the decoder below reads the same text
 	isZip := string(start) == "PK"
 	plan := &Plan{}
 	utf8 := transform.NewReader(text, unicode.BOMOverride(transform.Nop))
@@ -136,8 +135,8 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 		return nil, fmt.Errorf("is not the JSON of a plan (%s): %s", withoutValues(err), expected)
 	}
 	if plan.HasPlannedValues {
-		version := tfjson.Plan{FormatVersion: plan.FormatVersion}
-		err := version.Validate()
+		versioned := tfjson.Plan{FormatVersion: plan.FormatVersion}
+		err = versioned.Validate()
 		if err != nil {
 			return nil, fmt.Errorf("cannot be read by this version of vcard: %w", err)
 		}
@@ -149,7 +148,7 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 	return nil, errors.New("is not a plan: " + expected)
 }
 
-// valueLimiter fails after maxValues values of JSON. It counts the commas and opening brackets outside of strings,
+// valueLimiter fails after about maxValues values of JSON. It counts the commas and opening brackets outside of strings,
 // because each element of an array and each member of an object follows one of them.
 type valueLimiter struct {
 	r        io.Reader
@@ -178,12 +177,13 @@ func (l *valueLimiter) Read(text []byte) (int, error) {
 	return n, err
 }
 
-// decode reads one object. It refuses duplicate names and null for a member. It ignores unknown names, which include
-// names in the wrong case.
+// decode reads one object. It refuses duplicate names, and null for a member of the plan. It ignores unknown names, which
+// include names in the wrong case.
 func (p *Plan) decode(r io.Reader) error {
 	decoder := jsontext.NewDecoder(r)
-	kind := decoder.PeekKind() // KindInvalid if reading failed; UnmarshalDecode returns the error
-	if kind != jsontext.KindBeginObject && kind != jsontext.KindInvalid {
+	switch decoder.PeekKind() {
+	case jsontext.KindBeginObject, jsontext.KindInvalid: // KindInvalid if reading failed; UnmarshalDecode returns the error
+	default:
 		// The error does not quote the value, which may be a secret.
 		return errors.New("it is not an object")
 	}
@@ -216,9 +216,9 @@ func withoutValues(err error) string {
 	return err.Error()
 }
 
-// unmarshalers keep numbers as they are written, refuse null for members of the plan, and refuse
-// changes, resources and actions without address, type or mode. With errors.ErrUnsupported they leave a value to the
-// package json. A type named plain has the fields of another type but no unmarshaler, so that decoding it does not recurse.
+// unmarshalers keep numbers as they are written, refuse null for members of the plan, and refuse changes, resources and
+// actions without address, type or mode. With errors.ErrUnsupported they leave a value to the package json. A type named
+// plain has the fields of another type but no unmarshaler, so that decoding it does not recurse.
 func unmarshalers() json.Options {
 	return json.WithUnmarshalers(json.JoinUnmarshalers(
 		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *present) error {
@@ -270,13 +270,13 @@ func unmarshalers() json.Options {
 	))
 }
 
-// prior is the refreshed state that the plan starts from. When Terraform 1.11 deletes a card that the
-// configuration no longer has, the refreshed balance is only here.
+// prior is the refreshed state that the plan starts from. A change may have older values: for example, some versions of
+// Terraform delete a card with the balance from before the refresh.
 type prior struct {
 	cards   map[object]*stateResource
 	byID    map[string]stateResource
-	lists   []*stateResource // the data sources vcard_cards
-	wallets []*stateResource // the data sources vcard_wallet_balance
+	lists   []*stateResource // data sources of the type vcard_cards
+	wallets []*stateResource // data sources of the type vcard_wallet_balance
 }
 
 // object identifies a resource instance in a state, or one of its deposed objects if deposed is set.

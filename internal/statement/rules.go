@@ -17,7 +17,6 @@ type Rules struct {
 	NoUnmanaged bool
 }
 
-// isAnySet reports whether at least one rule is set.
 func (r Rules) isAnySet() bool {
 	if r.MaxNet != nil || r.MaxCard != nil {
 		return true
@@ -28,8 +27,7 @@ func (r Rules) isAnySet() bool {
 	return r.Only != nil
 }
 
-// Apply checks the rules, and sets the Violations and the Remedy of the statement. The plan is the one that the
-// statement describes.
+// Apply checks the statement of a plan against the rules, and sets its Violations and its Remedy.
 func (r Rules) Apply(s *Statement, plan *Plan) {
 	s.Violations = nil
 	s.Remedy = ""
@@ -72,8 +70,8 @@ func checkNet(s *Statement, limit usd.Amount) {
 	}
 }
 
-// checkCards adds up what a card gets from its resource and from actions. An action whose card is
-// known only during apply may fund any card.
+// checkCards adds up what a card gets from its resource and from actions. An action whose card is known only during
+// apply may fund any card.
 func checkCards(s *Statement, limit usd.Amount) {
 	sums := map[string]usd.Amount{}
 	for _, card := range s.Cards {
@@ -92,8 +90,7 @@ func checkCards(s *Statement, limit usd.Amount) {
 	}
 }
 
-// checkCardSum checks the sum that a card gets. toUnknownCards is the sum that actions may add to any card. If the
-// card itself is not known yet, both sums are the same.
+// checkCardSum checks the sum that a card gets. toUnknownCards is the sum that actions may add to any card.
 func checkCardSum(s *Statement, limit usd.Amount, card Card, sum, toUnknownCards usd.Amount) {
 	if card.key == "" {
 		if sum > limit {

@@ -10,7 +10,7 @@ import (
 // Action is something that a plan does with a card.
 type Action string
 
-// The actions, in the order in which a card lists them.
+// The values of Action.
 const (
 	Issue     Action = "issue"
 	Replace   Action = "replace"
@@ -32,39 +32,37 @@ func actions() []Action {
 // Statement is what a plan does to the wallet. examples/policy/statement.schema.json is the schema of its JSON.
 type Statement struct {
 	FormatVersion string `json:"format_version"`
-	// Complete is true if Unknown is empty: the plan contains every change and every amount, and nothing suggests that
-	// apply may stop.
+	// Complete is true if Unknown is empty.
 	Complete bool `json:"complete"`
 	Wallet   Sums `json:"wallet"`
-	// Balance is the wallet's balance, if the plan read it.
+	// Balance is the wallet's balance, or nil if the plan does not determine it.
 	Balance *Balance  `json:"balance,omitempty"`
 	Unknown []Unknown `json:"unknown"`
-	// Notes are about cards that hold more than Terraform knows of, or that have a movement whose outcome is unknown. They
-	// leave out cards that the plan creates or deletes, and cards for which Unknown says that apply may stop.
+	// Notes are about cards whose money may differ from what Terraform knows.
 	Notes []Unknown `json:"notes"`
 	Cards []Card    `json:"cards"`
-	// Others are the addresses of everything else that the plan changes, imports or invokes.
+	// Others are the addresses of other things that the plan changes, imports or invokes, such as webhooks.
 	Others     []string `json:"others"`
 	Violations []string `json:"violations,omitempty"`
-	// Remedy explains what to add to the configuration to satisfy --no-unmanaged.
+	// Remedy is advice on how to satisfy --no-unmanaged, or "".
 	Remedy string `json:"-"`
 }
 
-// Sums are in USD. All but Net are zero or positive. Net is what the wallet gains; it is negative if
-// the wallet pays.
+// Sums are in USD. All but Net are zero or positive. Net is what the wallet gains; it is negative if the wallet pays.
 type Sums struct {
 	Loads       usd.Amount `json:"loads"`
 	Fees        usd.Amount `json:"fees"`
 	Funds       usd.Amount `json:"funds"`
 	TopUps      usd.Amount `json:"top_ups"`
 	Withdrawals usd.Amount `json:"withdrawals"`
-	Returns     usd.Amount `json:"returns"` // from terminated cards: their balances at the last refresh
+	Returns     usd.Amount `json:"returns"` // from terminated cards: their last known balances
 	Net         usd.Amount `json:"net"`
 }
 
-// Unknown is something that is known only during apply, or a reason why apply may stop. Notes have the same form.
+// Unknown is something that the plan does not tell, such as an amount, or a reason why apply may stop. Notes have the
+// same form.
 type Unknown struct {
-	Address string `json:"address"` // "" for the plan as a whole
+	Address string `json:"address"` // of a resource or action; may be ""
 	Reason  string `json:"reason"`
 
 	isMissingChange bool // whether the plan leaves out a whole change
@@ -74,18 +72,19 @@ type Unknown struct {
 type Card struct {
 	Address string `json:"address"` // of the resource, or of the action
 	Deposed string `json:"deposed,omitempty"`
-	ID      string `json:"id"` // of the existing card; "" for a new one, or if it is not known yet
+	ID      string `json:"id"` // of the existing card; "" if there is none, or if the plan does not contain it
 	Label   string `json:"label"`
 	Last4   string `json:"last4"` // of the existing card
-	// Actions are the planned actions. If a value is unknown, they include every action that it may cause.
-	Actions  []Action    `json:"actions"`
-	Wallet   usd.Amount  `json:"wallet"`             // equal to Sums.Net
-	Baseline *usd.Amount `json:"baseline,omitempty"` // the first amount in the state, in USD, if setting it moves no money
+	// Actions are the planned actions, including those that an unknown value may cause.
+	Actions []Action   `json:"actions"`
+	Wallet  usd.Amount `json:"wallet"` // equal to Sums.Net
+	// Baseline is the first value of amount, in USD, if setting it moves no money.
+	Baseline *usd.Amount `json:"baseline,omitempty"`
 	Sums     Sums        `json:"sums"`
 
-	key         string // the same for all changes of one card; "" if the card is not known yet
-	holder      string // the address of the card's resource, or the card's id if it has no resource
-	after       values // the planned values; those in the state for an action, and for a card that is terminated or forgotten
+	key         string // identifies the card; "" for an action whose card is not known yet
+	holder      string // names the card in messages: the address of its resource, or its id
+	after       values // the planned values, or those in the state for an action or a removed card
 	isNew       bool
 	mayTakeMore bool // whether the card may take more from the wallet than Sums shows
 }
@@ -100,7 +99,7 @@ type part struct {
 	sum    *usd.Amount
 	sign   usd.Amount // walletPays or walletGets
 	title  string     // in the table of sums
-	detail string     // among the details of a card; a format with one verb for the amount
+	detail string     // in the details of a card: a format with one verb, for the amount
 }
 
 // The signs of a sum in the change of the wallet's balance.

@@ -169,7 +169,7 @@ func (u Unknown) String() string {
 	return u.Address + ": " + u.Reason
 }
 
-// escapeUnprintable escapes, in JSON, the characters that display.Printable replaces.
+// escapeUnprintable escapes control characters and other invisible characters in JSON. It keeps line breaks.
 func escapeUnprintable(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -190,9 +190,12 @@ func sanitizeLine(text string) string {
 	return strings.ReplaceAll(display.Printable(text), "\n", string(unicode.ReplacementChar))
 }
 
-// maxVerbsWidth limits the width of the column of verbs. If the verbs of one card are longer, only the line of that card
-// becomes longer.
-const maxVerbsWidth = 20
+const (
+	// maxListed is the number of items after which a list counts the remaining ones.
+	maxListed = 20
+	// maxVerbsWidth limits the width of the column of verbs. A card with longer verbs gets a longer line.
+	maxVerbsWidth = 20
+)
 
 // WriteText writes the statement for a terminal.
 func (s *Statement) WriteText(w io.Writer) error {
@@ -215,7 +218,7 @@ func (s *Statement) WriteText(w io.Writer) error {
 		line := fmt.Sprintf("%14s  %-*s  %s", card.Wallet.Signed(), columnWidth, card.verbs(), strings.Join(texts, "; "))
 		b.WriteString(sanitizeLine(line) + "\n")
 	}
-	// The limits shorten only the notes. The other lists are written whole.
+	// The last argument is the number of items to list. Notes are shortened; the other lists are complete.
 	writeList(&b, "Not known yet", reasonLines(s.Unknown), len(s.Unknown))
 	writeList(&b, "Worth a look", reasonLines(s.Notes), maxListed)
 	writeList(&b, "Other changes", s.Others, len(s.Others))
@@ -223,7 +226,7 @@ func (s *Statement) WriteText(w io.Writer) error {
 	return err
 }
 
-// writeList writes how many items there are, and the first of them, at most limit.
+// writeList writes the number of items, and the items up to the limit.
 func writeList(b *strings.Builder, title string, items []string, limit int) {
 	if len(items) == 0 {
 		return
@@ -246,8 +249,7 @@ func reasonLines(unknowns []Unknown) []string {
 	return lines
 }
 
-// maxMarkdown is the length in bytes after which a comment only counts the remaining cards. GitHub accepts
-// 65,536 characters.
+// maxMarkdown is the length in bytes after which a comment counts the remaining cards. GitHub accepts 65,536 characters.
 const maxMarkdown = 50_000
 
 // WriteMarkdown writes the statement for a comment on a pull request.
@@ -289,9 +291,6 @@ func (s *Statement) writeTable(b *strings.Builder) {
 	}
 }
 
-// maxListed is the number of items after which a list only counts the remaining ones.
-const maxListed = 20
-
 func writeBullets(b *strings.Builder, title string, items []string) {
 	if len(items) == 0 {
 		return
@@ -306,8 +305,8 @@ func writeBullets(b *strings.Builder, title string, items []string) {
 	}
 }
 
-// codeSpan returns Markdown that shows untrusted text literally. It replaces every character that may start markup,
-// a link, a mention of a person or the end of a table cell with a character reference.
+// codeSpan returns Markdown that shows untrusted text literally. It replaces characters that might have a meaning in
+// Markdown, such as the start of a link or the end of a table cell, with character references.
 func codeSpan(text string) string {
 	var b strings.Builder
 	for _, r := range sanitizeLine(text) {

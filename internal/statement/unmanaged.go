@@ -28,7 +28,7 @@ data "vcard_cards" "all" {
 // account has the planned cards and the live cards of one provider configuration.
 type account struct {
 	isListed   bool                      // whether the plan has read all live cards
-	unmanaged  map[string]values         // the live cards that are not in this state, by id
+	unmanaged  map[string]values         // live cards that are neither in the state nor imported, by id
 	byLabel    map[string][]*plannedCard // by canonical label
 	unlabelled []*plannedCard            // new cards whose label is generated during apply
 }
@@ -39,9 +39,8 @@ type plannedCard struct {
 	isFree  bool // whether it is new, and no live card has been proposed for import instead of it
 }
 
-// checkUnmanaged finds live cards that are not in this state but should be, such as those that a
-// killed run leaves behind: cards with the label of a planned card, or with a generated label of the
-// provider's prefix.
+// checkUnmanaged refuses live cards that are not in the state but may belong there, for example because a run was
+// killed: cards with the label of a planned card, or with a generated label of the provider's prefix.
 func checkUnmanaged(s *Statement, plan *Plan) {
 	prior := plan.prior()
 	accounts := plannedAccounts(s, plan)
@@ -93,12 +92,12 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 	}
 }
 
-// plannedAccounts returns the accounts of the planned cards by provider configuration, without their
-// live cards. It refuses new cards whose label is configured but known only during apply.
+// plannedAccounts returns the accounts of the planned cards by provider configuration, without their live cards. It
+// refuses new cards whose label is configured but known only during apply.
 func plannedAccounts(s *Statement, plan *Plan) map[string]*account {
 	accounts := map[string]*account{}
 	for _, c := range plan.Changes {
-		if !c.isCard() || c.Change.After == nil {
+		if !c.plansCard() {
 			continue
 		}
 		configured := plan.configOf(c.Address)
@@ -130,23 +129,22 @@ func plannedAccounts(s *Statement, plan *Plan) map[string]*account {
 	return accounts
 }
 
-// addLiveCards adds the live cards of the plan's unfiltered lists, unless they are in the state or
-// the plan imports them.
+// plansCard reports whether the change is one after which a card is in the state.
+func (c *change) plansCard() bool { return c.isCard() && c.Change.After != nil }
+
+// addLiveCards adds the live cards of the plan's unfiltered lists, unless they are in the state or the plan imports them.
 func addLiveCards(accounts map[string]*account, plan *Plan, prior prior) {
 	managed := map[string]bool{}
 	for id := range prior.byID {
 		managed[id] = true
 	}
 	for _, c := range plan.Changes {
-		if !c.isCard() || c.Change.After == nil {
-			continue
-		}
-		if c.Change.Importing != nil {
+		if c.plansCard() && c.Change.Importing != nil {
 			managed[c.Change.Importing.ID] = true
 		}
 	}
 	for _, list := range prior.lists {
-		if !isUnfiltered(list) || isReadDuringApply(list, plan) {
+		if isFiltered(list) || isReadDuringApply(list, plan) {
 			continue
 		}
 		cards, ok := list.AttributeValues["cards"].([]any)
@@ -175,10 +173,9 @@ func isGeneratedWith(prefix, label string) bool {
 	return ok && actual == prefix
 }
 
-// claimAddress returns the address to which a live card can be imported. That is the address of a free card with the
-// same label. If there is none, it is the address of a free card without a label that has the same BIN, and whose load
-// is the balance of the live card. claimAddress marks that card as no longer free, so that it returns each address once.
-// If there is no such card, it returns a placeholder.
+// claimAddress returns the address to which a live card can be imported, or a placeholder. It looks for a free card with
+// the same label, and then for a free card without a label whose BIN and load match the live card's BIN and balance. It
+// marks that card as no longer free, so that the address is not proposed again.
 func (a *account) claimAddress(live values, sameLabel []*plannedCard) string {
 	for _, card := range sameLabel {
 		if card.isFree {
@@ -186,7 +183,7 @@ func (a *account) claimAddress(live values, sameLabel []*plannedCard) string {
 			return card.address
 		}
 	}
-	balance, _ := live.amount("balance") // nil if invalid, and then equal to no load
+	balance, _ := live.amount("balance") // nil, and so equal to no load, if it is invalid
 	for _, card := range a.unlabelled {
 		if !card.isFree {
 			continue
@@ -218,15 +215,15 @@ func areKnownAndEqual(a, b *usd.Amount) bool {
 // cardImport is a live card and the address of the resource that should manage it.
 type cardImport struct{ address, id string }
 
-// importBlock is one import block. Its cards belong to one resource; each has the key of its
-// instance, as written in HCL, or "" if the resource has neither count nor for_each.
+// importBlock is one import block. Its cards belong to one resource; each has the key of its instance, as written in HCL,
+// or "" if the resource has neither count nor for_each.
 type importBlock struct {
 	resource string
 	ids      map[string]string // by key
 }
 
-// importBlocks returns the text of the import blocks. It writes one block for each resource, because
-// Terraform 1.16 and 1.17 carry out only one of several blocks for the same resource.
+// importBlocks returns the text of the import blocks. It writes one block for each resource, because some versions of
+// Terraform do not carry out several blocks for the same resource.
 func importBlocks(imports []cardImport) string {
 	var blocks []*importBlock
 	byResource := map[string]*importBlock{}
@@ -239,7 +236,7 @@ func importBlocks(imports []cardImport) string {
 			key = groups[2]
 		}
 		isRepeated := key == "" && byResource[resource] != nil
-		if isRepeated { // only the placeholder that claimAddress returns is repeated, so number it
+		if isRepeated { // the placeholder of claimAddress gets a number
 			resource = fmt.Sprintf("%s_%d", resource, len(blocks)+1)
 		}
 		block := byResource[resource]
@@ -287,17 +284,16 @@ func isCardList(r *stateResource) bool {
 	return r.Mode == tfjson.DataResourceMode && r.Type == "vcard_cards"
 }
 
-func isUnfiltered(list *stateResource) bool {
+func isFiltered(list *stateResource) bool {
 	for _, filter := range []string{"status", "bin_id", "label", "label_prefix"} {
 		if list.AttributeValues[filter] != nil {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
 
-// isReadDuringApply reports whether apply reads a data source again, so that its values are from an
-// earlier run.
+// isReadDuringApply reports whether apply reads a data source again, so that its values may be out of date.
 func isReadDuringApply(source *stateResource, plan *Plan) bool {
 	for _, c := range plan.Changes {
 		if c == nil || c.Change == nil {
@@ -310,9 +306,8 @@ func isReadDuringApply(source *stateResource, plan *Plan) bool {
 	return false
 }
 
-// labelPrefix returns the label_prefix of the provider configuration with a key, and false if it cannot be
-// determined. A plan does not contain the values of expressions, and does not always say which
-// provider configuration a module uses.
+// labelPrefix returns the label_prefix of the provider configuration with a key, and false if it cannot be determined. A
+// plan does not contain the values of expressions, and does not always say which provider configuration a module uses.
 func (p *Plan) labelPrefix(providerKey string) (string, bool) {
 	if p.Config == nil {
 		return "", false

@@ -14,7 +14,7 @@ import (
 // hidden replaces a sensitive string.
 const hidden = "(sensitive)"
 
-// values are the attributes of a card before or after a change, or of an action.
+// values are the attributes of an object in the plan, such as a card after a change.
 type values struct {
 	known map[string]any
 	// unknown and sensitive mark attributes: true marks all of them, and an object marks those for which it contains true.
@@ -37,7 +37,8 @@ func markOf(marks any, name string) any {
 
 func (v values) isUnknown(name string) bool { return markOf(v.unknown, name) == true }
 
-// amount returns an attribute in USD, or nil if it is null or unknown.
+// amount returns an attribute in USD, or nil if it is null or unknown. It refuses values that are not amounts of 0 or
+// more.
 func (v values) amount(name string) (*usd.Amount, error) {
 	if v.known[name] == nil || v.isUnknown(name) {
 		return nil, nil //nolint:nilnil // null is a value
@@ -57,7 +58,7 @@ func (v values) amount(name string) (*usd.Amount, error) {
 	return &amount, nil
 }
 
-// text returns a string attribute, or hidden instead of a sensitive one.
+// text returns a string attribute, or hidden instead of a sensitive one. It returns "" for anything else.
 func (v values) text(name string) string {
 	text, _ := v.known[name].(string)
 	if text != "" && markOf(v.sensitive, name) == true {
@@ -69,8 +70,7 @@ func (v values) text(name string) string {
 // isTrue reports whether a boolean attribute is known and true.
 func (v values) isTrue(name string) bool { return v.known[name] == true }
 
-// The checks below refuse plans that Terraform and OpenTofu never write, because a statement about one would be
-// a guess.
+// The checks below refuse plans that this package does not understand, because a statement about one would be a guess.
 
 var errIncomplete = errors.New("the address, type or mode is missing")
 
@@ -79,20 +79,21 @@ func checkComplete(address, kind string, mode tfjson.ResourceMode) error {
 	if address == "" || kind == "" {
 		return errIncomplete
 	}
-	if mode != tfjson.ManagedResourceMode && mode != tfjson.DataResourceMode {
+	hasKnownMode := mode == tfjson.ManagedResourceMode || mode == tfjson.DataResourceMode
+	if !hasKnownMode {
 		return errIncomplete
 	}
 	return nil
 }
 
-// checkChange refuses a change without actions, and a change of a card whose actions are unknown or
-// do not match its values.
+// checkChange refuses a change without actions, and a change of a card whose actions are unknown or do not match its
+// values.
 func checkChange(change *change) error {
 	c := change.Change
 	if c == nil || len(c.Actions) == 0 {
 		return errors.New("the plan has no actions for this address")
 	}
-	if change.Mode == tfjson.DataResourceMode || change.Type != cardType {
+	if !change.isCard() {
 		return nil
 	}
 	_, hasBefore := c.Before.(map[string]any)
@@ -101,9 +102,8 @@ func checkChange(change *change) error {
 	var matches bool
 	switch actionNames {
 	case "no-op":
-		// Both are null for a deposed card that no longer exists.
-		isObjectOrNull := hasBefore || c.Before == nil
-		matches = isObjectOrNull && reflect.DeepEqual(c.Before, c.After)
+		// Both may be null, for example for a deposed card that no longer exists.
+		matches = isNullOr[map[string]any](c.Before) && reflect.DeepEqual(c.Before, c.After)
 	case "create":
 		matches = c.Before == nil && hasAfter
 	case "delete", "forget":
@@ -119,25 +119,24 @@ func checkChange(change *change) error {
 	return nil
 }
 
-// check returns an error if a needed attribute is missing, or if an attribute or its mark has a wrong type.
+// check returns an error if a needed attribute is missing. It also checks the types of some attributes and marks.
 func (v values) check(needed ...string) error {
 	for _, name := range needed {
-		_, found := v.known[name]
-		if !found && !v.isUnknown(name) {
+		_, isKnown := v.known[name]
+		isPresent := isKnown || v.isUnknown(name)
+		if !isPresent {
 			return fmt.Errorf("%s is missing", name)
 		}
 	}
 	for _, name := range []string{"id", "card_id", "label", "last4"} {
-		_, isString := v.known[name].(string)
-		if v.known[name] != nil && !isString {
+		if !isNullOr[string](v.known[name]) {
 			return fmt.Errorf("%s is not a string", name)
 		}
 		if !isMark(markOf(v.sensitive, name)) {
 			return fmt.Errorf("the plan does not mark %s as either sensitive or not sensitive", name)
 		}
 	}
-	_, isBool := v.known["frozen"].(bool)
-	if v.known["frozen"] != nil && !isBool {
+	if !isNullOr[bool](v.known["frozen"]) {
 		return errors.New("frozen is not a boolean")
 	}
 	for _, name := range []string{"amount", "issuance_fee", "topped_up", "frozen", "top_up", "card_id"} {
@@ -146,6 +145,12 @@ func (v values) check(needed ...string) error {
 		}
 	}
 	return nil
+}
+
+// isNullOr reports whether a value is null or of the type.
+func isNullOr[Type any](value any) bool {
+	_, hasType := value.(Type)
+	return hasType || value == nil
 }
 
 // isMark reports whether a value is a valid mark. Nested attributes have objects and lists of marks.
