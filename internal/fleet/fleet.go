@@ -38,14 +38,14 @@ type Fleet struct {
 	active *listing
 	frozen *listing
 
-	inUseSince time.Time // the first use after the pages were unused for pageLifetime
+	inUseSince time.Time // when the pages were used again after a pause of pageLifetime
 	usedAt     time.Time // the last use of the pages
 	waiting    int       // the number of readers that wait for a response
 
 	found atomic.Bool // whether any card was found
 
-	// notFound is the service's error for the first card that was missing both from complete lists and by its id. As
-	// long as no card was found, Read returns it for other unlisted cards without requesting them.
+	// notFound is the service's error for a card that is neither in complete lists nor found by its id. As long as no card
+	// was found, it is returned for other unlisted cards too, without requesting them.
 	notFound     error
 	notFoundLock *semaphore.Weighted // guards notFound, and is held while a card is requested
 }
@@ -58,15 +58,10 @@ func New(source Source) *Fleet {
 	return f
 }
 
-// Read reads a card, given its status at the last read. Concurrent reads share pages of the card list, so that
-// refreshing a fleet costs about as many requests as the list has pages.
+// Read returns a card, given its status at the last read. Concurrent reads share pages of the card list, so that the card
+// may have been read some minutes ago: its AsOf says when. After the client's first write, no page is used.
 //
-// Pages are used for up to ten minutes after the last one arrived, or until they are unused for a minute. But a card
-// that is read again comes from a page of the last minute. While more pages are being fetched, none is discarded. After
-// the client's first write, no page is used.
-//
-// Only a request for the card itself can show that it is terminated or missing. If complete lists contain none of the
-// cards so far, the error for the first missing card is returned for the others too.
+// If the lists are complete and no card has been found, Read may return the error for an earlier missing card.
 func (f *Fleet) Read(ctx context.Context, cardID string, lastStatus api.CardStatus) (Card, error) {
 	card, state := f.find(ctx, cardID, lastStatus)
 	if state == present {
@@ -102,8 +97,8 @@ func (f *Fleet) request(ctx context.Context, cardID string, state presence) (api
 	return card, err
 }
 
-// requestUnlisted requests a card that no list contains. If an earlier such card was missing, and still no card was
-// found, it returns the error for that card instead.
+// requestUnlisted requests a card that no list contains. If an earlier one was missing, and still no card was found, it
+// returns the error for the earlier one instead.
 func (f *Fleet) requestUnlisted(ctx context.Context, cardID string) (api.CardSummary, error) {
 	err := f.notFoundLock.Acquire(ctx, 1)
 	if err != nil {
@@ -138,7 +133,7 @@ func (f *Fleet) find(ctx context.Context, cardID string, lastStatus api.CardStat
 	case api.StatusFrozen:
 		first = f.frozen
 		second = f.active
-	default: // the listings contain no cards of other statuses
+	default: // the listings are of active and frozen cards
 		return Card{}, uncertain
 	}
 	card, state := first.find(ctx, cardID)
@@ -148,17 +143,18 @@ func (f *Fleet) find(ctx context.Context, cardID string, lastStatus api.CardStat
 	return card, state
 }
 
-// beginWait notes that a reader waits for a response. The pages count as used until endWait, because a response can
-// take minutes if the client has a small share of the rate limits.
+// beginWait notes that a reader waits for a response. The pages count as used until endWait, because a response can take
+// minutes if the client has a small share of the rate limits. The caller holds f.mu.
 func (f *Fleet) beginWait() { f.waiting++ }
 
+// endWait ends what beginWait began. The caller holds f.mu.
 func (f *Fleet) endWait() {
 	f.waiting--
 	f.usedAt = f.clock.Now()
 }
 
 // markUsed notes that a reader looks for a card. If the pages were unused for pageLifetime, it sets inUseSince, so that
-// the listings discard them.
+// the listings discard them. The caller holds f.mu.
 func (f *Fleet) markUsed(now time.Time) {
 	if f.waiting == 0 && now.Sub(f.usedAt) >= pageLifetime {
 		f.inUseSince = now
@@ -166,7 +162,7 @@ func (f *Fleet) markUsed(now time.Time) {
 	f.usedAt = now
 }
 
-// wanted returns the number of cards that readers have looked for since the pages were last discarded.
+// wanted returns how many cards readers have looked for in the listings. A card counts for each listing.
 func (f *Fleet) wanted() int { return len(f.active.wanted) + len(f.frozen.wanted) }
 
 // asOfNow returns a card that was read just now.

@@ -11,11 +11,10 @@ import (
 )
 
 const (
-	// pageLifetime is how long unused pages are kept, and how old a page may be for a card that is
-	// read again.
+	// pageLifetime is how long unused pages are kept, and how long pages are kept if a card is read again.
 	pageLifetime = time.Minute
-	// maxPageLifetime is how long pages that are in use are kept after the last one has arrived. A CLI can take
-	// minutes to reach the last of 10,000 cards.
+	// maxPageLifetime is how long pages that are in use are kept after the last one has arrived. A CLI can take minutes to
+	// read a large fleet.
 	maxPageLifetime = 10 * time.Minute
 	// manyCards is the number of wanted cards at which a fleet is assumed to be large.
 	manyCards = 10
@@ -31,7 +30,7 @@ const (
 )
 
 // listing contains the cards of one status. The fleet's lock guards its contents. Callers of its methods hold the lock,
-// except for fetchBatch, fetchFirst, fetchPages and fetchPage, which run in a goroutine of their own.
+// except for fetchBatch, fetchFirst, fetchPages and fetchPage, which take it themselves.
 type listing struct {
 	fleet  *Fleet
 	status api.CardStatus
@@ -43,7 +42,7 @@ type contents struct {
 	renewedAt time.Time       // when the earlier contents were discarded
 	arrivedAt time.Time       // when the last request for a page ended; renewedAt before the first one
 	wanted    map[string]bool // the cards that readers have looked for
-	spent     int             // the number of requests for them, for pages and for single cards
+	spent     int             // the number of requests for pages and for single cards
 	fetch     *fetch          // the running fetch; nil for none
 
 	cards        map[string]Card
@@ -59,17 +58,16 @@ type contents struct {
 
 // renew discards the contents if they are too old to look for a card. While a fetch is running, it keeps them, because
 // the fetch adds its pages to them.
-func (l *listing) renew(cardID string) {
-	now := l.fleet.clock.Now()
-	l.fleet.markUsed(now)
+func (l *listing) renew(cardID string, now time.Time) {
 	if l.fetch != nil {
 		return
 	}
-	wereUnused := l.renewedAt.Before(l.fleet.inUseSince) // for pageLifetime; see markUsed
+	wereUnused := l.renewedAt.Before(l.fleet.inUseSince) // for pageLifetime
 	tooOld := now.Sub(l.arrivedAt) >= maxPageLifetime
 	readAgain := l.wanted[cardID]
 	tooOldToReadAgain := readAgain && now.Sub(l.renewedAt) >= pageLifetime
-	if !wereUnused && !tooOld && !tooOldToReadAgain {
+	expired := wereUnused || tooOld || tooOldToReadAgain
+	if !expired {
 		return
 	}
 	l.contents = contents{
@@ -82,11 +80,13 @@ func (l *listing) renew(cardID string) {
 	}
 }
 
-// find returns a card. It fetches pages, or waits for a running fetch, if that saves requests.
+// find looks for a card. It fetches pages, or waits for a running fetch, if that saves requests.
 func (l *listing) find(ctx context.Context, cardID string) (Card, presence) {
-	l.renew(cardID)
+	now := l.fleet.clock.Now()
+	l.fleet.markUsed(now)
+	l.renew(cardID, now)
 	l.wanted[cardID] = true
-	// After this process has written, a page may show a card as it was before the write.
+	// After the client has written, a page may show a card as it was before the write.
 	for ctx.Err() == nil && !l.fleet.source.HasWritten() {
 		card, state := l.lookup(cardID)
 		if state != uncertain {
@@ -111,8 +111,8 @@ func (l *listing) find(ctx context.Context, cardID string) (Card, presence) {
 	return Card{}, uncertain
 }
 
-// lookup looks for a card on the pages that have arrived. A card is uncertain if pages show it differently, or with a
-// status other than active or frozen.
+// lookup looks for a card on the pages that have arrived. A card on them is uncertain if pages show it differently, or
+// with a status other than active or frozen.
 func (l *listing) lookup(cardID string) (Card, presence) {
 	card, ok := l.cards[cardID]
 	if !ok {
@@ -121,10 +121,8 @@ func (l *listing) lookup(cardID string) (Card, presence) {
 		}
 		return Card{}, uncertain
 	}
-	if l.disputed[cardID] {
-		return Card{}, uncertain
-	}
-	if card.Status != api.StatusActive && card.Status != api.StatusFrozen {
+	isLive := card.Status == api.StatusActive || card.Status == api.StatusFrozen
+	if l.disputed[cardID] || !isLive {
 		return Card{}, uncertain
 	}
 	return card, present
@@ -145,16 +143,19 @@ func (l *listing) missingPages() []int {
 // hasAllPages reports whether all pages have arrived. They may be from different moments.
 func (l *listing) hasAllPages() bool { return l.pages > 0 && len(l.missingPages()) == 0 }
 
-// isComplete reports whether the pages show all cards. If they repeat cards and show fewer than the total, the list
-// has no fixed order. If their totals differ, cards may have moved from one page to another between the requests.
+// isComplete reports whether the pages can be relied on to show all cards. If they repeat cards and show fewer than the
+// total, the list has no fixed order. If their totals differ, cards may have moved from one page to another between the
+// requests.
 func (l *listing) isComplete() bool {
 	if !l.hasAllPages() || l.totalsDiffer {
 		return false
 	}
-	return !l.repeated || len(l.cards) >= l.total
+	hasGaps := l.repeated && len(l.cards) < l.total
+	return !hasGaps
 }
 
-// fetchMore starts to fetch missing pages, unless that costs too many requests. It reports whether it has started.
+// fetchMore starts to fetch missing pages, unless fetching has stopped or costs too many requests. It reports whether it
+// has started.
 func (l *listing) fetchMore(ctx context.Context) bool {
 	if l.closed {
 		return false
@@ -189,12 +190,14 @@ func (l *listing) budget(isLarge bool) int {
 	return 2 * (len(l.wanted) + margin)
 }
 
-// addPage adds a page. It reports whether the pages are consistent: the page must be the requested one, and with the
-// pages before it, it must not have more cards than the total. Unless it is empty, it must also show new cards, because
-// a service that does not support pages sends the same page again.
+// addPage adds a page. It reports whether the pages seem consistent. For example, a page with cards must show new ones,
+// because a service that does not support pages sends the same page again.
 func (l *listing) addPage(number int, page api.CardPage) bool {
-	if l.pages == 0 && !l.countPages(page) {
-		return false
+	if l.pages == 0 {
+		counted := l.countPages(page)
+		if !counted {
+			return false
+		}
 	}
 	wrongNumber := page.Page != 0 && page.Page != number
 	cardsBefore := (number - 1) * l.size
@@ -212,7 +215,8 @@ func (l *listing) addPage(number int, page api.CardPage) bool {
 	return added > 0 || len(page.Data) == 0
 }
 
-// countPages calculates the number of pages from the first one. It reports false if the number is unknown or too large.
+// countPages sets the size, the total and the number of pages from the first page. It reports false if it cannot
+// determine the number, or if the total is too large.
 func (l *listing) countPages(page api.CardPage) bool {
 	cardsPerPage := page.FullPageSize()
 	l.size = max(1, cardsPerPage) // the total is divided by it
@@ -234,7 +238,7 @@ func (l *listing) countPages(page api.CardPage) bool {
 	return true
 }
 
-// add adds the cards of a page. It returns the number of cards that no other page has shown.
+// add adds the cards of a page. It returns the number of cards that are new.
 func (l *listing) add(cards []api.CardListItem) int {
 	added := 0
 	for _, card := range cards {
@@ -274,7 +278,7 @@ type fetch struct {
 	skipped bool // whether it fetched no page, because no other reader joined
 }
 
-// start runs a fetch in a goroutine. The caller holds the fleet's lock, but run is called without it.
+// start starts a fetch in a goroutine. The caller holds the fleet's lock, but run is called without it.
 func (l *listing) start(ctx context.Context, run func(context.Context) error) {
 	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f := &fetch{cancel: cancel, done: make(chan struct{})}
