@@ -1,5 +1,5 @@
-// Command vcard is the provider's command-line tool. It serves the sandbox, and shows what a
-// Terraform plan does to the wallet.
+// Command vcard is the provider's command-line tool. It serves the sandbox, and shows what a Terraform plan does to the
+// wallet.
 package main
 
 import (
@@ -58,7 +58,7 @@ func run(args []string) int {
 	rest := args[1:]
 	switch name {
 	case "sandbox":
-		return serveSandbox(rest)
+		return runSandbox(rest)
 	case "statement":
 		return statement.Main(rest, os.Stdin, os.Stdout, os.Stderr)
 	case "version", "--version":
@@ -78,8 +78,8 @@ func run(args []string) int {
 
 func isHelp(name string) bool { return name == "help" || name == "--help" || name == "-h" }
 
-// serveSandbox runs the sandbox. The first signal stops it gracefully, and a second one kills the process.
-func serveSandbox(args []string) int {
+// runSandbox runs "vcard sandbox". The first signal stops it gracefully, and a second one kills the process.
+func runSandbox(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the next signal has its default effect

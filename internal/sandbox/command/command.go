@@ -27,8 +27,8 @@ const (
 	exitUsage  = 2
 )
 
-// envAPIKey is the environment variable with the API key of a new file. It differs from
-// VCARD_API_KEY, which may contain the key of a real account.
+// envAPIKey is the environment variable with the API key of a new file. It differs from VCARD_API_KEY, which may contain
+// the key of a real account.
 const envAPIKey = "VCARD_SANDBOX_API_KEY" //nolint:gosec // a name, not a key
 
 const help = `Serve the card service from a local file, with a dashboard.
@@ -72,8 +72,8 @@ type settings struct {
 	snapshotPath    string // of the copy
 }
 
-// Main runs the command until it is done or the context ends, and returns its exit status. args
-// follow the name of the command; getenv looks up an environment variable.
+// Main runs the command until it is done or the context ends, and returns its exit status. args follow the name of the
+// command; getenv looks up an environment variable.
 func Main(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	var s settings
 	flags := s.flags()
@@ -100,7 +100,6 @@ func Main(ctx context.Context, args []string, getenv func(string) string, stdout
 	return exitOK
 }
 
-// printUsageError prints an error in the flags or arguments.
 func printUsageError(stderr io.Writer, err error) {
 	message := requestlog.Clean(err.Error()) // an argument may contain a key
 	_, _ = fmt.Fprintf(stderr, "sandbox: %s\nRun \"vcard sandbox --help\" for usage.\n", message)
@@ -172,17 +171,18 @@ func (s *settings) takeSnapshot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = db.Snapshot(ctx, s.snapshotPath)
-	return errors.Join(err, db.Close())
+	snapshotErr := db.Snapshot(ctx, s.snapshotPath)
+	closeErr := db.Close()
+	return errors.Join(snapshotErr, closeErr)
 }
 
 // The maximum sizes of files, in bytes.
 const (
 	maxKeyFile = 1024
-	maxFile    = 4 * 1024 * 1024 // enough for a world with twenty thousand purchases
+	maxFile    = 4 * 1024 * 1024
 )
 
-// readFile reads the file that a flag names. It returns nil if the flag is not set. limit is the maximum size in bytes.
+// readFile reads the file that a flag names. It returns nil if the path is empty. limit is the maximum size in bytes.
 func readFile(flag, path string, limit int64) ([]byte, error) {
 	if path == "" {
 		return nil, nil

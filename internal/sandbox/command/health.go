@@ -17,8 +17,8 @@ import (
 // healthTimeout is how long a sandbox may take to respond.
 const healthTimeout = 3 * time.Second
 
-// checkHealth returns an error unless a sandbox responds at the address. It sends a request without a
-// key, because it does not know one: a sandbox refuses that request.
+// checkHealth returns an error unless the server at the address responds like a sandbox. It has no API key, so it checks
+// that the server refuses a request without one.
 func checkHealth(ctx context.Context, address string) error {
 	limitedCtx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
@@ -30,7 +30,7 @@ func checkHealth(ctx context.Context, address string) error {
 	}
 	// Unlike the default client, a new transport uses no proxy and follows no redirects.
 	response, err := new(http.Transport).RoundTrip(request)
-	// The message contains only network errors, because other errors may quote the response.
+	// A network error goes into the message. Other errors do not, because they may quote the response.
 	networkErr, ok := errors.AsType[net.Error](err)
 	if ok {
 		return fmt.Errorf("no sandbox answers at %s; check the URL, and that the sandbox is running: %w", root, networkErr)

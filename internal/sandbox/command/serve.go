@@ -39,7 +39,7 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, logger *slog.Log
 	if err != nil {
 		return err
 	}
-	defer func() { _ = listener.Close() }() // for errors before the server runs; the server closes it itself
+	defer func() { _ = listener.Close() }() // for errors before the server runs; closing it twice does no harm
 	exposed := !isLoopback(listener.Addr())
 	if exposed {
 		logger.Warn("other machines can reach the sandbox, and plain HTTP exposes its API key to the network; listen on 127.0.0.1 to prevent this",
@@ -60,8 +60,9 @@ func (s *settings) serve(ctx context.Context, stdout io.Writer, logger *slog.Log
 	if err != nil {
 		return err
 	}
-	err = s.serveOn(ctx, listener, service, stdout, logger)
-	return errors.Join(err, service.Close()) //nolint:contextcheck // closing must not be cancelled
+	serveErr := s.serveOn(ctx, listener, service, stdout, logger)
+	closeErr := service.Close() //nolint:contextcheck // closing must not be cancelled
+	return errors.Join(serveErr, closeErr)
 }
 
 func (s *settings) openListener(ctx context.Context) (net.Listener, error) {
@@ -108,8 +109,8 @@ func (s *settings) serveOn(ctx context.Context, listener net.Listener, service *
 	return err
 }
 
-// printAddress prints the address and the API keys in a form that a shell can read. It does not use the log,
-// which must not contain the keys.
+// printAddress prints the address and the API keys in a form that a shell can read. It does not use the log, which must
+// not contain the keys.
 func printAddress(stdout io.Writer, root string, service *served.Sandbox) error {
 	_, err := fmt.Fprintf(stdout, "VCARD_BASE_URL=%s\nVCARD_API_KEY=%s\n", root+server.API, service.APIKey())
 	if err != nil {
@@ -141,7 +142,9 @@ func serveUntilDone(ctx context.Context, web *http.Server, listener net.Listener
 	defer cancel()
 	err := web.Shutdown(graceCtx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = errors.Join(fmt.Errorf("the shutdown aborted requests that were still running after %s", shutdownTime), web.Close())
+		abortedErr := fmt.Errorf("the shutdown aborted requests that were still running after %s", shutdownTime)
+		closeErr := web.Close()
+		err = errors.Join(abortedErr, closeErr)
 	}
 	serveErr := <-stopped
 	if !errors.Is(serveErr, http.ErrServerClosed) {
@@ -155,8 +158,7 @@ func isLoopback(address net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// rootURL returns the URL of a listener's address. A listener on all addresses gets the URL of
-// the loopback address.
+// rootURL returns the URL of a listener's address. A listener on all addresses gets the URL of the loopback address.
 func rootURL(address net.Addr) string {
 	tcp, ok := address.(*net.TCPAddr)
 	if ok && tcp.IP.IsUnspecified() {
