@@ -101,8 +101,7 @@ func configAttributes() map[string]schema.Attribute {
 						"On Windows, write `C:/cards/sandbox.db`. Keep it next to the Terraform state, because both describe the same cards. " +
 						"`:memory:` is not allowed.",
 				},
-				// A string, because Terraform reports an invalid number inside an object
-				// without the name of the attribute.
+				// A string, because Terraform reports an invalid number inside an object without the name of the attribute.
 				"initial_balance": text("Initial wallet balance of a new sandbox in USD, with at most two decimals. Default: 10000. "+
 					"An existing sandbox keeps its balance.", tfkit.Rule("Invalid amount", checkBalance)),
 			},
@@ -169,8 +168,8 @@ func checkLabelPrefix(text string) string {
 	return fmt.Sprintf("must be 1 to 32 letters, digits, '.', '_' and '-', with a '-' at the end, got %q.", text)
 }
 
-// fillFromEnvironment sets null attributes from the environment. It returns the path of the sandbox, or "" for an
-// account. It ignores VCARD_SANDBOX if the configuration sets api_key or base_url, and VCARD_API_KEY and
+// fillFromEnvironment sets null attributes from the environment. It returns the path of the sandbox, or "" if none is
+// configured. It ignores VCARD_SANDBOX if the configuration sets api_key or base_url, and VCARD_API_KEY and
 // VCARD_BASE_URL if the configuration sets sandbox.
 func (c *config) fillFromEnvironment(getenv func(string) string) string {
 	if !c.Sandbox.IsNull() {
@@ -178,11 +177,10 @@ func (c *config) fillFromEnvironment(getenv func(string) string) string {
 		return path.ValueString()
 	}
 	sandboxPath := ""
-	usesAccount := !c.APIKey.IsNull() || !c.BaseURL.IsNull()
-	if !usesAccount {
+	if !c.setsAccount() {
 		sandboxPath = getenv(envSandbox)
 		trimmed := strings.TrimSpace(sandboxPath)
-		if trimmed != "" { // checkSandboxPath refuses a path of spaces alone
+		if trimmed != "" { // a path of spaces alone is kept, so that it is refused
 			sandboxPath = trimmed
 		}
 	}
@@ -190,6 +188,9 @@ func (c *config) fillFromEnvironment(getenv func(string) string) string {
 	c.BaseURL = withFallback(c.BaseURL, getenv(envBaseURL))
 	return sandboxPath
 }
+
+// setsAccount reports whether the key or the address of an account is set.
+func (c config) setsAccount() bool { return !c.APIKey.IsNull() || !c.BaseURL.IsNull() }
 
 // withFallback returns an attribute, or the fallback if the attribute is null and the fallback is not empty.
 func withFallback(attribute types.String, fallback string) types.String {

@@ -36,9 +36,9 @@ const configureAdvice = `Neither a sandbox nor an account is configured. Configu
 
 The environment variable VCARD_SANDBOX can also name a sandbox file.`
 
-// connect creates the client for a known configuration. If sandboxPath is not empty, connect also opens the embedded
-// sandbox in that file and returns it. The caller sets the fields of settings that do not come from the configuration.
-func (c config) connect(ctx context.Context, sandboxPath string, settings api.Config) (*api.Client, *sandbox.Sandbox, diag.Diagnostics) {
+// newClient creates the client for a known configuration. If sandboxPath is not empty, it also opens the embedded sandbox
+// in that file and returns it. The configuration overrides the settings.
+func (c config) newClient(ctx context.Context, sandboxPath string, settings api.Config) (*api.Client, *sandbox.Sandbox, diag.Diagnostics) {
 	diags := diag.Diagnostics{}
 	diags.Append(c.check(sandboxPath))
 	c.applyShared(ctx, &settings, &diags)
@@ -74,7 +74,7 @@ func (c config) check(sandboxPath string) diag.Diagnostic {
 	key := c.APIKey.ValueString()
 	baseURL := c.BaseURL.ValueString()
 	if key == "" || baseURL == "" {
-		return nil // applyAccount refuses this; validate may run without the environment variables that plan has
+		return nil // no error yet: validate may run without the environment variables that plan has
 	}
 	return checkAccount(strings.TrimSpace(key), baseURL)
 }
@@ -84,7 +84,7 @@ func (c config) applyShared(ctx context.Context, settings *api.Config, diags *di
 	if !c.RequestTimeout.IsNull() {
 		text := c.RequestTimeout.ValueString()
 		timeout, err := time.ParseDuration(text)
-		if err != nil { // the configuration was not validated
+		if err != nil { // possible if the configuration was not validated
 			diags.AddAttributeError(path.Root("request_timeout"), "Invalid duration", "request_timeout "+checkTimeout(text))
 		} else {
 			settings.RequestTimeout = timeout
@@ -106,7 +106,7 @@ func (c config) applyShared(ctx context.Context, settings *api.Config, diags *di
 	}
 }
 
-// intOrZero returns a number as an int, or 0 for null. A validator has checked that the number is whole.
+// intOrZero returns the integer part of a number, or 0 for null.
 func intOrZero(number types.Number) int {
 	if number.IsNull() {
 		return 0
@@ -130,13 +130,13 @@ func (c config) applyAccount(settings *api.Config, diags *diag.Diagnostics) {
 	}
 	if key == "" {
 		diags.AddAttributeError(path.Root("api_key"), "Missing API key",
-			"base_url is set, but api_key is not. Set api_key or "+envAPIKey+". "+
+			"A service address is configured, but no API key. Set api_key or "+envAPIKey+". "+
 				"You create keys in the dashboard under API access; they start with sk_live_.")
 		return
 	}
 	if baseURL == "" {
 		diags.AddAttributeError(path.Root("base_url"), "Missing service address",
-			"api_key is set, but base_url is not. Set base_url or "+envBaseURL+" to the service's address with its "+
+			"An API key is configured, but no service address. Set base_url or "+envBaseURL+" to the service's address with its "+
 				"version, such as https://host/api/v1.")
 		return
 	}
@@ -152,8 +152,9 @@ func checkAccount(key, baseURL string) diag.Diagnostic {
 	host := foreignHost(baseURL)
 	if host != "" && strings.HasPrefix(key, transport.SandboxKeyPrefix) {
 		return diag.NewErrorDiagnostic("Sandbox key used with another host",
-			fmt.Sprintf("api_key belongs to a sandbox, but base_url points to %q, which is not this machine. "+
-				"Use the account's own key, or set base_url to the address that the sandbox printed.", host))
+			fmt.Sprintf("The API key belongs to a sandbox, but the service address points to %q, which is not this machine. "+
+				"To use the account, set api_key or "+envAPIKey+" to its own key. "+
+				"To use the sandbox, set base_url or "+envBaseURL+" to the address that it printed.", host))
 	}
 	_, err := api.New(api.Config{APIKey: transport.Secret(key), BaseURL: baseURL})
 	if err != nil {
@@ -162,14 +163,13 @@ func checkAccount(key, baseURL string) diag.Diagnostic {
 	return nil
 }
 
-// foreignHost returns the host of an address if it is not this machine. It returns "" for plain http, which a sandbox
-// on another machine may use. It also returns "" for an address that contains an API key or has no valid host, which
-// api.New refuses.
+// foreignHost returns the host of an address if it is not this machine. It returns "" for plain http, which a sandbox on
+// another machine may use, and for an address that has no valid host or contains an API key.
 func foreignHost(baseURL string) string {
 	if strings.Contains(strings.ToLower(baseURL), "sk_live_") {
 		return "" // the address contains an API key, which no message may quote
 	}
-	u, err := url.Parse(strings.TrimSpace(baseURL)) // as api.New does
+	u, err := url.Parse(strings.TrimSpace(baseURL))
 	if err != nil || u.Scheme == "http" {
 		return ""
 	}
@@ -189,9 +189,9 @@ func configDiagnostic(err error) diag.Diagnostic {
 	switch invalid.Field {
 	case transport.FieldAPIKey:
 		return diag.NewErrorDiagnostic("Invalid API key",
-			"api_key must "+invalid.Rule+". Copy the whole key from the dashboard, under API access.")
+			"api_key or "+envAPIKey+" must "+invalid.Rule+". Copy the whole key from the dashboard, under API access.")
 	case transport.FieldBaseURL:
-		detail := "base_url must " + invalid.Rule + "."
+		detail := "base_url or " + envBaseURL + " must " + invalid.Rule + "."
 		if invalid.Secret {
 			return diag.NewErrorDiagnostic("Invalid service address", detail)
 		}
@@ -210,8 +210,8 @@ func (c config) checkSandbox(file string) diag.Diagnostic {
 		return diag.NewErrorDiagnostic("Invalid sandbox path",
 			"sandbox.path or "+envSandbox+" contains an API key. Set the key with api_key or "+envAPIKey+" instead.")
 	}
-	if !c.APIKey.IsNull() || !c.BaseURL.IsNull() {
-		if c.Sandbox.IsNull() { // all of these settings come from the environment
+	if c.setsAccount() {
+		if c.Sandbox.IsNull() { // the settings come from the environment
 			return diag.NewErrorDiagnostic("Both sandbox and account are configured",
 				envSandbox+" is set together with "+envAPIKey+" or "+envBaseURL+". "+
 					"To use the account, unset "+envSandbox+". To use the sandbox, unset the other two. "+
@@ -251,8 +251,7 @@ func checkSandboxPath(file string) diag.Diagnostic {
 	return nil
 }
 
-// refusePath returns an error about the path of the sandbox. The problem completes "sandbox.path or
-// VCARD_SANDBOX …".
+// refusePath returns an error about the path of the sandbox. The problem completes "sandbox.path or VCARD_SANDBOX …".
 func refusePath(title, problem string) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("sandbox").AtName("path"), title, "sandbox.path or "+envSandbox+" "+problem)
 }
@@ -264,7 +263,7 @@ func (c config) openSandbox(ctx context.Context, file string, initialBalance typ
 	options := sandbox.Options{Path: file, InitialBalance: sandbox.DefaultInitialBalance}
 	if !initialBalance.IsNull() {
 		amount, err := parseBalance(initialBalance.ValueString())
-		if err != nil { // the configuration was not validated
+		if err != nil { // possible if the configuration was not validated
 			diags.AddAttributeError(path.Root("sandbox").AtName("initial_balance"), "Invalid amount", "sandbox.initial_balance "+err.Error()+".")
 			return nil
 		}
@@ -285,8 +284,7 @@ func (c config) openSandbox(ctx context.Context, file string, initialBalance typ
 	return service
 }
 
-// sandboxes are the embedded sandboxes that configurations have opened. They stay open until the provider
-// ends, because resources are served long after Configure.
+// sandboxes are embedded sandboxes that stay open until close, because resources use them long after Configure.
 type sandboxes struct {
 	mu   sync.Mutex
 	open []*sandbox.Sandbox

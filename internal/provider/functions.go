@@ -62,8 +62,7 @@ func (issuanceCost) Run(ctx context.Context, req function.RunRequest, resp *func
 	resp.Error = resp.Result.Set(ctx, usdtype.FromAmount(total).NumberValue)
 }
 
-// addLoad adds a load and the issuance fee to a total. It refuses loads with which no card can be issued. The error
-// completes "amounts[0] …".
+// addLoad adds a load and the issuance fee to a total. Its error completes "amounts[0] …".
 func addLoad(total usd.Amount, load usdtype.Value) (usd.Amount, error) {
 	if load.IsNull() {
 		return 0, errors.New("must not be null")

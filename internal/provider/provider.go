@@ -47,8 +47,8 @@ const Address = "registry.terraform.io/vcard/vcard"
 
 type vcardProvider struct {
 	version   string
-	runID     string // identifies this process in the user agent of its requests
-	clock     ratelimit.Clock
+	runID     string          // identifies this process in the user agent of its requests
+	clock     ratelimit.Clock // nil for the real clock
 	getenv    func(string) string
 	sandboxes *sandboxes
 	session   *atomic.Pointer[session.Session] // the session of the last configuration
@@ -83,7 +83,7 @@ func New(version string, options ...Option) func() provider.Provider {
 func newProvider(version string, options ...Option) *vcardProvider {
 	p := &vcardProvider{
 		version:   version,
-		runID:     uuid.NewString()[:8], // short, but different in every run
+		runID:     uuid.NewString()[:8], // short, but unlikely to repeat
 		getenv:    os.Getenv,
 		sandboxes: new(sandboxes),
 		session:   new(atomic.Pointer[session.Session]),
@@ -99,7 +99,7 @@ func NewServer(version string, options ...Option) func() tfprotov6.ProviderServe
 	return newProvider(version, options...).newServer
 }
 
-// newServer returns a server with a session of its own. All servers share the sandboxes.
+// newServer returns a server with a session of its own, which shares p's sandboxes.
 func (p *vcardProvider) newServer() tfprotov6.ProviderServer {
 	instance := *p
 	instance.session = new(atomic.Pointer[session.Session])
@@ -169,7 +169,7 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 // connect returns a session with the service of a known configuration.
 func (p *vcardProvider) connect(ctx context.Context, c config, terraformVersion string) (*session.Session, diag.Diagnostics) {
 	sandboxPath := c.fillFromEnvironment(p.getenv)
-	client, embedded, diags := c.connect(ctx, sandboxPath, api.Config{
+	client, embedded, diags := c.newClient(ctx, sandboxPath, api.Config{
 		UserAgent:  "terraform-provider-vcard/" + p.version + " Terraform/" + terraformVersion + " run/" + p.runID,
 		Clock:      p.clock,
 		Observe:    logExchange,
@@ -183,8 +183,7 @@ func (p *vcardProvider) connect(ctx context.Context, c config, terraformVersion 
 	return s, diags
 }
 
-// logExchange logs an attempt to send a request. No other function logs requests. It logs no body, query or header,
-// because they may contain secrets.
+// logExchange logs an attempt to send a request. It logs no body, query or header, because they may contain secrets.
 func logExchange(ctx context.Context, x transport.Exchange) {
 	tflog.Debug(ctx, "service call", map[string]any{
 		"method":  x.Method,
@@ -227,19 +226,19 @@ func (p *vcardProvider) Functions(context.Context) []func() function.Function {
 	return []func() function.Function{newIssuanceCost}
 }
 
-// Serve serves a provider of this version ("dev" outside releases) to the CLI
-// that started this process, until the CLI stops it.
+// Serve serves a provider of this version ("dev" outside releases) to the CLI that started this process, until the CLI
+// stops it.
 func Serve(version string) error {
 	silenceSDK()
 	tuneGarbageCollection()
-	// timeout(1) and systemd send SIGTERM to the CLI and to the provider. The CLI waits for the calls that are
-	// running before it stops the provider, so the provider must not stop on its own.
+	// For example, systemd may send SIGTERM to the CLI and to the provider. The CLI waits for the calls that are running
+	// before it stops the provider, so the provider must not stop on its own.
 	signal.Ignore(syscall.SIGTERM)
 	go exitWithParent(os.Getppid())
 	return serve(version)
 }
 
-// exitWithParent ends this process when its parent has ended, because a killed CLI does not stop its providers.
+// exitWithParent exits when the parent process has ended, because a killed CLI does not stop its providers.
 func exitWithParent(parent int) {
 	for range time.Tick(time.Second) {
 		current := os.Getppid()
@@ -249,30 +248,31 @@ func exitWithParent(parent int) {
 	}
 }
 
-// ServeDebugger serves a provider of this version under a debugger such as delve. It prints how a CLI attaches
-// to the provider, and stops at an interrupt.
+// ServeDebugger serves a provider of this version under a debugger such as delve. It prints how a CLI attaches to the
+// provider, and stops at an interrupt.
 func ServeDebugger(version string) error {
 	return serve(version, tf6server.WithManagedDebug())
 }
 
 // serve serves a provider of this version until it is asked to stop. It closes the sandboxes before it returns, so that
-// their files are complete. That must be quick: the CLI kills a provider two seconds after asking it to stop.
+// their files are complete. That must be quick, because the CLI soon kills a provider that it has asked to stop.
 func serve(version string, options ...tf6server.ServeOpt) error {
 	keepSecretsFromSDK()
 	p := newProvider(version)
-	err := tf6server.Serve(Address, p.newServer, options...)
-	return errors.Join(err, p.sandboxes.close())
+	serveErr := tf6server.Serve(Address, p.newServer, options...)
+	closeErr := p.sandboxes.close()
+	return errors.Join(serveErr, closeErr)
 }
 
-// keepSecretsFromSDK stops the SDK from writing values to files, and gRPC from logging, whatever the environment
-// asks for.
+// keepSecretsFromSDK stops the SDK from writing values to files, and gRPC from logging, whatever the environment asks
+// for.
 func keepSecretsFromSDK() {
 	_ = os.Unsetenv("TF_LOG_SDK_PROTO_DATA_DIR")
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 }
 
-// silenceSDK turns the SDK's loggers off unless the user asked for a log. The CLI would discard every line, and
-// writing them takes half the time of a plan.
+// silenceSDK turns the SDK's loggers off unless the user asked for a log. The CLI would discard the lines, and writing
+// them is slow.
 func silenceSDK() {
 	if slices.ContainsFunc(os.Environ(), asksForLog) {
 		return
@@ -282,8 +282,7 @@ func silenceSDK() {
 	}
 }
 
-// asksForLog reports whether an environment variable, such as "TF_LOG=INFO", asks for a log of the provider. Any value
-// but "" does, even "OFF".
+// asksForLog reports whether an environment variable, such as "TF_LOG=INFO", may ask for a log of the provider.
 func asksForLog(variable string) bool {
 	name, value, _ := strings.Cut(variable, "=")
 	if value == "" {

@@ -24,9 +24,9 @@ type framework interface {
 	tfprotov6.ActionServer
 }
 
-// server wraps the framework's server. The methods that it overrides turn panics into errors, remove secrets from
-// diagnostics, and free the memory of finished calls. The framework's server keeps the context of every call until the
-// provider stops. The context refers to the call's stream and loggers, about 150 KB. See newCallContext.
+// server wraps the framework's server. It overrides methods to turn panics into errors, to remove secrets from
+// diagnostics, and to free the memory of finished calls. The framework's server keeps the context of a call until the
+// provider stops, and the context refers to the call's stream and loggers. See newCallContext.
 type server struct {
 	framework
 
@@ -37,8 +37,8 @@ type server struct {
 // Close closes the embedded sandboxes.
 func (s server) Close() error { return s.sandboxes.close() }
 
-// handle calls a method of the framework's server, and ends the call when the method returns. Methods that return a
-// stream do not use handle, because their calls end later.
+// handle calls a method of the framework's server, and ends the call when the method returns. It is not for methods that
+// return a stream, because their calls end later.
 func handle[Request, Response any](
 	ctx context.Context, s server, req Request, method func(context.Context, Request) (Response, error),
 ) (response Response, err error) {
@@ -58,8 +58,7 @@ func handle[Request, Response any](
 	return response, nil
 }
 
-// cleanDiagnostics removes secrets from diagnostics, including those of the framework, and corrects their attribute
-// paths.
+// cleanDiagnostics removes secrets from diagnostics and corrects their attribute paths.
 func (s server) cleanDiagnostics(diagnostics []*tfprotov6.Diagnostic) {
 	for _, d := range diagnostics {
 		d.Summary = s.redact(d.Summary)
@@ -68,8 +67,8 @@ func (s server) cleanDiagnostics(diagnostics []*tfprotov6.Diagnostic) {
 	}
 }
 
-// withKeySteps replaces the names inside an object attribute, such as "to" in top_up.to, with keys. Terraform before
-// 1.17 and OpenTofu find the line of an attribute inside an object only by its key.
+// withKeySteps replaces the names inside an object attribute, such as "to" in top_up.to, with keys. OpenTofu and some
+// versions of Terraform find the line of an attribute inside an object only by its key.
 func withKeySteps(attribute *tftypes.AttributePath) *tftypes.AttributePath {
 	if attribute == nil || len(attribute.Steps()) < 2 {
 		return attribute
@@ -95,8 +94,8 @@ func (s server) redact(text string) string {
 	return client.Redact(text)
 }
 
-// redactStream returns the results of a call with secrets removed. It ends the call after the last result, or when
-// the caller stops reading. A panic becomes the last result, which errorResult makes from a diagnostic.
+// redactStream returns the results of a call with secrets removed. It ends the call after the last result, or when the
+// caller stops reading. If the code that produces the results panics, errorResult makes the last result from a diagnostic.
 func redactStream[Result any](
 	results iter.Seq[Result], end func(), redactResult func(Result) Result, errorResult func(*tfprotov6.Diagnostic) Result,
 ) iter.Seq[Result] {
@@ -113,8 +112,8 @@ func redactStream[Result any](
 	}
 }
 
-// forward yields each result with secrets removed. It reports whether the caller has stopped reading. The error
-// describes a panic of the code that produces the results. Both are set if that code panics after the caller has stopped reading.
+// forward yields results with secrets removed. It reports whether the caller has stopped reading. The error describes a
+// panic of the code that produces the results, which may also occur after the caller has stopped reading.
 func forward[Result any](results iter.Seq[Result], redactResult func(Result) Result, yield func(Result) bool) (stopped bool, err error) {
 	defer crash.Catch(&err)
 	for result := range results {
@@ -178,7 +177,6 @@ func (s server) InvokeAction(
 	return events, nil
 }
 
-// StopProvider cancels all running calls.
 func (s server) StopProvider(
 	ctx context.Context, req *tfprotov6.StopProviderRequest,
 ) (response *tfprotov6.StopProviderResponse, err error) {
@@ -306,8 +304,8 @@ type callContext struct {
 	call            atomic.Pointer[context.Context]
 }
 
-// newCallContext returns a context with the values and the cancellation of a call's context, and the function
-// that ends it. It has no deadline, because the context of a protocol call has none.
+// newCallContext returns a context with the values and the cancellation of a call's context, and the function that ends
+// it. The context has no deadline.
 func newCallContext(call context.Context) (ctx context.Context, end func()) {
 	lifetime, cancel := context.WithCancelCause(context.Background())
 	c := &callContext{Context: lifetime}
@@ -334,8 +332,8 @@ func (c *callContext) Value(key any) any {
 	return (*call).Value(key)
 }
 
-// GenerateResourceConfig leaves out attributes that are false. With frozen = false in the generated configuration,
-// the next apply would unfreeze a card that someone freezes in an emergency. Without frozen, the card stays frozen.
+// GenerateResourceConfig leaves out attributes that are false. With frozen = false in the generated configuration, apply
+// would unfreeze a card that someone freezes in an emergency. Without frozen, the card stays frozen.
 func (s server) GenerateResourceConfig(
 	ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest,
 ) (*tfprotov6.GenerateResourceConfigResponse, error) {
