@@ -184,6 +184,8 @@ func TestNew(t *testing.T) {
 		"freeze":       {updates(held, with("frozen", "true"), ""), "a freeze 0.00"},
 		"unfreeze":     {updates(with("frozen", "true"), held, ""), "a unfreeze 0.00"},
 		"protect":      {updates(held, with("deletion_protection", "true"), ""), "a configure 0.00"},
+		"later guard":  {updates(held, held, `"deletion_protection":true`), "a configure 0.00"},
+		"later limit":  {updates(held, held, `"max_top_up_per_month":true`), "a configure 0.00"},
 		"another rule": {updates(held, with("top_up", `{"below":10}`), ""), "a configure 0.00"},
 		"baseline":     {updates(with("amount", "null"), held, ""), "a configure 0.00 from 100.00"},
 		"not ours now": {updates(held, with("amount", "null"), ""), "a configure 0.00"},
