@@ -121,7 +121,7 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		filepath.Join(folder, "missing"): "cannot be opened: ", folder: "cannot be read: ", large: "is larger than 1 GB\n",
+		filepath.Join(folder, "missing"): "cannot be opened: ", folder: "cannot be read: ", large: "is larger than 1 GiB\n",
 	} {
 		if code, _, stderr := run(name); code != 1 || !strings.HasPrefix(stderr, "statement: "+name+" "+want) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s ended with %d and said %q", name, code, stderr)

@@ -98,7 +98,7 @@ const (
 )
 
 var (
-	errLarge = errors.New("is larger than 1 GB")
+	errLarge = errors.New("is larger than 1 GiB")
 	errNull  = errors.New("must not be null")
 	errMany  = fmt.Errorf("has more than %d values", maxValues)
 )
@@ -198,8 +198,8 @@ func (p *Plan) decode(r io.Reader) error {
 	return nil
 }
 
-// withoutValues describes an error and its location. It leaves out the values that the error's text quotes,
-// because they may be secrets.
+// withoutValues describes an error, with its location if it has one. It leaves out values that the error's text may
+// quote, because they may be secrets.
 func withoutValues(err error) string {
 	syntaxErr, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if ok {
