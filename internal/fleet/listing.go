@@ -37,7 +37,7 @@ type listing struct {
 	contents
 }
 
-// contents are discarded together when they are too old.
+// contents are discarded together when they are too old. The zero contents are too old.
 type contents struct {
 	renewedAt time.Time       // when the earlier contents were discarded
 	arrivedAt time.Time       // when the last request for a page ended; renewedAt before the first one

@@ -95,7 +95,8 @@ func (s server) redact(text string) string {
 }
 
 // redactStream returns the results of a call with secrets removed. It ends the call after the last result, or when the
-// caller stops reading. If the code that produces the results panics, errorResult makes the last result from a diagnostic.
+// caller stops reading. If the code that produces the results panics while the caller still reads, errorResult makes the
+// last result from a diagnostic.
 func redactStream[Result any](
 	results iter.Seq[Result], end func(), redactResult func(Result) Result, errorResult func(*tfprotov6.Diagnostic) Result,
 ) iter.Seq[Result] {
@@ -117,7 +118,8 @@ func redactStream[Result any](
 func forward[Result any](results iter.Seq[Result], redactResult func(Result) Result, yield func(Result) bool) (stopped bool, err error) {
 	defer crash.Catch(&err)
 	for result := range results {
-		if !yield(redactResult(result)) {
+		wantsMore := yield(redactResult(result))
+		if !wantsMore {
 			return true, nil
 		}
 	}

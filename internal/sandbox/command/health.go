@@ -44,7 +44,8 @@ func checkHealth(ctx context.Context, address string) error {
 	if err != nil {
 		return notSandbox
 	}
-	if response.StatusCode != http.StatusUnauthorized || !strings.Contains(string(body), wire.CodeUnauthorized) {
+	refused := response.StatusCode == http.StatusUnauthorized && strings.Contains(string(body), wire.CodeUnauthorized)
+	if !refused {
 		return notSandbox
 	}
 	return nil
