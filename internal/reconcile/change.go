@@ -2,7 +2,7 @@ package reconcile
 
 import "github.com/vcard/terraform-provider-vcard/internal/usd"
 
-// Purpose is what money is moved for. The update of a card makes at most one movement for each purpose.
+// Purpose is what money is moved for.
 type Purpose byte
 
 // The purposes.
@@ -11,30 +11,30 @@ const (
 	ForTopUp
 )
 
-// Movement is an amount to move between the wallet and a card, once.
+// Movement is an amount to move between the wallet and a card.
 type Movement struct {
 	Purpose      Purpose
-	Delta        usd.Amount // positive for a fund, negative for a withdrawal; never 0
+	Delta        usd.Amount // positive for a fund, negative for a withdrawal
 	LoadedBefore usd.Amount // what was loaded for the purpose so far, according to the state
 	Range        *Range     // the range of top_up that the decision considers; nil if it considers none
-	TopUp        usd.Amount // the top-up that the same plan makes after this movement; 0 without one
+	TopUp        usd.Amount // the top-up that is planned after this movement; 0 without one
 }
 
 // IsFund reports whether money goes to the card.
 func (m Movement) IsFund() bool { return m.Delta > 0 }
 
-// isSameRequest reports whether two movements are the same request.
+// isSameRequest compares two movements without Range and TopUp, which are not part of a request.
 func (m Movement) isSameRequest(other Movement) bool {
 	return m.Purpose == other.Purpose && m.Delta == other.Delta && m.LoadedBefore == other.LoadedBefore
 }
 
-// MayHaveTopUp reports whether unexplained money on the card may be this fund together with the top-up
-// that the same run makes after it.
+// MayHaveTopUp reports whether unexplained money on the card may be this fund together with a top-up
+// after it.
 func (m Movement) MayHaveTopUp(e Explanation) bool {
 	if m.Purpose != ForAmount || !m.IsFund() || m.Range == nil {
 		return false
 	}
-	// The lowest balance that the card may have had before the fund: every refund may have arrived later.
+	// A low estimate of the balance before the fund: the refunds may have arrived later.
 	balanceBefore := e.Balance - e.MaxArrived - e.Refunded
 	topUpWasDue := balanceBefore+m.Delta < m.Range.Below
 	if !topUpWasDue {
@@ -46,7 +46,7 @@ func (m Movement) MayHaveTopUp(e Explanation) bool {
 	return e.MaxArrived > m.Delta // more than the fund alone
 }
 
-// possibleTopUp returns the top-up that may have been made in addition to a fund that was made, or 0.
+// possibleTopUp returns the top-up that may have been made after this fund, or 0.
 func (m Movement) possibleTopUp(e Explanation) usd.Amount {
 	if m.MayHaveTopUp(e) {
 		return e.MaxArrived - m.Delta
@@ -56,13 +56,13 @@ func (m Movement) possibleTopUp(e Explanation) usd.Amount {
 
 // Change is the difference between state and plan for a card's money.
 type Change struct {
-	// The attributes amount and topped_up in the state (Before) and in the plan (After). The two values of an
-	// attribute are equal if it moves no money.
+	// The attributes amount and topped_up in the state (Before) and in the plan (After). The difference is the money
+	// to move.
 	AmountBefore, AmountAfter     usd.Amount
 	ToppedUpBefore, ToppedUpAfter usd.Amount
 
 	RangeBefore, RangeAfter *Range // of top_up; nil without it
-	FrozenAfter             bool   // the plan shows the card as frozen after the update
+	FrozenAfter             bool   // the card is frozen in the plan
 }
 
 // Movements returns the movements of a change: first the one of the attribute amount, then the top-up.
@@ -93,24 +93,26 @@ func (c Change) Movements() []Movement {
 // rangeFor returns the range to use when deciding about a movement of the attribute amount, or nil for none.
 func (c Change) rangeFor(delta usd.Amount) *Range {
 	if delta < 0 {
-		if c.FrozenAfter { // a frozen card is not topped up
+		if c.FrozenAfter { // a withdrawal from a frozen card may leave it below the range
 			return nil
 		}
 		return c.RangeAfter
 	}
 	// An interrupted run may have topped up by the range in the state or by the planned one. The range with the
 	// higher Below covers both.
-	if c.RangeBefore != nil && (c.RangeAfter == nil || c.RangeAfter.Below < c.RangeBefore.Below) {
+	if c.RangeBefore == nil {
+		return c.RangeAfter
+	}
+	if c.RangeAfter == nil || c.RangeAfter.Below < c.RangeBefore.Below {
 		return c.RangeBefore
 	}
 	return c.RangeAfter
 }
 
-// Preview decides about the movements, using one reading of the card. It stops after the first movement that an
-// apply would neither send nor find already made. Preview assumes that a movement that is sent takes effect at
-// once.
+// Preview decides about the movements from one reading of the card. It stops after a movement that is neither made
+// nor to be sent. It assumes that a movement that is sent takes effect at once.
 func (c Change) Preview(r Record, card Snapshot, keysHonoured bool) []Decision {
-	card.Waited = true // a preview decides from this reading alone, so Ask must not ask to look again
+	card.Waited = true // there is no further reading, so Ask must not return LookAgain
 	const keySeenBefore = false
 	var all []Decision
 	for _, m := range c.Movements() {

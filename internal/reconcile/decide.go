@@ -5,12 +5,12 @@ import "github.com/vcard/terraform-provider-vcard/internal/usd"
 // Moment is when a decision about a movement is made.
 type Moment int
 
-// The moments. From WhilePending on, the record has the movement pending.
+// The moments.
 const (
 	BeforeSending Moment = iota + 1
-	WhilePending         // an earlier run sent it without learning the outcome, and this run may send it again
-	AnswerLost           // it was sent, its response was lost, and only the outcome is in question
-	Answered             // the service says that it was made, or refuses its key as already used
+	WhilePending         // an earlier run may have sent it, and this run may send it again
+	AnswerLost           // it was sent, and only the outcome is in question
+	Answered             // the service says that it was made, or refused its key as already used
 )
 
 // Verdict says what to do about a movement.
@@ -20,51 +20,52 @@ type Verdict int
 const (
 	Undecided Verdict = iota // the outcome is unknown: send nothing
 	LookAgain                // read the card again after a while
-	Stop                     // send nothing this time; the snapshot is the next anchor
+	Stop                     // send nothing this time; the record's next anchor is the snapshot
 	Made                     // it was made: send nothing
-	Send                     // it was not made, or probably not if keys are honoured
-	SendKey                  // it may have been made: send it under the same key, which the service executes once
+	Send                     // send it: it seems not to have been made, or its key prevents a second execution
+	SendKey                  // send it under the same key: it may have been made, and the service honours keys
 )
 
-// Reason says which row of the table in CONTRIBUTING a verdict comes from.
+// Reason says why a verdict was given.
 type Reason int
 
-// The reasons. Up to OtherMoney, they are in the order of the table's rows for BeforeSending.
+// The reasons.
 const (
 	NoReason    Reason = iota
-	BehindLast         // the card is shown as it was before earlier movements: the reading is stale, or they were undone
+	BehindLast         // the card looks as it did before earlier movements: the reading is stale, or they were undone
 	OverCap            // with unexplained money counted, the top-up exceeds the month's cap
-	LooksMade          // it was made, and nothing else explains the balance
+	LooksMade          // the card shows it
 	NotDue             // the card is not below the top-up's range
 	Unreadable         // what could not be read may be the movement
-	KeyDecides         // it may have been made, under the same key
-	LooksEither        // the balance may be explained with it and without it
+	KeyDecides         // it may have been made, and the service recognizes its key
+	LooksEither        // the reading does not show whether it was made
 	IntoRange          // the next top-up would reload what is withdrawn
 	Explained          // the balance is explained without it
 	LeftOver           // unexplained money may be the movement: it is half of it or more
 	OtherMoney         // unexplained money is not the movement: it is less than half of it, or went in the other direction
-	MadeBefore         // an earlier request made it, not the one that was answered
-	OtherAmount        // the service moved another amount
-	NotShown           // the service says that it was made, or refuses its key as already used, and the card does not show it
+	MadeBefore         // an earlier request seems to have made it, not the one that was answered
+	OtherAmount        // the service seems to have moved another amount
+	NotShown           // the card does not show it, although the service answered; see Answered
 )
 
 // Decision says what to do about a movement and why, with the facts that it is based on.
 type Decision struct {
 	Verdict Verdict
 	Reason  Reason
-	Record  Record // the record to keep; a movement that will be sent is pending in it
+	Record  Record // the record to keep; with Send or SendKey from Ask, the movement is pending in it
 
 	Moment         Moment
 	Movement       Movement
 	RecordBefore   Record      // the record before this decision
 	Card           Snapshot    // as it was read
-	KeysHonoured   bool        // the service executes requests with the same key only once; only Ask sets it
+	KeysHonoured   bool        // the service executes requests with the same key only once
 	KeySeenBefore  bool        // once answered: the service refused the key as already used
 	Evidence       Explanation // of the reading, since the record's anchor; once answered, since the reading before sending
 	LongerEvidence Explanation // once answered: of the reading, since the anchor that the record had before sending
 }
 
-// LeftOver returns the unexplained change of the balance before the movement, or 0 if the balance is explained.
+// LeftOver returns the unexplained change of the balance before the movement, or 0 if the balance is explained without
+// the movement.
 func (d Decision) LeftOver() usd.Amount {
 	if d.Evidence.Without != Unexplained {
 		return 0
@@ -72,8 +73,8 @@ func (d Decision) LeftOver() usd.Amount {
 	return d.Evidence.Remainder
 }
 
-// UnexplainedMoney returns the unexplained money that may be the movement or include it. For a fund that
-// stops because of such money, it is the most that any interpretation allows. Otherwise, it is the Remainder.
+// UnexplainedMoney returns the unexplained money to report. For a fund with the reason LeftOver, that is the amount
+// that was compared with the fund.
 func (d Decision) UnexplainedMoney() usd.Amount {
 	if d.Reason == LeftOver && d.Movement.IsFund() {
 		return d.Evidence.MaxArrived
@@ -117,8 +118,8 @@ func Ask(r Record, m Movement, card Snapshot, keysHonoured bool) Decision {
 	return d
 }
 
-// Resolve decides whether a record's pending movement was made, for a run that does not send it again.
-// The verdict Send means that it was not made.
+// Resolve decides whether the pending movement of a record was made. The verdict Send means that it was not made. The
+// record must have a pending movement.
 func Resolve(r Record, card Snapshot) Decision {
 	d := decideLost(r, r.Pending.Movement(), card)
 	if d.Verdict == Send {
@@ -192,9 +193,7 @@ func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 	return next
 }
 
-// Decide returns the verdict and the reason of the first row of the table in CONTRIBUTING that fits. It is not
-// asked about every repeated request: if keys are honoured, package transport repeats a request under the same
-// key after a lost response.
+// Decide returns the verdict and the reason according to the table in CONTRIBUTING.
 func Decide(d Decision) (Verdict, Reason) {
 	switch d.Moment {
 	case BeforeSending:
@@ -213,11 +212,11 @@ func (d Decision) afterSending() (Verdict, Reason) {
 		return Made, LooksMade
 	}
 	answered := d.RecordBefore.Pending != nil && d.RecordBefore.Pending.Answered
-	if answered { // it is never sent again
+	if answered { // so it is not sent again
 		return d.again(Undecided, LooksEither)
 	}
-	onlyWithout := e.Without != Unexplained && e.With == Unexplained
-	if onlyWithout && e.Hidden == "" {
+	explainedOnlyWithout := e.With == Unexplained && e.Without != Unexplained
+	if explainedOnlyWithout && e.Hidden == "" {
 		return Send, Explained
 	}
 	if d.Moment == WhilePending && d.keyKept() {
@@ -253,10 +252,12 @@ func (d Decision) beforeSending() (Verdict, Reason) {
 	m := d.Movement
 	either := e.explainsEither(m) || m.MayHaveTopUp(e)
 	atLeastAsLikelyWithout := e.Without != Unexplained && e.Without >= e.With
-	intoRange := !m.IsFund() && m.Range != nil && e.Balance+m.Delta < m.Range.Below
+	endsBelowRange := m.Range != nil && e.Balance+m.Delta < m.Range.Below
+	intoRange := endsBelowRange && !m.IsFund()
+	showsEarlierBalance := e.Stale || e.Undone
 
 	switch {
-	case (e.Stale || e.Undone) && !e.made():
+	case showsEarlierBalance && !e.made():
 		return d.again(Stop, BehindLast)
 	case d.isOverCap():
 		return d.again(Stop, OverCap)
@@ -292,11 +293,11 @@ func (d Decision) again(verdict Verdict, reason Reason) (Verdict, Reason) {
 	return verdict, reason
 }
 
-// keyHonoured reports whether the service executes the movement only once as long as it keeps the key. For
-// that, every earlier request must have had the key that the next one has.
+// keyHonoured reports whether the service honours keys and the next request has the key of an earlier one, if there
+// was one.
 func (d Decision) keyHonoured() bool { return d.KeysHonoured && d.RecordBefore.HasKey }
 
-// keyKept reports whether, in addition, the service still keeps a key that was used since the anchor.
+// keyKept reports whether, in addition, the anchor is recent enough for the service to keep that key.
 func (d Decision) keyKept() bool { return d.keyHonoured() && d.Evidence.Recent }
 
 // isOverCap reports whether a top-up may exceed the month's cap, counting unexplained money.

@@ -16,7 +16,7 @@ const (
 	Unexplained  Rank = iota
 	HoldReleased      // the balance falls at authorization, and one of the holds was released
 	AsSettled         // the balance falls at settlement
-	LessHolds         // the balance falls at authorization, as with most services
+	LessHolds         // the balance falls at authorization
 )
 
 // Explanation is what a snapshot shows about a movement since an anchor.
@@ -26,24 +26,21 @@ type Explanation struct {
 	With    Rank  // how well the balance is explained if the movement was made
 	Without Rank  // the same, if it was not made
 	// Remainder is the unexplained money if the movement was not made: positive if money arrived on the card,
-	// and negative if money was taken from it. Of all interpretations, it is the amount nearest to 0. For a
-	// fund, however, it is MaxArrived if money arrived by every interpretation.
+	// and negative if money was taken from it. It depends on the interpretation, which comparison.unexplained chooses.
 	Remainder usd.Amount
-	// MaxArrived is the most unexplained money that may have arrived, by any interpretation, if the movement
-	// was not made. It is never below zero.
+	// MaxArrived is the most unexplained money that may have arrived if the movement was not made, or 0.
 	MaxArrived usd.Amount
-	Refunded   usd.Amount // the most that may have been refunded since the anchor
+	Refunded   usd.Amount // how much may have been refunded since the anchor
 	// Hidden says what could not be read and may have moved money in the movement's direction. Ignored
-	// says the same for the other direction. Both are empty if there is nothing of that kind, or if the balance
-	// alone decides; see Anchor.Unclear.
+	// says the same for the other direction. Both are empty if the balance alone decides; see Anchor.Unclear.
 	Hidden, Ignored string
 	// Stale says that the snapshot fits the card better as it was before its last movement, if the anchor was read
 	// less than StaleFor ago, or as it was before other calls of this process moved money.
 	Stale bool
-	// Undone says that, without the movement, the snapshot fits only the card as it was before its last fund,
-	// however long ago that fund was. The load of a new card is no such fund.
+	// Undone says that the balance is unexplained without the movement, but fits the card as it was before its last
+	// movement, which was a fund. The load of a new card does not count.
 	Undone bool
-	// Recent says that the service still keeps keys that were used since the anchor.
+	// Recent says that the service is trusted to still keep a key that was used since the anchor.
 	Recent bool
 	// Echoed says that the movement's response contains the balance of the snapshot.
 	Echoed            bool
@@ -62,13 +59,12 @@ func (e Explanation) shows() bool {
 	return e.With >= AsSettled
 }
 
-// made reports whether the movement was certainly made.
+// made reports whether the balance proves that the movement was made.
 func (e Explanation) made() bool {
 	return e.With >= AsSettled && e.Without == Unexplained && e.Hidden == ""
 }
 
-// explainsEither reports whether the balance can be explained with a movement, but does not prove it. If the balance
-// can also be explained without the movement, that explanation must not be better, but for a fund, AsSettled is enough.
+// explainsEither reports whether the balance may be explained with a movement, but does not prove it.
 func (e Explanation) explainsEither(m Movement) bool {
 	if e.Without == Unexplained {
 		return e.With == HoldReleased // a released hold does not prove that the movement was made
@@ -84,11 +80,10 @@ func (e Explanation) leavesHalf(m Movement) bool {
 	if m.IsFund() {
 		return 2*e.MaxArrived >= m.Delta
 	}
-	return 2*e.Remainder <= m.Delta // a withdrawal: Delta is below zero
+	return 2*e.Remainder <= m.Delta // for a withdrawal, money that left the card is below zero
 }
 
-// Gain returns the most that may have arrived on the card without a transaction: the movement, or other
-// unexplained money. It is 0 if the balance is explained well without the movement and not at all with it.
+// Gain returns how much may have arrived on the card without a transaction: the movement, or other unexplained money.
 func (e Explanation) Gain() usd.Amount {
 	if e.With != Unexplained {
 		return max(0, e.Delta, e.MaxArrived)
@@ -100,10 +95,10 @@ func (e Explanation) Gain() usd.Amount {
 }
 
 const (
-	// StaleFor is how long a service may still show a card as it was before a movement.
+	// StaleFor is how long after a movement a service may still show the card as it was before.
 	StaleFor = 30 * time.Second
-	// keysTrusted is how long after an anchor the service is trusted to keep keys. It is shorter than a day, for
-	// which services usually keep them, since a movement may wait for the rate limits before it is sent.
+	// keysTrusted is how long after an anchor the service is trusted to keep keys. Services usually keep them for a
+	// day. This time is shorter, because a movement may wait for rate limits before it is sent.
 	keysTrusted = 22 * time.Hour
 )
 
@@ -178,7 +173,7 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	return e
 }
 
-// refunded returns the most that may have been refunded since the anchor.
+// refunded returns how much may have been refunded since the anchor.
 func refunded(events []placedEvent) usd.Amount {
 	var sum usd.Amount
 	for _, event := range events {
@@ -197,7 +192,7 @@ const (
 	fromCard
 )
 
-// unreadable describes what may have moved money in a direction since an anchor and cannot be read. It returns
+// unreadable describes what cannot be read and may have moved money in a direction since an anchor. It returns
 // "" if there is nothing of that kind.
 func unreadable(a *Anchor, s Snapshot, events []placedEvent, d direction) string {
 	if s.Unclear != "" {
@@ -247,9 +242,9 @@ func (c comparison) explains(changes sums, delta usd.Amount) bool {
 	return false
 }
 
-// unexplained returns the unexplained money if no movement was made: of all interpretations, the amount nearest to
+// unexplained returns the unexplained money if no movement was made: of the interpretations, the amount nearest to
 // 0, and the most that may have arrived. Released holds are not considered. When looking for a fund (delta above
-// 0), both results are the most if money arrived by every interpretation.
+// 0), both results are the most if money arrived by each interpretation.
 func (c comparison) unexplained(delta usd.Amount) (nearest, maxArrived usd.Amount) {
 	remainders := append(c.remainders(c.changes.lessHolds, 0), c.remainders(c.changes.asSettled, 0)...)
 	maxArrived = max(0, slices.Max(remainders))
@@ -264,7 +259,7 @@ func (c comparison) unexplained(delta usd.Amount) (nearest, maxArrived usd.Amoun
 // the nearest change, the least and the greatest. If a settlement may have taken more than was held, remainders also
 // returns what is left if the balance stopped at 0.
 func (c comparison) remainders(changes sums, delta usd.Amount) []usd.Amount {
-	if len(changes.values) == 0 {
+	if len(changes.values) == 0 { // for example, there is no hold to release
 		return nil
 	}
 	change := c.shown - c.anchor - delta // since the anchor, apart from the movement
@@ -274,7 +269,7 @@ func (c comparison) remainders(changes sums, delta usd.Amount) []usd.Amount {
 		change - changes.most(),
 	}
 	if c.changes.excess {
-		// The wallet pays what the card cannot, so the balance stops at 0, either before or after the movement.
+		// If the wallet pays what the card cannot, the balance stops at 0, either before or after the movement.
 		lowest := c.anchor + changes.least()
 		stoppedBefore := max(0, lowest) + delta
 		stoppedAfter := max(0, lowest+delta)
@@ -311,7 +306,7 @@ func splitPairs(events []placedEvent) (others, pairs []placedEvent) {
 	return others, pairs
 }
 
-// authorizationOf returns the index of the authorization that a settlement ended, or -1 if there is none.
+// authorizationOf returns the index of the authorization that a settlement presumably ended, or -1.
 // It is the newest of the same merchant and amount. If a settlement of that merchant without a pair is newer
 // than that authorization, the result is -1, because that settlement may have ended it instead.
 func authorizationOf(e placedEvent, older []placedEvent) int {
@@ -334,7 +329,7 @@ func authorizationOf(e placedEvent, older []placedEvent) int {
 
 // interpretation contains the possible effects of events on the balance since an anchor. The service
 // does not document whether the holds of open authorizations reduce the balance, whether fees are taken
-// from the card, and when holds are released.
+// from the card, or when holds are released.
 type interpretation struct {
 	lessHolds sums       // on a balance that falls at authorization
 	released  sums       // the same, if one hold was also released without a settlement
@@ -399,7 +394,7 @@ type holds struct {
 	excess          bool // a settlement may have taken more than was held
 }
 
-// endedHolds returns the possible effects of the settlements of all merchants.
+// endedHolds returns the possible effects of the settlements among events.
 func endedHolds(events []placedEvent) holds {
 	h := holds{all: onlyZero()}
 	var merchants []string

@@ -11,14 +11,13 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Seed is part of the idempotency key of a card's next movement. The first seed is random. Each later
-// one is a hash of the one before and of what has happened since, so that a run that repeats a killed one uses the
-// same keys.
+// Seed is part of the idempotency key of a card's next movement. The first seed is random. A later one is a hash of
+// the one before and of what has happened since, so that a run that repeats a killed one can compute the same keys.
 type Seed [8]byte
 
 func newSeed() Seed {
 	var s Seed
-	_, _ = rand.Read(s[:]) // it never fails
+	_, _ = rand.Read(s[:]) // it never returns an error
 	return s
 }
 
@@ -28,29 +27,27 @@ func (s Seed) after(text string) Seed {
 	return Seed(sum[:len(s)])
 }
 
-// Record is everything that the provider remembers about a card's money. The zero Record stands for a
-// lost or damaged one: no money moves until a stop has taken a new anchor. Only decisions and the
-// methods of Record make one record from another.
+// Record is what the provider remembers about the money of a card. The zero Record stands for a lost or damaged one.
 type Record struct {
 	Anchor *Anchor
 	Seed   Seed
-	// HasKey says that the key of every request since the last movement that was made is from this Seed. It is
-	// false after a movement was stopped, refused or given up: its request had a different key and may still arrive.
+	// HasKey says that requests since the last movement that was made had keys from this Seed. It is false after a
+	// movement was stopped, refused or given up, because a request with another key may still arrive.
 	HasKey  bool
 	Pending *Pending
 	TopUps  TopUps
 }
 
-// Pending is a movement that was sent and may have been made.
+// Pending is a movement that may have been sent and made.
 type Pending struct {
 	Purpose      Purpose
 	Delta        usd.Amount
 	LoadedBefore usd.Amount // see Movement
-	SentAt       time.Time  // of the last attempt or, if Answered, a later time; by the service's clock, to the second
-	Answered     bool       // the service says that it was made: it is not sent again
+	SentAt       time.Time  // of the last attempt, or soon before or after it; by the service's clock, to the second
+	Answered     bool       // the service says that it was made, so it is not sent again
 }
 
-// Movement returns the pending movement.
+// Movement returns the pending movement, without its Range and TopUp, which a record does not keep.
 func (p Pending) Movement() Movement {
 	return Movement{Purpose: p.Purpose, Delta: p.Delta, LoadedBefore: p.LoadedBefore}
 }
@@ -64,8 +61,8 @@ func IssuedRecord(load usd.Amount, at time.Time) Record {
 	}
 }
 
-// ImportedRecord returns the record of a card that has a balance at a moment. The balance includes
-// everything that happened up to the end of that second.
+// ImportedRecord returns the record of a card that has a balance at a moment. Transactions up to the end of that second
+// count as included in the balance.
 func ImportedRecord(balance usd.Amount, at time.Time) Record {
 	return Record{
 		Seed:   newSeed(),
@@ -74,7 +71,7 @@ func ImportedRecord(balance usd.Amount, at time.Time) Record {
 	}
 }
 
-// RecordFrom returns the record of a card about which only a snapshot is known.
+// RecordFrom returns a new record whose anchor is a snapshot.
 func RecordFrom(s Snapshot) Record {
 	r := Record{Seed: newSeed(), HasKey: true, Anchor: s.Anchor()}
 	r.Anchor.Unclear = s.Unclear != ""
@@ -84,23 +81,22 @@ func RecordFrom(s Snapshot) Record {
 // toSecond returns a moment with the precision that records keep.
 func toSecond(at time.Time) time.Time { return at.UTC().Truncate(time.Second) }
 
-// Key returns the idempotency key of a movement on a card. Every run that tries the movement uses the
-// same key until the movement is made, stopped, refused or given up.
+// Key returns the idempotency key of a movement on a card. The key stays the same until the record has another Seed.
 func (r Record) Key(card string, m Movement) string {
-	const version = 4 // of random UUIDs, as all other keys are
+	const version = 4 // of random UUIDs
 	name := fmt.Appendf(nil, "%s purpose %d moves %s from %s seed %x", card, m.Purpose, m.Delta, m.LoadedBefore, r.Seed)
 	return uuid.NewHash(sha256.New(), uuid.Nil, name, version).String()
 }
 
-// Lost returns the record of a pending movement that may have been made and stays pending. The time is that of
-// the last attempt, by the service's clock.
+// Lost returns the record of a pending movement that may have been made. It stays pending. The time is that of the last
+// attempt, by the service's clock.
 func (r Record) Lost(at time.Time) Record {
 	const answered = false
 	return r.pendingSince(at, answered)
 }
 
 // Unread returns the record of a pending movement that the service says was made, although the card does
-// not show it or cannot be read. It stays pending and is not sent again.
+// not show it or cannot be read. It stays pending. The time is by the service's clock.
 func (r Record) Unread(at time.Time) Record {
 	const answered = true
 	return r.pendingSince(at, answered)
@@ -131,7 +127,7 @@ func (r Record) Refused(card Snapshot) Record {
 }
 
 // GivenUp returns the record of a pending movement that the user has given up. Unexplained money counts
-// as topped up. A top-up that was given up counts, too, since it may have been made.
+// as topped up. For a top-up, at least its amount counts, because it may have been made.
 func (r Record) GivenUp(card Snapshot) Record {
 	gain := Explain(r.Anchor, card, r.Pending.Delta).MaxArrived
 	if r.Pending.Purpose == ForTopUp {
@@ -146,7 +142,7 @@ func (r Record) Repeats(m Movement) bool {
 }
 
 // sent returns the record of a movement that is about to be sent, and may be made from then on. The
-// anchor is the last reading without it. gain is unexplained money from before it, which counts as topped up.
+// anchor is a reading that does not include it. gain is unexplained money from before it, which counts as topped up.
 func (r Record) sent(m Movement, anchor *Anchor, at time.Time, gain usd.Amount) Record {
 	r.TopUps = r.TopUps.add(MonthOf(at), gain)
 	r.Anchor = anchor
@@ -208,7 +204,7 @@ func (r Record) madeSince(m Movement, e Explanation, at time.Time) Record {
 	return r.made(m, anchor, at, 0)
 }
 
-// made returns the record of a movement that was made at a time or before. gain is other unexplained money, which
+// made returns the record of a movement that was made at a time or before it. gain is other unexplained money, which
 // counts as topped up in the month of that time. So does the movement if it is a top-up.
 func (r Record) made(m Movement, anchor *Anchor, at time.Time, gain usd.Amount) Record {
 	if m.Purpose == ForTopUp {

@@ -66,8 +66,7 @@ func flagsOf(r Record) flags {
 	return f
 }
 
-// Text returns the record of a card as it is kept in the state. It is opaque, contains no
-// secret, and has at most 240 characters.
+// Text returns the record of a card as an opaque text for the state. ParseRecord reads it.
 func (r Record) Text(card string) string {
 	body := binary.BigEndian.AppendUint16(nil, uint16(flagsOf(r)))
 	body = append(body, r.Seed[:]...)
@@ -97,8 +96,8 @@ func checksum(card string, body []byte) []byte {
 	return sum[:checksumSize]
 }
 
-// ParseRecord reads the text of a card's record. It returns the zero Record, which stands for a damaged
-// record, if the text is damaged, has another version, or belongs to another card.
+// ParseRecord reads the text of a card's record. If Text does not return this text for the card, ParseRecord returns
+// the zero Record.
 func ParseRecord(card, text string) Record {
 	if text == "" {
 		return Record{}
@@ -109,13 +108,13 @@ func ParseRecord(card, text string) Record {
 		return Record{}
 	}
 	r := parseBody(data[checksumSize:])
-	if r.Text(card) != text { // the version letter, the checksum or the length is wrong
+	if r.Text(card) != text { // for example, the checksum is wrong
 		return Record{}
 	}
 	return r
 }
 
-// parseBody reads what follows the checksum. Missing numbers are 0.
+// parseBody reads what follows the checksum. The body must have at least flags and seed. Missing numbers are 0.
 func parseBody(body []byte) Record {
 	f := flags(binary.BigEndian.Uint16(body))
 	numbers := numberReader{rest: body[flagsSize+len(Seed{}):]}
@@ -125,10 +124,13 @@ func parseBody(body []byte) Record {
 	r.TopUps.Month = Month(numbers.next())
 	r.TopUps.Sum = usd.Amount(numbers.next())
 	if f.has(flagPending) {
+		delta := usd.Amount(numbers.next())
+		loadedBefore := usd.Amount(numbers.next())
+		sentAt := time.Unix(numbers.next(), 0).UTC()
 		r.Pending = &Pending{
-			Delta:        usd.Amount(numbers.next()),
-			LoadedBefore: usd.Amount(numbers.next()),
-			SentAt:       time.Unix(numbers.next(), 0).UTC(),
+			Delta:        delta,
+			LoadedBefore: loadedBefore,
+			SentAt:       sentAt,
 			Answered:     f.has(flagAnswered),
 		}
 		if f.has(flagPendingTopUp) {
@@ -136,10 +138,13 @@ func parseBody(body []byte) Record {
 		}
 	}
 	if f.has(flagAnchor) {
+		balance := usd.Amount(numbers.next())
+		last := usd.Amount(numbers.next())
+		at := time.Unix(numbers.next(), 0).UTC()
 		r.Anchor = &Anchor{
-			Balance: usd.Amount(numbers.next()),
-			Last:    usd.Amount(numbers.next()),
-			At:      time.Unix(numbers.next(), 0).UTC(),
+			Balance: balance,
+			Last:    last,
+			At:      at,
 			Listed:  f.has(flagListed),
 			More:    f.has(flagMore),
 			New:     f.has(flagNew),
@@ -155,7 +160,7 @@ func parseBody(body []byte) Record {
 	return r
 }
 
-// numberReader reads varints one after the other.
+// numberReader reads varints.
 type numberReader struct{ rest []byte }
 
 // next returns the next number, or 0 if none can be read.

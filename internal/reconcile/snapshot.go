@@ -15,10 +15,9 @@ import (
 // Kind is what an event does to a card.
 type Kind int
 
-// The kinds that the service documents (API §2.2). It is not known what any other kind does to the
-// balance.
+// The kinds (API §2.2).
 const (
-	Other Kind = iota
+	Other Kind = iota // not documented, so its effect on the balance is unknown
 	Authorization
 	Settlement
 	Refund
@@ -41,11 +40,11 @@ type Event struct {
 type Snapshot struct {
 	Balance usd.Amount
 	At      time.Time
-	Events  []Event // newest first, at least back to the anchor
+	Events  []Event // newest first
 	More    bool    // there may be older events than these
 	Unclear string  // why Events cannot be relied on; empty if they can
-	Status  string  // as the service shows it; this package does not use it
-	Waited  bool    // the card was read again for long enough: Decide does not return LookAgain
+	Status  string  // as the service shows it
+	Waited  bool    // the card was read again for long enough, so the verdict must not be LookAgain
 	// MovedByOtherCalls is what other calls of this process, such as actions, have moved since the anchor. It is
 	// positive if they moved more to the card than from it.
 	MovedByOtherCalls usd.Amount
@@ -78,13 +77,12 @@ func (s Snapshot) reading() string {
 type Anchor struct {
 	Balance usd.Amount // as read, plus what was moved after the reading
 	At      time.Time  // of the reading, to the second
-	Last    usd.Amount // the last movement after the reading: funded above zero, withdrawn below, 0 without one
+	Last    usd.Amount // the last movement after the reading, or the load of a new card; below zero for a withdrawal
 	Known   []ShortID  // the newest events that were read
 	Listed  bool       // the events were read, at least the newest
 	More    bool       // there may have been older events than Known
-	New     bool       // the card was issued then: every event is later
-	// Unclear says that the balance alone decides as long as the events cannot be read. A stop sets it if they
-	// cannot be read then, and so does RecordFrom.
+	New     bool       // the card was issued then, so its events are later
+	// Unclear says that the balance alone decides as long as the events cannot be read.
 	Unclear bool
 }
 
@@ -121,11 +119,14 @@ func (a *Anchor) SideOf(e Event) Side {
 	if a.New || e.At.After(a.At.Add(atTolerance)) {
 		return SinceAnchor
 	}
-	hasTime := !e.At.IsZero()
-	if !a.Listed && hasTime && !e.At.After(a.At) { // without a list, only the time says what the balance includes
-		return BeforeAnchor
+	if a.Listed || e.At.IsZero() {
+		return AroundAnchor
 	}
-	return AroundAnchor
+	// Without a list, only the time says what the balance includes.
+	if e.At.After(a.At) {
+		return AroundAnchor
+	}
+	return BeforeAnchor
 }
 
 // placedEvent is an event and its side of an anchor.
@@ -134,8 +135,8 @@ type placedEvent struct {
 	side Side
 }
 
-// place returns each event, newest first, with its side. If there may have been more events than the anchor
-// knows, the result ends with the oldest known one, because the anchor's balance includes the older ones.
+// place returns events with their sides. The events are newest first. If there may have been more events than the
+// anchor knows, those after the last one on the side BeforeAnchor are left out: the anchor's balance includes them.
 func (a *Anchor) place(events []Event) []placedEvent {
 	all := make([]placedEvent, len(events))
 	end := len(events)

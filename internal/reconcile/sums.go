@@ -33,7 +33,8 @@ func (s sums) increased(by usd.Amount) sums {
 	return sums{values: values, between: s.between}
 }
 
-// union returns the sums of both sets. Of more than maxSums, it keeps only the least and the greatest.
+// union returns the sums of both sets. If there are too many to list, it keeps the least and the
+// greatest.
 func (s sums) union(others sums) sums {
 	if len(others.values) == 0 {
 		return s
@@ -49,9 +50,9 @@ func (s sums) union(others sums) sums {
 	return sums{values: values}
 }
 
-// plus returns every sum of a value of s and a value of others.
+// plus returns the sums of a value of s and a value of others.
 func (s sums) plus(others sums) sums {
-	if len(others.values) > len(s.values) { // the same result, computed faster
+	if len(others.values) > len(s.values) { // the loop is faster over the smaller set
 		return others.plus(s)
 	}
 	var all sums

@@ -18,7 +18,7 @@ func MonthOf(at time.Time) Month {
 	return Month(12*at.Year() + int(at.Month()) - 1)
 }
 
-// First returns the first day of the month.
+// First returns the start of the month.
 func (m Month) First() time.Time {
 	return time.Date(int(m)/12, time.Month(int(m)%12+1), 1, 0, 0, 0, 0, time.UTC)
 }
@@ -29,7 +29,7 @@ type TopUps struct {
 	Sum   usd.Amount // Unknown if it is not known
 }
 
-// Unknown is a sum that is not known. It is at least as much as any cap, so no cap leaves anything.
+// Unknown stands for a sum that is not known. It is the highest amount, so Left returns 0 for its month.
 const Unknown = usd.Max
 
 // add adds a sum in a month. A month before t.Month counts as t.Month, so that a clock that was ahead does
