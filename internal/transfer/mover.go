@@ -1,6 +1,5 @@
-// Package transfer moves money between the wallet and a card exactly once. It reads the card, asks
-// package reconcile whether to send, sends, reads the card again to confirm, and returns the record to
-// keep.
+// Package transfer moves money between the wallet and a card. It reads the card, asks package reconcile whether to send,
+// sends, reads the card again to confirm, and returns the record to keep.
 package transfer
 
 import (
@@ -21,7 +20,7 @@ import (
 // Mover moves money through one client. It remembers what it moved without a record, so a client must
 // have only one Mover. It is safe for concurrent use.
 type Mover struct {
-	// Cards reads cards. New makes it read them from the service.
+	// Cards reads the cards whose money is moved.
 	Cards Cards
 
 	client *api.Client
@@ -55,11 +54,11 @@ func (m *Mover) forgetUnrecorded(cardID string) {
 
 // Transfer is one movement between the wallet and a card, and its result. Amounts are in USD.
 type Transfer struct {
-	Record        reconcile.Record // to keep, whatever the error; zero for a movement without a record
-	CardBalance   usd.Amount       // as last read
-	CardStatus    api.CardStatus   // as last read
+	Record        reconcile.Record // to keep, also after an error; zero for a movement without a record
+	CardBalance   usd.Amount       // as read from the service
+	CardStatus    api.CardStatus   // as read from the service
 	WalletBalance *usd.Decimal     // after the movement; nil if it is not known
-	How           api.How          // how it is known that the movement was made; AlreadyDone if an earlier run made it
+	How           api.How          // if the movement was made: how that is known
 	LeftOver      usd.Amount       // a change of the balance before the movement that no transaction explains
 	Ignored       string           // what could not be read and may have moved money in the other direction; "" if nothing
 	Excess        usd.Amount       // how much more the card holds than the movement explains; negative if it holds less
@@ -70,19 +69,13 @@ type Transfer struct {
 	recordBefore *reconcile.Record // nil for a movement without a record, see Move
 }
 
-// Move moves money between the wallet and a card, once. It first reads the card to find out whether an
+// Move moves money between the wallet and a card. It first reads the card to find out whether an
 // earlier run made the movement. The record describes the card's money. It is nil for a movement that
 // stands alone, such as an action's: then nothing shows whether an earlier run made it. Move does not
 // change the record; the result contains the next one.
 //
-// These errors have their own types. Any other error means that nothing was sent, for example because the card
-// could not be locked or read:
-//   - *PendingError: nothing was sent, because another movement is pending in the record
-//   - *StatusError: a top-up was not sent, because of the card's status
-//   - *StoppedError: nothing was moved because of what the card shows, or the card does not show
-//     what the service says
-//   - *transport.UndecidedError: the money may or may not have moved
-//   - *transport.Error, *transport.RequestError and *transport.OutageError: this call moved no money
+// After a *transport.UndecidedError, the money may or may not have moved. For a *StoppedError, see its documentation.
+// After any other error, such as a *PendingError or a *StatusError, this call has moved no money.
 func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Movement, record *reconcile.Record) (Transfer, error) {
 	t := &Transfer{mover: m, cardID: cardID, movement: movement, recordBefore: record}
 	if record != nil {
@@ -124,8 +117,8 @@ func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Move
 }
 
 // Resolve finds out whether the pending movement of a record was made. It sends nothing. If the movement was made,
-// the result's How is AlreadyDone. In either case, the movement is no longer pending in the result's record. The error
-// is a *transport.UndecidedError if the outcome is still unknown.
+// the result's How is AlreadyDone. Without an error, the movement is no longer pending in the result's record. If the
+// card does not show the outcome, the error is a *transport.UndecidedError. The record must have a pending movement.
 func (m *Mover) Resolve(ctx context.Context, cardID string, record reconcile.Record) (Transfer, error) {
 	t := &Transfer{Record: record, mover: m, cardID: cardID, movement: record.Pending.Movement(), recordBefore: &record}
 	unlock, err := m.client.LockCard(ctx, cardID)
@@ -155,17 +148,14 @@ func (m *Mover) forgetIncluded(cardID string, before, after reconcile.Record) {
 	}
 }
 
-// Preview predicts, for a plan's messages, what an apply will decide about a change of a card. It first
-// uses the given balance from the refresh and one reading of the transactions. A purchase since the refresh is
-// then in the transactions but not in the balance, so the balance seems unexplained. Therefore, if the result
-// would warn or stop and the record has an anchor, Preview reads balance and transactions together, twice at most, and
-// the last reading alone decides. If that fails, Preview returns the error with the decisions made so far.
+// Preview predicts what an apply will decide about a change of a card that had a balance at the last refresh. If reading
+// the card fails, Preview returns the error with the decisions made so far.
 func (m *Mover) Preview(ctx context.Context, cardID string, record reconcile.Record, change reconcile.Change, balance usd.Amount) ([]reconcile.Decision, error) {
 	snapshot := reconcile.Snapshot{Balance: balance, MovedByOtherCalls: m.movedWithoutRecord(cardID)}
 	if record.Anchor != nil {
 		reader{m.client}.readEvents(ctx, cardID, record, &snapshot)
 	}
-	snapshot.At = m.client.ServiceTime() // known once the service has responded
+	snapshot.At = m.client.ServiceTime()
 	keysHonoured := m.client.KeysHonoured()
 	decisions := change.Preview(record, snapshot, keysHonoured)
 	if record.Anchor == nil { // without an anchor, another reading explains nothing
@@ -175,6 +165,8 @@ func (m *Mover) Preview(ctx context.Context, cardID string, record reconcile.Rec
 		return decisions, nil
 	}
 
+	// A purchase since the refresh is in the transactions but not in the balance, which then seems unexplained. So read
+	// both together.
 	snapshot, err := m.readAfresh(ctx, cardID, record)
 	if err != nil {
 		return decisions, err
@@ -184,6 +176,7 @@ func (m *Mover) Preview(ctx context.Context, cardID string, record reconcile.Rec
 		return decisions, nil
 	}
 
+	// The service may list a transaction late, so wait before the last reading.
 	err = m.client.Clock().Wait(ctx, transport.PollInterval)
 	if err != nil {
 		return decisions, err
@@ -201,7 +194,7 @@ func (m *Mover) readAfresh(ctx context.Context, cardID string, since reconcile.R
 	return snapshot, err
 }
 
-// isRemarkable reports whether a plan warns or stops because of a decision.
+// isRemarkable reports whether a decision deserves another reading of the card before the plan reports it.
 func isRemarkable(d reconcile.Decision) bool {
 	if d.Verdict != reconcile.Send {
 		return true
@@ -215,8 +208,8 @@ func isRemarkable(d reconcile.Decision) bool {
 // operation completes "could not …".
 func (t *Transfer) operation() string { return api.MoveOperation(t.cardID, t.movement.Delta) }
 
-// forbidsTopUp reports whether the movement is a top-up of a card whose status does not allow one. A
-// top-up with the verdict Made or Undecided is reported as that instead.
+// forbidsTopUp reports whether a top-up must not be sent because of the card's status. A top-up with the verdict Made or
+// Undecided is not sent anyway.
 func (t *Transfer) forbidsTopUp(decision reconcile.Decision) bool {
 	if t.movement.Purpose != reconcile.ForTopUp || IsUsable(api.CardStatus(decision.Card.Status)) {
 		return false
@@ -269,8 +262,7 @@ func (t *Transfer) resolve(ctx context.Context) (reconcile.Decision, error) {
 	})
 }
 
-// waitForCommit waits until a request that was sent at a moment, perhaps by another process, can no
-// longer take effect.
+// waitForCommit gives a request that was sent at a moment, perhaps by another process, time to take effect.
 func (t *Transfer) waitForCommit(ctx context.Context, sentAt time.Time) error {
 	left := transport.CommitWait - t.mover.client.ServiceTime().Sub(sentAt)
 	if left <= 0 {
@@ -280,8 +272,7 @@ func (t *Transfer) waitForCommit(ctx context.Context, sentAt time.Time) error {
 	return t.mover.client.Clock().Wait(ctx, min(left, transport.CommitWait))
 }
 
-// shortLook is how long to look for a movement whose response was lost, once it can no longer take
-// effect.
+// shortLook is how long to look for a movement whose response was lost, after it has had time to take effect.
 const shortLook = 3 * transport.PollInterval
 
 // look reads a card, with its transactions since the anchor of a record, until decide no longer asks to look again.
@@ -325,14 +316,14 @@ func (t *Transfer) setCard(card reconcile.Snapshot) {
 	t.CardStatus = api.CardStatus(card.Status)
 }
 
+// setRecord sets the result's record, unless the movement has none.
 func (t *Transfer) setRecord(record reconcile.Record) {
 	if t.recordBefore != nil {
 		t.Record = record
 	}
 }
 
-// notSent ends a movement that is not sent. It returns nil if the movement was made before, and
-// otherwise an error that says why nothing was sent.
+// notSent ends a movement that is not sent. It returns nil if the movement was made before.
 func (t *Transfer) notSent(decision reconcile.Decision) error {
 	t.setRecord(decision.Record)
 	switch decision.Verdict {
@@ -366,7 +357,7 @@ func (t *Transfer) stopped(decision reconcile.Decision) *StoppedError {
 	}
 }
 
-// findings says why the outcome of the movement is not known. There is at least one.
+// findings says why the outcome of the movement is not known. There is at least one finding.
 func (t *Transfer) findings(decision reconcile.Decision) []error {
 	before := decision.RecordBefore
 	findings := []error{
@@ -385,18 +376,18 @@ func (t *Transfer) findings(decision reconcile.Decision) []error {
 }
 
 // IsUsable reports whether the money on a card with this status can be spent, either now or after the card is
-// unfrozen. Only such cards are topped up.
+// unfrozen.
 func IsUsable(status api.CardStatus) bool {
 	return status == api.StatusActive || status == api.StatusFrozen
 }
 
 // StatusError reports that a top-up was not sent, because a card with this status may be unable to
-// spend the money. The record is unchanged.
+// spend the money.
 type StatusError struct {
 	CardID   string
 	Movement reconcile.Movement
 	Status   api.CardStatus
-	Balance  usd.Amount // of the card, now, in USD
+	Balance  usd.Amount // of the card, in USD
 }
 
 // Error names the movement and the status.
@@ -420,14 +411,13 @@ func (e *PendingError) Error() string {
 }
 
 // StoppedError reports a movement that was stopped because of what the card shows. With the reason NotShown, the
-// movement was sent and the service answered, but the card does not show it. It is sent again in a later run only if
-// the service refused its key. With any other reason, nothing was sent this time: for example, the movement may have
-// been made before, or is not due. Amounts are in USD.
+// movement was sent and the service answered, but the card does not show it. With any other reason, nothing was sent
+// this time: for example, the movement may have been made before, or is not due. Amounts are in USD.
 type StoppedError struct {
 	CardID          string
 	Movement        reconcile.Movement
 	Reason          reconcile.Reason
-	Balance         usd.Amount       // of the card, now
+	Balance         usd.Amount       // of the card
 	Unexplained     usd.Amount       // money that no transaction explains, negative if it left the card
 	MayHaveTopUp    bool             // Unexplained may include a top-up
 	Unread          string           // what could not be read and may be the movement; "" if nothing
@@ -443,7 +433,7 @@ func (e *StoppedError) Error() string {
 
 // Unwrap returns the service's refusal of the key, if that is the cause.
 func (e *StoppedError) Unwrap() error {
-	if e.Refusal == nil {
+	if e.Refusal == nil { // returned as an error, a nil pointer would not be nil
 		return nil
 	}
 	return e.Refusal

@@ -27,7 +27,7 @@ type Cards interface {
 	// ReadSnapshot reads a card's transactions since the anchor of a record, and then its balance and
 	// status. If the record has no anchor, it reads the newest page of transactions.
 	ReadSnapshot(ctx context.Context, id string, since reconcile.Record) (reconcile.Snapshot, error)
-	// ReadBalance reads the balance and status of a snapshot again, and keeps its events.
+	// ReadBalance reads a card's balance and status into a snapshot, and keeps its events.
 	ReadBalance(ctx context.Context, id string, s *reconcile.Snapshot) error
 }
 
@@ -52,9 +52,8 @@ func (r reader) ReadBalance(ctx context.Context, id string, s *reconcile.Snapsho
 	return nil
 }
 
-// Await reads a card that another process may have issued or changed just before this process started.
-// If the service does not find the card, Await retries until StaleFor after the start of this process. If the service
-// shows the card without the record's last movement, Await reads it again for at most StaleFor.
+// Await reads a card that another process may have issued or changed shortly before. If the service does not find the
+// card, or shows it without the record's last movement, Await may read it again for a limited time.
 func (m *Mover) Await(ctx context.Context, id string, record reconcile.Record) (api.CardSummary, error) {
 	clock := m.client.Clock()
 	end := clock.Now().Add(reconcile.StaleFor)
@@ -71,7 +70,7 @@ func (m *Mover) Await(ctx context.Context, id string, record reconcile.Record) (
 	return card, err
 }
 
-// isStale reports whether a card was shown as it was before the record's last movement.
+// isStale reports whether a card seems to be shown as it was before the record's last movement.
 func (m *Mover) isStale(card api.CardSummary, record reconcile.Record) bool {
 	if card.Status == api.StatusTerminated {
 		return false
@@ -82,7 +81,7 @@ func (m *Mover) isStale(card api.CardSummary, record reconcile.Record) bool {
 }
 
 // readEvents reads pages of transactions until one contains an event from before the anchor or nothing
-// new. Without an anchor, it reads only the newest page. It reads each page to its end, because a transaction may
+// new. Without an anchor, the newest page is enough. readEvents uses each page to its end, because a transaction may
 // be listed late, among older ones. It leaves out transactions of other cards, because a service may ignore card_id. If
 // the events are incomplete, s.Unclear says why.
 func (r reader) readEvents(ctx context.Context, id string, since reconcile.Record, s *reconcile.Snapshot) {
@@ -98,13 +97,13 @@ func (r reader) readEvents(ctx context.Context, id string, since reconcile.Recor
 		}
 		oldestFirst := number == 1 && isOldestFirst(page)
 		if oldestFirst {
-			more, err := read(ctx, 2)
+			nextPage, err := read(ctx, 2)
 			if err != nil {
 				s.Unclear = "the card's transactions could not be read: " + transport.WithoutOperation(err)
 				return
 			}
-			// Some services repeat the only page.
-			isOnlyPage := len(more) == 0 || more[0].ID == page[0].ID
+			// After the only page, a service may repeat it.
+			isOnlyPage := len(nextPage) == 0 || nextPage[0].ID == page[0].ID
 			if !isOnlyPage {
 				s.Unclear = "the card's transactions are listed oldest first, so the newest may be missing"
 				return
@@ -138,8 +137,7 @@ func (r reader) readEvents(ctx context.Context, id string, since reconcile.Recor
 	s.Unclear = fmt.Sprintf("only the newest %d of the card's transactions could be read", len(s.Events))
 }
 
-// isOldestFirst reports whether a page lists the oldest transaction first: every date can be read, none
-// is before the previous one, and the last is later than the first.
+// isOldestFirst reports whether the dates of a page show that it lists the oldest transaction first.
 func isOldestFirst(page []api.Transaction) bool {
 	var first, last time.Time
 	for i, t := range page {
@@ -155,16 +153,16 @@ func isOldestFirst(page []api.Transaction) bool {
 	return last.After(first)
 }
 
-// eventOf converts a transaction. The kind of an unknown type is Other.
+// eventOf converts a transaction.
 func eventOf(t api.Transaction) reconcile.Event {
-	kinds := map[api.TransactionType]reconcile.Kind{
+	kinds := map[api.TransactionType]reconcile.Kind{ // any other type is Other, the zero value
 		api.TransactionAuthorization: reconcile.Authorization,
 		api.TransactionSettlement:    reconcile.Settlement,
 		api.TransactionRefund:        reconcile.Refund,
 		api.TransactionDecline:       reconcile.Decline,
 	}
 	e := reconcile.Event{ID: t.ID, Kind: kinds[t.Type], Merchant: t.Merchant.MCC.Raw() + " " + t.Merchant.Name.Raw()}
-	e.At, _ = t.CreatedAt.Time() // zero if it cannot be read
+	e.At, _ = t.CreatedAt.Time() // the zero time if it cannot be read
 	if t.Problem != "" {
 		e.Unclear = t.Problem
 		return e
@@ -174,23 +172,26 @@ func eventOf(t api.Transaction) reconcile.Event {
 		return e
 	}
 
-	var amountErr, feeErr error
-	e.Amount, amountErr = wholeCents(t.Amount, &e)
-	e.Fee, feeErr = wholeCents(t.Fee, &e)
-	for _, err := range []error{amountErr, feeErr} {
-		if err != nil {
-			e.Unclear = "transaction " + t.ID + " cannot be read: " + err.Error()
-		}
+	amount, amountHasFraction, err := floorToCents(t.Amount)
+	if err != nil {
+		e.Unclear = "transaction " + t.ID + " cannot be read: " + err.Error()
 	}
+	fee, feeHasFraction, err := floorToCents(t.Fee)
+	if err != nil {
+		e.Unclear = "transaction " + t.ID + " cannot be read: " + err.Error()
+	}
+	e.Amount = amount
+	e.Fee = fee
+	e.Fraction = amountHasFraction || feeHasFraction
 	return e
 }
 
-// wholeCents returns a decimal rounded down to whole cents, and notes in the event that it was not whole.
-func wholeCents(d usd.Decimal, e *reconcile.Event) (usd.Amount, error) {
-	amount, err := d.Amount()
+// floorToCents returns a decimal rounded down to whole cents, and whether that left out a part of it.
+func floorToCents(d usd.Decimal) (amount usd.Amount, hasFraction bool, err error) {
+	amount, err = d.Amount()
 	if err == nil {
-		return amount, nil
+		return amount, false, nil
 	}
-	e.Fraction = true
-	return d.Floor()
+	amount, err = d.Floor()
+	return amount, true, err
 }

@@ -28,17 +28,17 @@ func (t *Transfer) send(ctx context.Context, decision reconcile.Decision) error 
 		fate, failure := move.Try()
 		t.WalletBalance = response.WalletBalance
 		if fate == transport.Done {
-			return t.confirm(move, decision, answer{cardBalance: &response.CardBalance})
+			return t.confirm(move, decision, serviceAnswer{cardBalance: &response.CardBalance})
 		}
 		if fate == transport.NotDone {
 			return t.refused(decision, failure)
 		}
 		refusal, ok := errors.AsType[*transport.Error](failure)
 		if ok && refusal.IsAboutKey() {
-			return t.confirm(move, decision, answer{refusal: refusal})
+			return t.confirm(move, decision, serviceAnswer{refusal: refusal})
 		}
 		if move.Answered() { // with a response that cannot be read
-			return t.confirm(move, decision, answer{})
+			return t.confirm(move, decision, serviceAnswer{})
 		}
 
 		afterLoss, err := t.lookAfterLoss(move, decision)
@@ -64,19 +64,20 @@ func (t *Transfer) send(ctx context.Context, decision reconcile.Decision) error 
 	}
 }
 
-// answer is the service's answer to a movement that it says was made, or whose key it refused as already used.
-type answer struct {
+// serviceAnswer is the answer to a movement that the service says was made, or whose key it refused as already used.
+type serviceAnswer struct {
 	cardBalance *usd.Amount      // in the response; nil if it cannot be read
 	refusal     *transport.Error // of the key; nil if the service says that the movement was made
 }
 
-// lookAfterLoss waits until a request whose response was lost can no longer take effect, and then reads
-// whether it did. The verdict is Made, or Send if it was not made. Any other verdict leaves the outcome unknown.
+// lookAfterLoss gives a request whose response was lost time to take effect, and then reads whether it did. The verdict
+// is Made, or Send if it was not made. Any other verdict leaves the outcome unknown.
 func (t *Transfer) lookAfterLoss(move *transport.Mutation, decision reconcile.Decision) (reconcile.Decision, error) {
 	err := move.WaitForCommit()
 	if err != nil {
 		return reconcile.Decision{}, err
 	}
+	// AfterLost compares the card with the anchor of decision.Record, which was set before sending.
 	return t.look(move.GraceContext(), decision.Record, shortLook, decision.AfterLost)
 }
 
@@ -91,8 +92,8 @@ func (t *Transfer) found(move *transport.Mutation, decision, afterLoss reconcile
 	t.setRecord(afterLoss.Record)
 }
 
-// readWallet reads the wallet's balance when no response contained it. If that fails, the result has no
-// wallet balance; the money has moved all the same.
+// readWallet reads the wallet's balance, for a movement that was made without a usable response. If that fails, the
+// movement still counts as made.
 func (t *Transfer) readWallet(ctx context.Context) {
 	wallet, err := t.mover.client.WalletBalance(ctx)
 	if err == nil {
@@ -102,13 +103,13 @@ func (t *Transfer) readWallet(ctx context.Context) {
 
 // confirm reads the card until it shows the movement or no further look is due, and ends the movement. It returns nil
 // if the movement was made.
-func (t *Transfer) confirm(move *transport.Mutation, decision reconcile.Decision, answered answer) error {
+func (t *Transfer) confirm(move *transport.Mutation, decision reconcile.Decision, answer serviceAnswer) error {
 	t.How = api.HowAnswered(move)
-	afterAnswer, err := t.lookAfterAnswer(move, decision, answered)
+	afterAnswer, err := t.lookAfterAnswer(move, decision, answer)
 	if err != nil {
 		finding := fmt.Errorf("the card could not be read afterwards: %w", err)
 		err = move.Undecided(errors.New("the service answered"), finding)
-		if answered.refusal != nil {
+		if answer.refusal != nil {
 			return t.lost(decision, err)
 		}
 		t.setRecord(decision.Record.Unread(t.mover.client.ServiceTime()))
@@ -119,11 +120,11 @@ func (t *Transfer) confirm(move *transport.Mutation, decision reconcile.Decision
 	t.setRecord(afterAnswer.Record)
 	if afterAnswer.Verdict != reconcile.Made {
 		stopped := t.stopped(afterAnswer)
-		stopped.AnsweredBalance = answered.cardBalance
-		stopped.Refusal = answered.refusal
+		stopped.AnsweredBalance = answer.cardBalance
+		stopped.Refusal = answer.refusal
 		return stopped
 	}
-	unreadableAnswer := answered.cardBalance == nil && answered.refusal == nil
+	unreadableAnswer := answer.cardBalance == nil && answer.refusal == nil
 	if unreadableAnswer {
 		t.readWallet(move.GraceContext())
 	}
@@ -138,10 +139,10 @@ func (t *Transfer) confirm(move *transport.Mutation, decision reconcile.Decision
 }
 
 // lookAfterAnswer reads the card until it shows the movement, or until no further look is due.
-func (t *Transfer) lookAfterAnswer(move *transport.Mutation, decision reconcile.Decision, answered answer) (reconcile.Decision, error) {
+func (t *Transfer) lookAfterAnswer(move *transport.Mutation, decision reconcile.Decision, answer serviceAnswer) (reconcile.Decision, error) {
 	decide := func(card reconcile.Snapshot) reconcile.Decision {
-		card.AnsweredBalance = answered.cardBalance
-		keySeenBefore := answered.refusal != nil
+		card.AnsweredBalance = answer.cardBalance
+		keySeenBefore := answer.refusal != nil
 		return decision.AfterAnswer(card, keySeenBefore)
 	}
 
@@ -156,6 +157,8 @@ func (t *Transfer) lookAfterAnswer(move *transport.Mutation, decision reconcile.
 	if afterAnswer.Verdict != reconcile.LookAgain {
 		return afterAnswer, nil
 	}
+	// AfterAnswer also compares the card with the anchor of decision.RecordBefore, which may be older than that of
+	// decision.Record. So read the transactions since the older one.
 	return t.look(move.GraceContext(), decision.RecordBefore, transport.CommitWait, decide)
 }
 
@@ -168,13 +171,13 @@ func (t *Transfer) lost(decision reconcile.Decision, err error) error {
 	return err
 }
 
-// refused ends a movement that was certainly not made.
+// refused ends a movement that was not made.
 func (t *Transfer) refused(decision reconcile.Decision, failure error) error {
 	refusal, ok := errors.AsType[*transport.Error](failure)
 	if t.recordBefore == nil || !ok {
 		return failure
 	}
-	if refusal.AfterLostResponse { // a reading after the refusal has shown that the movement was not made
+	if refusal.AfterLostResponse { // the card was read afterwards and does not show the movement
 		t.Record = t.recordBefore.NotMade()
 	} else if refusal.IsFinal() {
 		t.Record = t.recordBefore.Refused(decision.Card)
