@@ -92,7 +92,7 @@ func (r *webhookResource) Read(ctx context.Context, req resource.ReadRequest, re
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), id)...)
 }
 
-// Update adopts the configuration of an imported endpoint. Every other change replaces the endpoint.
+// Update adopts the configuration of an imported endpoint. Other changes replace the endpoint; see ModifyPlan.
 func (r *webhookResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -104,8 +104,8 @@ func (r *webhookResource) Update(ctx context.Context, req resource.UpdateRequest
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedKey, []byte("false"))...)
 }
 
-// Delete removes the endpoint from the state. It warns if no plan has warned: Terraform replaces a tainted endpoint
-// without planning its removal.
+// Delete removes the endpoint from the state. It warns if no plan has warned, for example because Terraform replaces a
+// tainted endpoint without planning its removal.
 func (r *webhookResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -150,7 +150,7 @@ func (m model) signingSecret() transport.Secret {
 	return transport.Secret(m.Secret.ValueString())
 }
 
-// setFromAPI sets the attributes that the service decides. It never sets a write-only secret.
+// setFromAPI sets the attributes that the service decides. It leaves out a write-only secret.
 func (m *model) setFromAPI(w api.Webhook, secretIsWriteOnly bool, diags *diag.Diagnostics) {
 	m.ID = types.StringValue(w.ID)
 	if secretIsWriteOnly {
@@ -164,7 +164,7 @@ func (m *model) setFromAPI(w api.Webhook, secretIsWriteOnly bool, diags *diag.Di
 func (m model) name() string { return "webhook endpoint " + m.ID.ValueString() }
 
 // hostSuffix returns " at" and the endpoint's host, or "" if the address has no host. It leaves out path and query, which
-// often contain tokens.
+// may contain tokens.
 func (m model) hostSuffix() string {
 	u, err := url.Parse(m.URL.ValueString())
 	if err != nil || u.Hostname() == "" {
@@ -215,21 +215,20 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 		return
 	}
-	changed := findChanges(ctx, config, state)
-	if len(changed.Paths) == 0 { // keep the state, including the secret if it was removed from the configuration
+	changes := findChanges(ctx, config, state)
+	if len(changes.Paths) == 0 { // keep the state, including the secret if it was removed from the configuration
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, state)...)
 		return
 	}
-	resp.RequiresReplace = changed.Paths
-	resp.Diagnostics.Append(replacementWarning(state, config, changed))
+	resp.RequiresReplace = changes.Paths
+	resp.Diagnostics.Append(replacementWarning(state, config, changes))
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, warnedKey, []byte("true"))...)
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 }
 
-// findChanges returns the attributes whose configured values differ from the state. A secret that was removed from the
-// configuration is not a change.
+// findChanges returns the attributes whose configured values differ from the state.
 func findChanges(ctx context.Context, config, state model) *tfkit.Replacement {
-	changed := &tfkit.Replacement{}
+	changes := &tfkit.Replacement{}
 	attributes := []struct {
 		name                string
 		configured, current attr.Value
@@ -241,13 +240,13 @@ func findChanges(ctx context.Context, config, state model) *tfkit.Replacement {
 	}
 	for _, a := range attributes {
 		if a.name == "secret" && a.configured.IsNull() {
-			continue // the endpoint keeps its secret
+			continue // a secret that was removed from the configuration is not a change: the endpoint keeps it
 		}
 		if !a.configured.Equal(a.current) {
-			changed.Add(ctx, a.name, a.configured)
+			changes.Add(ctx, a.name, a.configured)
 		}
 	}
-	return changed
+	return changes
 }
 
 // removalWarning warns that an endpoint stays registered after Terraform removes it from the state.
@@ -259,12 +258,12 @@ func removalWarning(endpoint model) diag.Diagnostic {
 }
 
 // replacementWarning warns that the old endpoint stays registered after a change of its attributes.
-func replacementWarning(old, next model, reasons *tfkit.Replacement) diag.Diagnostic {
+func replacementWarning(old, next model, changes *tfkit.Replacement) diag.Diagnostic {
 	text := fmt.Sprintf("The service cannot change an endpoint, so the change of %s registers a new one. The old %s keeps receiving events%s. "+
 		"After apply, remove the old endpoint in the dashboard. Otherwise, events arrive twice.",
-		reasons.NamesInSentence(), old.name(), old.hostSuffix())
+		changes.NamesInSentence(), old.name(), old.hostSuffix())
 	if next.Secret.IsNull() && next.SecretWO.IsNull() {
 		text += " The service signs the events of the new endpoint with a newly generated secret."
 	}
-	return diag.NewWarningDiagnostic("Replaced webhook endpoint stays registered: "+old.ID.ValueString(), text+reasons.UnknownAdvice("endpoint"))
+	return diag.NewWarningDiagnostic("Replaced webhook endpoint stays registered: "+old.ID.ValueString(), text+changes.UnknownAdvice("endpoint"))
 }

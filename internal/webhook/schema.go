@@ -105,8 +105,7 @@ func events() []string {
 	}
 }
 
-// checkEvents refuses an empty set, null, undocumented events, and the wildcard together with other events. It ignores
-// names that are known only after apply.
+// checkEvents refuses sets of events that the service cannot use. It ignores names that are known only after apply.
 func checkEvents(set types.Set, diags *diag.Diagnostics) {
 	if !isSet(set) {
 		return
@@ -140,7 +139,9 @@ func checkEvents(set types.Set, diags *diag.Diagnostics) {
 // checkHTTPSURL returns what is wrong with an endpoint's address, as in "must be an https:// address, …", or "". It does
 // not repeat the address, which may contain a token.
 func checkHTTPSURL(text string) string {
-	u, err := url.Parse(text)
+	u, err := url.Parse(text) // turns the scheme into lower case
+	hasHTTPS := strings.HasPrefix(text, "https://")
+	hasHTTPSInAnyCase := strings.HasPrefix(strings.ToLower(text), "https://")
 	beforeQuery, _, _ := strings.Cut(text, "?") // the query may contain another address
 	var got string
 	switch {
@@ -152,7 +153,7 @@ func checkHTTPSURL(text string) string {
 		got = "an address without a scheme"
 	case u.Scheme != "https":
 		got = "an address that starts with " + u.Scheme + ":"
-	case !strings.HasPrefix(text, "https://") && strings.HasPrefix(strings.ToLower(text), "https://"):
+	case hasHTTPSInAnyCase && !hasHTTPS:
 		got = "an address with a scheme that is not in lower case"
 	case u.Hostname() == "":
 		got = "an address without a host"
@@ -174,13 +175,12 @@ func checkHTTPSURL(text string) string {
 	return "must be an https:// address, such as https://example.com/events, got " + got + "."
 }
 
-// isPortOrEmpty reports whether a port is between 1 and 65535, or empty. It gets only digits, because url.Parse
-// refuses other ports.
-func isPortOrEmpty(digits string) bool {
-	if digits == "" {
+// isPortOrEmpty reports whether a text is a port between 1 and 65535, or empty.
+func isPortOrEmpty(text string) bool {
+	if text == "" {
 		return true
 	}
 	const bits = 16 // the largest number with 16 bits is 65535
-	port, err := strconv.ParseUint(digits, 10, bits)
+	port, err := strconv.ParseUint(text, 10, bits)
 	return err == nil && port > 0
 }
