@@ -1,5 +1,4 @@
-// Package tfkit contains what the packages of resources and data sources share on top of the plugin framework:
-// a generic data source, validators, checks of ids, and the texts about a replacement.
+// Package tfkit contains helpers for resources and data sources on top of the plugin framework.
 package tfkit
 
 import (

@@ -19,10 +19,10 @@ import (
 )
 
 var (
-	// idForm allows every character that tokens usually have, except a slash. The limit of 251 gives a card's id at
-	// most 256 characters, including the prefix.
+	// idForm allows the usual characters of tokens, but no slash. A token has up to 251 characters, so that a card's id
+	// has up to 256.
 	idForm = regexp.MustCompile(`^(card|wh)_[A-Za-z0-9._~:=+-]{1,251}$`)
-	// notCardIDForm matches the ids of other objects, and a card's prefix alone.
+	// notCardIDForm matches an id with the prefix of another object, and a card's prefix alone.
 	notCardIDForm = regexp.MustCompile(`^((wh|txn|3ds|bin|evt)_.*|card_)$`)
 )
 
@@ -39,14 +39,14 @@ func IdentityByID(description string) identityschema.Schema {
 	}}
 }
 
-// CardID requires an id that may belong to a card: any safe id except those of other objects. It does not
-// require the documented form, because a provider that `terraform test` mocks makes up ids.
+// CardID requires an id that may belong to a card. It does not require the documented form, because a provider that
+// `terraform test` mocks may make up ids.
 func CardID() validator.String {
 	return cardIDRule(func(id string) bool { return transport.IsID(id) && !notCardIDForm.MatchString(id) })
 }
 
-// CheckCardID checks an optional id before it is sent. It reports whether the id is null or has the documented
-// form, and adds an error if not.
+// CheckCardID reports whether an optional id has the documented form of a card's id, and adds an error if not. An id that
+// is null or unknown is accepted.
 func CheckCardID(at path.Path, id types.String, diags *diag.Diagnostics) bool {
 	documented := cardIDRule(IsCardID)
 	req := validator.StringRequest{Path: at, ConfigValue: id}
@@ -66,7 +66,7 @@ func cardIDRule(isValid func(string) bool) validator.String {
 	})
 }
 
-// ImportID returns the id to import. An import block has either the id or an identity that contains it.
+// ImportID returns the id to import, which the request has as such or in an identity.
 func ImportID(ctx context.Context, req resource.ImportStateRequest, diags *diag.Diagnostics) string {
 	if req.ID != "" || req.Identity == nil {
 		return req.ID
@@ -87,8 +87,7 @@ func CreatedAt(at transport.Timestamp, name string, diags *diag.Diagnostics) tim
 	return created
 }
 
-// InvalidIDs counts listed records whose id, or whose owner's id, is malformed. Callers leave such records
-// out, because no request can contain the id.
+// InvalidIDs collects, for a warning, records whose id or whose owner's id is malformed.
 type InvalidIDs struct {
 	count int
 	named []string // descriptions of the first of these records
@@ -146,7 +145,7 @@ func Enumerate(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// Replacement collects the attributes whose changes replace a resource.
+// Replacement has the attributes whose changes replace a resource.
 type Replacement struct {
 	Paths   path.Paths
 	names   []string

@@ -20,13 +20,13 @@ import (
 // `must not be empty.`. Otherwise the problem is empty.
 type rule[Value any] func(Value) (title, problem string)
 
-// Description is empty, because the attribute's own description says what a value must be.
+// Description is empty, because the attribute's own description should say what a value must be.
 func (rule[Value]) Description(context.Context) string { return "" }
 
 // MarkdownDescription is empty for the same reason.
 func (rule[Value]) MarkdownDescription(context.Context) string { return "" }
 
-// validate adds an error if a value is invalid. The value must be known and not null.
+// validate adds an error if a value is invalid.
 func (r rule[Value]) validate(at path.Path, value Value, diags *diag.Diagnostics) {
 	title, problem := r(value)
 	if problem != "" {
@@ -37,17 +37,19 @@ func (r rule[Value]) validate(at path.Path, value Value, diags *diag.Diagnostics
 type textRule struct{ rule[string] }
 
 func (r textRule) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
-	if !req.ConfigValue.IsNull() && !req.ConfigValue.IsUnknown() {
-		r.validate(req.Path, req.ConfigValue.ValueString(), &resp.Diagnostics)
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
 	}
+	r.validate(req.Path, req.ConfigValue.ValueString(), &resp.Diagnostics)
 }
 
 type numberRule struct{ rule[*big.Float] }
 
 func (r numberRule) ValidateNumber(_ context.Context, req validator.NumberRequest, resp *validator.NumberResponse) {
-	if !req.ConfigValue.IsNull() && !req.ConfigValue.IsUnknown() {
-		r.validate(req.Path, req.ConfigValue.ValueBigFloat(), &resp.Diagnostics)
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
 	}
+	r.validate(req.Path, req.ConfigValue.ValueBigFloat(), &resp.Diagnostics)
 }
 
 // Rule requires a text that passes a check. The check returns the problem, as in `must not be empty.`, or "".
@@ -102,7 +104,7 @@ func WholeNumberBetween(least, most int64) validator.Number {
 	// rangeText is for a whole number out of range, wholeText for a number that is not whole.
 	rangeText := fmt.Sprintf("a whole number between %d and %d", least, most)
 	wholeText := rangeText
-	if least == math.MinInt64 && most == math.MaxInt64 { // their 19 digits would be redacted like a card number
+	if least == math.MinInt64 && most == math.MaxInt64 { // 19 digits look like a card number, which may be redacted
 		rangeText = "a whole number between -2^63 and 2^63 - 1"
 		wholeText = "a whole number"
 	}
@@ -121,8 +123,7 @@ func WholeNumberBetween(least, most int64) validator.Number {
 	}}
 }
 
-// AtLeast requires a minimum amount in USD. It accepts a number that is not an amount, because the attribute's
-// type already refuses it.
+// AtLeast requires a minimum amount in USD. It accepts a number that is not an amount, which the attribute's type refuses.
 func AtLeast(minimum usd.Amount) validator.Number {
 	return numberRule{func(number *big.Float) (title, problem string) {
 		amount, err := usd.FromBigFloat(number)
