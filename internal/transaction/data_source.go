@@ -24,8 +24,11 @@ import (
 // NewDataSource makes the data source vcard_transactions.
 func NewDataSource() datasource.DataSource {
 	return &tfkit.DataSource[model]{
-		Name: "transactions", Operation: "read the transactions",
-		NewSchema: transactionsSchema, Check: checkPeriod, Fill: fill,
+		Name:      "transactions",
+		Operation: "read the transactions",
+		NewSchema: transactionsSchema,
+		Check:     checkPeriod,
+		Fill:      fill,
 	}
 }
 
@@ -63,8 +66,7 @@ type merchant struct {
 }
 
 const (
-	// maxSums limits the memory for sums. Each currency of a card counts as one sum, and so does each currency of all
-	// cards together. An undocumented type counts as one more in each of them.
+	// maxSums limits the memory for sums. See sumsByCurrency.add for what counts as one.
 	maxSums = 50_000
 	// maxNamed is the maximum number of transactions that a warning names.
 	maxNamed = 5
@@ -74,8 +76,8 @@ const (
 	highestMaxResults = 10_000
 )
 
-// fill lists the newest transactions, up to max_results, and sums up all transactions. It leaves unreadable transactions
-// out of the sums, and names the first of them in a warning.
+// fill lists up to max_results transactions, and sums up all that match the filters. It leaves unreadable transactions
+// out of the sums, and warns about them.
 func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnostics) error {
 	if !tfkit.CheckCardID(path.Root("card_id"), m.CardID, diags) {
 		return nil
@@ -84,7 +86,7 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	if !m.MaxResults.IsNull() {
 		limit, _ = m.MaxResults.ValueBigFloat().Int64()
 	}
-	matching := int64(0) // all transactions that match the filters
+	matching := int64(0) // transactions that match the filters
 	unreadable := 0
 	var problems []string // of the first maxNamed unreadable transactions
 	sums := newTotals()
@@ -123,8 +125,7 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	return nil
 }
 
-// describeUnreadable returns the text of a warning about a number of unreadable transactions. It lists the problems of
-// the first ones.
+// describeUnreadable returns the text of a warning about a number of unreadable transactions. It lists the given problems.
 func describeUnreadable(count int, problems []string) string {
 	list := "\n  - " + strings.Join(problems, "\n  - ") + "\n\n"
 	if count == 1 {
@@ -144,7 +145,7 @@ func describeUnreadable(count int, problems []string) string {
 
 // filter returns the filter of a validated configuration. An attribute that is null leaves its field zero.
 func (m *model) filter() api.TransactionFilter {
-	// A null attribute has an empty text, for which parsePeriod returns zero times and an error.
+	// A null attribute has an empty text, for which parsePeriod returns zero times.
 	from, _, _ := parsePeriod(m.From.ValueString())
 	_, to, _ := parsePeriod(m.To.ValueString())
 	return api.TransactionFilter{
@@ -172,7 +173,7 @@ func transactionFromAPI(t api.Transaction) transaction {
 	return listed
 }
 
-// transactionTypes returns the documented types.
+// transactionTypes returns the documented types (API §2.2).
 func transactionTypes() []string {
 	return []string{
 		string(api.TransactionAuthorization), string(api.TransactionSettlement),
@@ -284,7 +285,8 @@ func checkTime(text string) (title, problem string) {
 		"2026-03-31T18:00:00Z, got %q.", text)
 }
 
-// parsePeriod returns the first and the last moment of a date in UTC. For a time, both are that time.
+// parsePeriod returns the first and the last moment of a date in UTC. For a time, both are that time. If the text is
+// invalid, they are zero.
 func parsePeriod(text string) (first, last time.Time, err error) {
 	day, err := time.Parse(time.DateOnly, text)
 	if err == nil {
@@ -295,7 +297,8 @@ func parsePeriod(text string) (first, last time.Time, err error) {
 	return at, at, err
 }
 
-// checkPeriod refuses a period that ends before it starts. It ignores values that are null, unknown or invalid.
+// checkPeriod refuses a period that ends before it starts. It accepts a period whose start or end cannot be read, for
+// example because it is null, unknown or invalid.
 func checkPeriod(m model, diags *diag.Diagnostics) {
 	first, _, err := parsePeriod(m.From.ValueString())
 	if err != nil {
@@ -320,7 +323,8 @@ type summary struct {
 	NetSpend   types.Number     `tfsdk:"net_spend"`
 }
 
-// currencySums has the sums of the transactions in one currency. The keys of counts are types, documented or not.
+// currencySums has the sums of the transactions in one currency. The keys of counts and amounts are types, documented or
+// not.
 type currencySums struct {
 	counts  map[string]int64
 	amounts map[api.TransactionType]usd.Decimal
@@ -372,11 +376,11 @@ func (s sumsByCurrency) summaries() map[string]summary {
 	return summaries
 }
 
-// totals has the sums of all transactions, and the sums of each card.
+// totals has the sums of all transactions that were added, and the sums by card.
 type totals struct {
 	all    sumsByCurrency
 	byCard map[string]sumsByCurrency
-	count  int // the number of sums, which maxSums limits
+	count  int // the number of sums; see sumsByCurrency.add
 }
 
 func newTotals() *totals {
