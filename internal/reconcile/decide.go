@@ -137,7 +137,7 @@ func (d Decision) AfterLost(card Snapshot) Decision {
 	return decideLost(d.Record, d.Movement, card)
 }
 
-// decideLost decides whether a pending movement whose response was lost was made.
+// decideLost decides whether a pending movement was made. The verdict Send means that it was not made.
 func decideLost(r Record, m Movement, card Snapshot) Decision {
 	d := Decision{
 		Record:       r,

@@ -291,8 +291,8 @@ func (e Event) mayMoveUnknown(d direction) bool {
 	return true // it is not documented what this kind does
 }
 
-// splitPairs finds pairs of an authorization and the settlement that ended it, with the same merchant and
-// amount. It returns the other events, newest first, and the pairs.
+// splitPairs finds pairs of an authorization and the settlement that presumably ended it, with the same merchant and
+// amount. The events are newest first. It returns the other events, also newest first, and the pairs.
 func splitPairs(events []placedEvent) (others, pairs []placedEvent) {
 	for _, e := range slices.Backward(events) { // oldest first
 		i := authorizationOf(e, others)
@@ -338,9 +338,9 @@ type interpretation struct {
 	excess    bool       // a settlement may have taken more than was held, perhaps from the wallet
 }
 
-// interpret returns the possible effects of events, newest first, and of the pairs that splitPairs has found.
-// The settlement of a pair ended its authorization. Any other settlement may have ended any older
-// authorization of its merchant that is not in a pair.
+// interpret returns the possible effects of events, newest first, and of pairs; see splitPairs. The settlement of a
+// pair counts as the end of its authorization. Another settlement may have ended any older authorization of its
+// merchant that is not in a pair.
 func interpret(events, pairs []placedEvent) interpretation {
 	held := onlyZero()
 	settled := onlyZero()

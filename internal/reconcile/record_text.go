@@ -96,8 +96,7 @@ func checksum(card string, body []byte) []byte {
 	return sum[:checksumSize]
 }
 
-// ParseRecord reads the text of a card's record. If Text does not return this text for the card, ParseRecord returns
-// the zero Record.
+// ParseRecord reads the text of a card's record. For a text that is not one of this card, it returns the zero Record.
 func ParseRecord(card, text string) Record {
 	if text == "" {
 		return Record{}
