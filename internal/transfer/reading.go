@@ -85,19 +85,19 @@ func (m *Mover) isStale(card api.CardSummary, record reconcile.Record) bool {
 // be listed late, among older ones. It leaves out transactions of other cards, because a service may ignore card_id. If
 // the events are incomplete, s.Unclear says why.
 func (r reader) readEvents(ctx context.Context, id string, since reconcile.Record, s *reconcile.Snapshot) {
-	read := r.client.TransactionPages(api.TransactionFilter{CardID: id})
+	readPage := r.client.TransactionPages(api.TransactionFilter{CardID: id})
 	clock := r.client.Clock()
 	end := r.client.Deadline(ctx)
-	known := map[string]bool{}
+	seen := map[string]bool{}
 	for number := 1; number <= snapshotPages && clock.Now().Before(end); number++ {
-		page, err := read(ctx, number)
+		page, err := readPage(ctx, number)
 		if err != nil {
 			s.Unclear = "the card's transactions could not be read: " + transport.WithoutOperation(err)
 			return
 		}
 		oldestFirst := number == 1 && isOldestFirst(page)
 		if oldestFirst {
-			nextPage, err := read(ctx, 2)
+			nextPage, err := readPage(ctx, 2)
 			if err != nil {
 				s.Unclear = "the card's transactions could not be read: " + transport.WithoutOperation(err)
 				return
@@ -115,10 +115,10 @@ func (r reader) readEvents(ctx context.Context, id string, since reconcile.Recor
 		reachedAnchor := false
 		for _, transaction := range page {
 			event := eventOf(transaction)
-			if known[event.ID] {
+			if seen[event.ID] {
 				continue
 			}
-			known[event.ID] = true
+			seen[event.ID] = true
 			added++
 			if transaction.IsOfOtherCard(id) {
 				continue
