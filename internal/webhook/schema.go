@@ -105,7 +105,7 @@ func events() []string {
 	}
 }
 
-// checkEvents refuses sets of events that the service cannot use. It ignores names that are known only after apply.
+// checkEvents checks a set of events against API §4.15 and §6. It ignores names that are known only after apply.
 func checkEvents(set types.Set, diags *diag.Diagnostics) {
 	if !isSet(set) {
 		return
