@@ -14,17 +14,17 @@ import (
 const (
 	Before = "before" // the call is not processed, except with Pass: then it is processed after the delay
 	After  = "after"  // the call is processed first
-	Later  = "later"  // the call is committed LaterSeconds after it arrived; a call that only reads is not processed
+	Later  = "later"  // the call takes effect LaterSeconds after it arrived; a call that only reads is not processed
 )
 
 // The values of Then.Action: what happens to the response.
 const (
 	Drop     = "drop"     // the connection is closed without a response
 	Truncate = "truncate" // the body breaks off in the middle
-	Pass     = "pass"     // the call's own response is sent; for faults that only delay
+	Pass     = "pass"     // the call's own response is sent
 )
 
-// Any stands for all methods, for all paths, and for any segment of a path.
+// Any is a wildcard for a method, for a whole path, or for a segment of a path.
 const Any = "*"
 
 // Fault is a failure or a delay of the next API calls that match it.
@@ -34,10 +34,10 @@ type Fault struct {
 	Path    string `json:"path" db:"path"` // relative to the base URL; segments may be Any
 	Times   int64  `json:"times"`          // how many more calls it applies to; 0: until it is deleted
 	When    string `json:"when"`
-	DelayMS int64  `json:"delay_ms"` // how long the call waits for its response
+	DelayMS int64  `json:"delay_ms"` // of the response
 	Then    Then   `json:"then"`
 
-	LaterSeconds int64 `json:"later_seconds,omitempty"` // by the service's clock; 0 unless When is Later
+	LaterSeconds int64 `json:"later_seconds,omitempty"` // by the service's clock; used if When is Later
 }
 
 // String describes what the fault does to a call.
@@ -47,16 +47,16 @@ func (f *Fault) String() string {
 	case Drop:
 		text += "no response"
 	case Truncate:
-		text += "half of the response"
+		text += "half of a response"
 	case Pass:
 		text += "the usual response"
 	default:
 		text += fmt.Sprintf("response %d", f.Then.Status)
 	}
 	if f.When == After {
-		text += "; the call is committed first"
+		text += "; the call is processed first"
 	} else if f.When == Later {
-		text += fmt.Sprintf("; the call is committed %d s later", f.LaterSeconds)
+		text += fmt.Sprintf("; the call is committed %d s later unless it only reads", f.LaterSeconds)
 	} else if f.Then.Action != Pass {
 		text += "; the call is not processed"
 	}
@@ -66,14 +66,13 @@ func (f *Fault) String() string {
 	return text
 }
 
-// ResponseDelay returns how long a call waits for its response.
+// ResponseDelay returns DelayMS as a duration.
 func (f *Fault) ResponseDelay() time.Duration { return time.Duration(f.DelayMS) * time.Millisecond }
 
-// CommitDelay returns the time from the arrival of a call until its commit. It is 0 unless When is Later.
+// CommitDelay returns LaterSeconds as a duration.
 func (f *Fault) CommitDelay() time.Duration { return time.Duration(f.LaterSeconds) * time.Second }
 
-// LosesResponse reports whether the fault drops or cuts off the response, or replaces the response of a call that is
-// committed.
+// LosesResponse reports whether the fault drops or cuts off the response, or sends another one and When is After or Later.
 func (f *Fault) LosesResponse() bool {
 	switch f.Then.Action {
 	case Drop, Truncate:
@@ -81,8 +80,7 @@ func (f *Fault) LosesResponse() bool {
 	case Pass:
 		return false
 	default: // another response is sent
-		committed := f.When != Before
-		return committed
+		return f.When != Before
 	}
 }
 
@@ -148,10 +146,10 @@ func matchesSegment(pattern, segment string) bool {
 // Scan implements sql.Scanner.
 func (f *Fault) Scan(column any) error { return store.JSON{Into: f}.Scan(column) }
 
-// selectFaults selects faults as JSON. It adds the id and the number of times left, which have columns of their own.
+// selectFaults selects faults as JSON, with the id and the number of times left from their own columns.
 const selectFaults = `SELECT json_set(definition, '$.id', id, '$.times', COALESCE(times_left, 0)) FROM faults `
 
-// ListFaults returns the faults that will still be applied, oldest first.
+// ListFaults returns the faults, oldest first.
 func ListFaults(tx *store.Tx) ([]Fault, error) {
 	return store.Values[Fault](tx, selectFaults+`ORDER BY id`)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 )
 
-// Limits are the maximum numbers of calls of one key in a sliding window. 0 means no limit.
+// Limits are the maximum numbers of calls of one key in sliding windows. 0 means no limit.
 type Limits struct {
 	RequestsPerMinute int64 `json:"requests_per_minute"`
 	CreatesPerMinute  int64 `json:"creates_per_minute"`
@@ -45,17 +45,17 @@ func ReadLimits(tx *store.Tx) (Limits, error) {
 // Write replaces the limits of the file.
 func (l Limits) Write(tx *store.Tx) error { return tx.WriteSetting(limitsSetting, l) }
 
-// Class is a class of API calls that has limits of its own. Every API call also counts as a Request.
+// Class is a class of API calls that has limits of its own.
 type Class string
 
 // The classes of calls.
 const (
-	Request Class = "request" // all API calls
+	Request Class = "request" // API calls of any kind
 	Create  Class = "create"  // issuing a card
 	Details Class = "details" // reading a card's number and code
 )
 
-// longestWindow is the length of the longest window of any limit.
+// longestWindow is the length of the longest window.
 const longestWindow = time.Hour
 
 // window is a limit for the calls of a class in a sliding window of time.
@@ -80,7 +80,7 @@ func (l Limits) windows(class Class) []window {
 	return slices.DeleteFunc(all, func(w window) bool { return w.limit == 0 })
 }
 
-// Counters counts the calls of each key. It does so in memory, so that no call waits for the file.
+// Counters counts the calls of each key in memory.
 type Counters struct {
 	mu        sync.Mutex
 	histories map[counterKey]*history
@@ -94,8 +94,8 @@ type counterKey struct {
 // NewCounters returns empty counters.
 func NewCounters() *Counters { return &Counters{histories: map[counterKey]*history{}} }
 
-// Admit counts a call and returns 0 if all limits allow it. Otherwise, it returns the time until they do, and does not
-// count the call.
+// Admit returns 0 if the limits allow a call, and counts the call for those classes that have a limit. Otherwise, it
+// returns how long to wait before a retry, and does not count the call.
 func (c *Counters) Admit(l Limits, counterID int64, class Class, now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,7 +116,7 @@ func (c *Counters) Admit(l Limits, counterID int64, class Class, now time.Time) 
 	return 0
 }
 
-// Used returns the number of calls that count against each limit.
+// Used returns how many calls count against each limit. The result has these numbers in the fields of the limits.
 func (c *Counters) Used(counterID int64, now time.Time) Limits {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,8 +149,8 @@ func (c *Counters) history(counterID int64, class Class) *history {
 	return c.histories[key]
 }
 
-// clockTolerance is how far in the future the newest call can be without a reset of the service's clock. Concurrent calls
-// may be counted out of order, so clockTolerance is longer than any call takes.
+// clockTolerance is how far in the future the newest call may be before callsWithin assumes that the service's clock was
+// reset. Without a reset, a call may be slightly in the future, because concurrent calls may be counted out of order.
 const clockTolerance = 5 * time.Minute
 
 // history contains the times of calls in Unix milliseconds, in ascending order.
@@ -168,8 +168,8 @@ func (h *history) add(now time.Time) {
 	*h = calls
 }
 
-// callsWithin returns the calls in the window of the given length that ends now. It forgets all calls if the service's
-// clock was reset.
+// callsWithin returns the calls in the window of the given length that ends now. If the service's clock was reset,
+// callsWithin deletes the calls from the history and returns none.
 func (h *history) callsWithin(length time.Duration, now time.Time) []int64 {
 	calls := *h
 	if len(calls) == 0 {

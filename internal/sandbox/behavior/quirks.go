@@ -16,7 +16,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// The values of quirks that the code compares with. Settings lists all values.
+// Values of quirks. See Settings for their meaning.
 const (
 	Ignored  = "ignored"
 	Conflict = "conflict" // 409
@@ -51,7 +51,7 @@ const (
 	Array  = "array"
 )
 
-// Quirks are the alternatives that the service uses. The method Settings describes all but WalletFields.
+// Quirks are the alternatives that the service uses. See Settings for their meaning.
 type Quirks struct {
 	Idempotency         string    `json:"idempotency"`
 	CardsPerPage        int64     `json:"cards_per_page"`
@@ -160,9 +160,8 @@ func (q *Quirks) Settings() []Setting {
 	}
 }
 
-// Rewrite writes the values of a response in the notation that the quirks choose. It recognizes amounts by
-// their decimal point, which no other number of the service has. Metadata belongs to the caller and is not changed,
-// unless it is empty.
+// Rewrite writes the values of a response in the notation that the quirks choose. It treats numbers with a decimal point
+// as amounts. Metadata belongs to the caller and is not changed, unless it is empty.
 func (q Quirks) Rewrite(response []byte) ([]byte, error) {
 	unchanged := q.Amounts == Decimals && q.Timestamps == UTC && q.EmptyMetadata == Object
 	if unchanged {
@@ -207,8 +206,7 @@ func (q Quirks) rewriteValue(name string, value any) any {
 	return value
 }
 
-// rewriteNumber returns an amount in the notation of the quirks. It does not change other numbers, which have no decimal
-// point.
+// rewriteNumber returns an amount in the notation of the quirks. It does not change a number without a decimal point.
 func (q Quirks) rewriteNumber(number json.Number) any {
 	decimals := number.String()
 	isAmount := strings.Contains(decimals, ".")

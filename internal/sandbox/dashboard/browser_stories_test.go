@@ -368,7 +368,7 @@ func TestBrowserMorningAfter(t *testing.T) {
 			b.theme(theme)
 			find([]string{theRun}, "-302.45", "313.95", "12.50", "video-ads", "issued", "56.05 → 250.00", "frozen → active")
 			b.holds("the navigation is one row", "document.querySelector('.pages').offsetHeight < 60")
-			find([]string{theRun}, refusal, "for the rate limit", "attempt 2", "fault 1: no response; the call is committed first")
+			find([]string{theRun}, refusal, "for the rate limit", "attempt 2", "fault 1: no response; the call is processed first")
 			find([]string{`#main a[href="/cards/` + cards["video-ads"] + `"]`, `tr:has(.badge.issued) .run-link`}, "Apply decade00")
 			find([]string{`#attention a[href^="/transactions/txn_"]`}, "500.00 requested, 120.00 available")
 			find([]string{`#attention a[href^="/webhooks/dlv_"]`}, "answered 418 I'm a teapot", "Copy")

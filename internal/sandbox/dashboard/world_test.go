@@ -82,7 +82,7 @@ func TestFaults(t *testing.T) {
 	b.post("/world", "remove-faults")
 	fault("then", "drop", "path", "/card").is(400).has("The API has no call GET /card")
 	fault("then", "drop", "path", "/cards", "method", "DELETE").has("The API has no call DELETE /cards")
-	fault("then", "drop", "times", "0", "path", "/cards/*", "method", "*", "when", "after").has("no response; the call is committed first", "until removed")
+	fault("then", "drop", "times", "0", "path", "/cards/*", "method", "*", "when", "after").has("no response; the call is processed first", "until removed")
 	fault("then", "pass", "delay_ms", "200", "times", "3").has("the usual response; delayed by 200 ms", `data-label="times left">3</td>`)
 	fault("then", "pass", "path", "no/path").is(400).has("where * stands for any segment", `value="no/path"`)
 	first := s.Get("/_sandbox/faults").Data()[0]
