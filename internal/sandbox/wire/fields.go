@@ -73,7 +73,7 @@ func (f *Fields) require(name string) json.RawMessage {
 	return raw
 }
 
-// Has reports whether a member is present. It may be null.
+// Has reports whether a member is present and not read yet. It may be null.
 func (f *Fields) Has(name string) bool {
 	_, found := f.values[name]
 	return found
@@ -306,7 +306,7 @@ type Body struct {
 	Err error
 }
 
-// ReadBody reads the whole body of a request.
+// ReadBody reads the body of a request. A body of more than MaxBody bytes is an error.
 func ReadBody(w http.ResponseWriter, r *http.Request) Body {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	if err == nil {
@@ -332,8 +332,9 @@ func (b Body) Fields(contentType string) *Fields {
 	media, params, err := mime.ParseMediaType(contentType)
 	isJSON := err == nil && media == "application/json"
 	charset := params["charset"]
-	validCharset := charset == "" || strings.EqualFold(charset, "utf-8")
-	if !isJSON || !validCharset {
+	isUTF8 := charset == "" || strings.EqualFold(charset, "utf-8")
+	accepted := isJSON && isUTF8
+	if !accepted {
 		f.Refuse(Invalid("a request with a body needs Content-Type: application/json"))
 		return f
 	}
@@ -348,8 +349,8 @@ func (b Body) Fields(contentType string) *Fields {
 	return f
 }
 
-// checkStrict returns an error unless the body is exactly one valid JSON value. It also refuses what encoding/json
-// accepts: bytes that are not UTF-8, and objects with duplicate names.
+// checkStrict returns an error unless the body is one valid JSON value. Unlike encoding/json, it refuses bytes that are
+// not UTF-8, and objects with duplicate names.
 func checkStrict(raw []byte) error {
 	if !utf8.Valid(raw) {
 		return Invalid("the body is not valid UTF-8")
@@ -359,9 +360,9 @@ func checkStrict(raw []byte) error {
 	if err == nil {
 		// The value must be the whole body, so the next read must fail with io.EOF.
 		_, err = decoder.ReadToken()
-	}
-	if errors.Is(err, io.EOF) {
-		return nil
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
 	}
 	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if ok && errors.Is(err, jsontext.ErrDuplicateName) {

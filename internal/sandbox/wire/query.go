@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Query reads a query string. It keeps the first error: read all parameters,
-// then call Done. Parameters that are not read are ignored.
+// Query reads a query string. It keeps the first error: read all parameters, then call Done. Parameters that are not
+// read are ignored.
 type Query struct {
 	firstError
 
@@ -70,8 +70,7 @@ type Page struct {
 	Size   int64
 }
 
-// Offset returns the number of elements before the page. It limits the number of pages to avoid an overflow. No list
-// is that long.
+// Offset returns the number of elements before the page. It limits the number of the page to avoid an overflow.
 func (p Page) Offset() int64 { return min(p.Number-1, math.MaxInt32) * p.Size }
 
 // Page reads page and per_page.
@@ -85,7 +84,7 @@ func (q *Query) Page() Page {
 	return Page{Number: number, Size: size}
 }
 
-// LargePage is like Page, for the lists of control calls.
+// LargePage is like Page, with a larger default and maximum of per_page.
 func (q *Query) LargePage() Page {
 	const maxSize = 1000 // also the default
 	number := q.integer("page", 1, noMaximum)
@@ -115,12 +114,12 @@ func (q *Query) integer(name string, fallback, maximum int64) int64 {
 	return fallback
 }
 
-// Period reads from and to, both inclusive. Each is a time in the format of RFC 3339, or a date, which means midnight
-// UTC. If to is a date, Period adds addToDate to it. An absent parameter becomes a zero time.
+// Period reads from and to. Each is a time in the format of RFC 3339, or a date, which means midnight UTC. If to is a
+// date, Period adds addToDate to it. An absent parameter becomes a zero time.
 func (q *Query) Period(addToDate time.Duration) (from, to time.Time) {
 	from = q.instant("from")
 	to = q.instant("to")
-	if isDate(q.Text("to")) {
+	if hasDateLength(q.Text("to")) {
 		to = to.Add(addToDate)
 	}
 	hasBoth := !from.IsZero() && !to.IsZero()
@@ -130,24 +129,24 @@ func (q *Query) Period(addToDate time.Duration) (from, to time.Time) {
 	return from, to
 }
 
-// CheckDate refuses a parameter that is longer than a date. Period checks everything else.
+// CheckDate refuses a parameter that is longer than a date. It does not check the format.
 func (q *Query) CheckDate(name string) {
 	if len(q.Text(name)) > len(time.DateOnly) {
 		q.Refuse(Invalid("%s must be a date (2006-01-02)", name))
 	}
 }
 
-// isDate reports whether a text has the length of a date. A time with a zone is longer.
-func isDate(text string) bool { return len(text) == len(time.DateOnly) }
+// hasDateLength reports whether a text is as long as a date. A time with a zone is longer.
+func hasDateLength(text string) bool { return len(text) == len(time.DateOnly) }
 
-// instant reads a time or a date. It returns the zero time if the parameter is absent.
+// instant reads a time or a date. It returns the zero time if the parameter is absent or invalid.
 func (q *Query) instant(name string) time.Time {
 	text := q.Text(name)
 	if text == "" {
 		return time.Time{}
 	}
 	layout := time.RFC3339
-	if isDate(text) {
+	if hasDateLength(text) {
 		layout = time.DateOnly
 	}
 	at, err := time.Parse(layout, text)

@@ -25,7 +25,7 @@ func Created(body any) Response { return Response{Status: http.StatusCreated, Bo
 // List returns a 200 with a list without pages.
 func List(data any) Response { return OK(map[string]any{"data": data}) }
 
-// Encode returns v as JSON. It panics if v has no JSON form, which is a bug of the caller.
+// Encode returns v as JSON, followed by a newline. It panics if v has no JSON form, which is a bug of the caller.
 func Encode(v any) []byte {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
@@ -80,7 +80,7 @@ const (
 	CodeInternal                = "internal_error"
 )
 
-// Error is a response that refuses a request. The request has changed nothing, unless the code is CodeInjectedFault.
+// Error is an error response.
 type Error struct {
 	Status  int           `json:"-"`
 	Wait    time.Duration `json:"-"` // of a 429 or 503: how long to wait before a retry
@@ -96,12 +96,12 @@ func NewError(status int, code, format string, args ...any) *Error {
 	return &Error{Status: status, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Refuse returns a 400 with the given code.
+// Refuse returns a 400 with the given code and a formatted message.
 func Refuse(code, format string, args ...any) *Error {
 	return NewError(http.StatusBadRequest, code, format, args...)
 }
 
-// Invalid returns a 400 with the code CodeInvalidRequest. If a field is invalid, the message names it.
+// Invalid returns a 400 with the code CodeInvalidRequest and a formatted message.
 func Invalid(format string, args ...any) *Error {
 	return Refuse(CodeInvalidRequest, format, args...)
 }
@@ -118,7 +118,7 @@ func OneOrNotFound[T any](found []*T, err error, kind, id string) (*T, error) {
 	return found[0], nil
 }
 
-// NotFound returns a 404 for an object that this account does not have.
+// NotFound returns a 404 with a message that the account has no such object. The kind is, for example, "card".
 func NotFound(kind, id string) *Error {
 	return NewError(http.StatusNotFound, CodeNotFound, "this account has no %s %.64q", kind, id)
 }
