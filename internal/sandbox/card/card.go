@@ -46,7 +46,7 @@ const (
 	Terminated Status = "terminated"
 )
 
-// Card is a card as stored in the file. Its number and code are not stored, but derived.
+// Card is a card of an account. Its number and code are not stored, but derived from its id.
 type Card struct {
 	ID                int64                      `db:"id"`
 	PublicID          string                     `db:"public_id"`
@@ -69,7 +69,7 @@ type Card struct {
 
 // Network returns the lower-case name of the card's network.
 func (c *Card) Network() string {
-	b, _ := binByID(c.BINID) // readCard accepts only BINs of the catalogue
+	b, _ := binByID(c.BINID) // readCard has refused unknown BINs
 	return b.Network
 }
 
@@ -85,7 +85,7 @@ func ByPublicID(tx *store.Tx, accountID int64, publicID string) (*Card, error) {
 	return wire.OneOrNotFound(found, err, "card", publicID)
 }
 
-// find returns the card in the call's path.
+// find returns the card in the call's path. It also reads the holds.
 func find(c *server.Call) (*Card, error) {
 	card, err := ByPublicID(c.Tx, c.Account.ID, c.PathValue("card_id"))
 	if err != nil {
@@ -94,7 +94,7 @@ func find(c *server.Call) (*Card, error) {
 	return card, card.readHolds(c)
 }
 
-// findLive is like find. It returns an error if the card is terminated. A quirk sets the error's HTTP status.
+// findLive is like find. It returns an error if the card is terminated. A quirk decides which error.
 func findLive(c *server.Call) (*Card, error) {
 	card, err := find(c)
 	if err != nil {
@@ -166,7 +166,7 @@ func (c *Card) summary() summaryView {
 	return summaryView{listItem: c.item(), CreatedAt: c.CreatedAt}
 }
 
-// full returns all fields of the card. Events contain this representation, too.
+// full returns the card with all fields of API §2.1.
 func (c *Card) full() fullView {
 	return fullView{
 		listItem:          c.item(),
@@ -208,8 +208,8 @@ func details(c *server.Call) (wire.Response, error) {
 	}), nil
 }
 
-// visibleUntil returns the latest time of issue of the cards that reads and lists show. It applies only with the quirk that
-// hides cards for some seconds after they were issued.
+// visibleUntil returns the latest time of issue at which a card is visible. The quirk cards_hidden_seconds hides newer
+// cards.
 func visibleUntil(c *server.Call) time.Time {
 	hidden := time.Duration(c.Quirks.CardsHiddenSeconds) * time.Second
 	return c.Tx.Now().Add(-hidden)
@@ -268,7 +268,7 @@ type Filter struct {
 	Live        bool // selects active and frozen cards
 	BINID       string
 	IssuedUntil time.Time // selects cards that were issued at this time or earlier
-	LowAt       time.Time // selects cards whose balance is low at this time; see HasLowBalance
+	LowAt       time.Time // the current time: selects cards with a low balance; see HasLowBalance
 }
 
 // Where returns the condition of the filter on the rows c of the table cards.
@@ -279,16 +279,16 @@ func (f Filter) Where(accountID int64) store.Where {
 		AndIf(f.Live, `c.status <> ?`, Terminated).
 		AndIf(f.BINID != "", `c.bin_id = ?`, f.BINID).
 		AndIf(!f.IssuedUntil.IsZero(), `c.created_at <= ?`, f.IssuedUntil.UnixMilli()).
-		AndIf(!f.LowAt.IsZero(), hasLowBalance, accountID, firstLowDay(f.LowAt), accountID, Active).
+		AndIf(!f.LowAt.IsZero(), lowBalanceCondition, accountID, firstLowDay(f.LowAt), accountID, Active).
 		AndIf(f.Text != "", `(c.label LIKE ? ESCAPE '\' OR c.last4 = ? OR c.public_id = ?)`, labelPattern, f.Text, f.Text)
 }
 
 // lowDays is the number of days of spending that a balance should cover.
 const lowDays = 7
 
-// hasLowBalance selects the cards for which HasLowBalance reports true. The inner query adds up the recent spending of
+// lowBalanceCondition is HasLowBalance as a condition on rows c of cards. The inner query adds up the recent spending of
 // each card. Without recent spending, recent.spent is NULL. Then only a balance of 0 is low.
-const hasLowBalance = `c.id IN (
+const lowBalanceCondition = `c.id IN (
 	SELECT active.id
 	FROM cards active
 	JOIN ledger_accounts l ON l.id = active.ledger_account_id
@@ -305,7 +305,8 @@ const hasLowBalance = `c.id IN (
 func firstLowDay(now time.Time) int64 { return store.Day(now) - lowDays + 1 }
 
 // HasLowBalance reports whether the balance of an active card is low: it is 0, or less than the card's spending of the
-// last lowDays days. The spending includes holds, and refunds lower it. For other cards, HasLowBalance reports false.
+// last lowDays days. The spending includes holds, and refunds lower it. For a card that is not active, HasLowBalance
+// reports false.
 func (c *Card) HasLowBalance(tx *store.Tx) (bool, error) {
 	if c.Status != Active {
 		return false, nil
@@ -331,8 +332,7 @@ func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Card, i
 		return nil, 0, err
 	}
 	where := f.Where(accountID)
-	// The subquery selects only ids. With most filters, an index has all the columns it needs. SQLite then never reads
-	// the rows skipped by the offset.
+	// The subquery selects only ids, so that SQLite can often skip rows by an index, without reading them.
 	cards, err := store.List[Card](tx, selectCards+`
 		WHERE c.id IN (SELECT c.id FROM cards c `+where.SQL+` ORDER BY c.id DESC LIMIT ? OFFSET ?) ORDER BY c.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
@@ -360,8 +360,8 @@ func CountByStatus(tx *store.Tx, accountID int64) (Counts, error) {
 	return counts, err
 }
 
-// SearchNearLimit returns active cards that have used more than nine tenths of their spending limit in this UTC month,
-// newest first. It returns at most maxCards cards.
+// SearchNearLimit returns up to maxCards active cards, newest first, that have used more than nine tenths of their spending
+// limit in this UTC month.
 func SearchNearLimit(tx *store.Tx, accountID, maxCards int64) ([]*Card, error) {
 	month := tx.Now().Format("2006-01")
 	return store.List[Card](tx, selectCards+`

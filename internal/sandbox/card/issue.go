@@ -55,7 +55,7 @@ func issue(c *server.Call) (wire.Response, error) {
 	return wire.Created(view), webhook.Emit(c, webhook.CardCreated, card.PublicID, card.full())
 }
 
-// tidy returns categories sorted and in upper case, as some services do.
+// tidy returns categories sorted and in upper case.
 func tidy(categories []string) []string {
 	sorted := slices.Sorted(slices.Values(categories))
 	for i, name := range sorted {
@@ -65,7 +65,7 @@ func tidy(categories []string) []string {
 }
 
 // readCard reads a request to issue a card. If tidied is true, it trims the label and lowers the spending limit to the
-// BIN's maximum, as some services do.
+// BIN's maximum.
 func readCard(f *wire.Fields, tidied bool) (*Card, error) {
 	card := &Card{Status: Active}
 	card.BINID = f.Text("bin_id")
@@ -118,13 +118,14 @@ func (c *Card) check(cardBIN bin) error {
 }
 
 // insert generates the card's id and expiry date, and derives the last digits of its number. It writes the card to the
-// file, with an empty ledger account. The caller posts the load.
+// file, with an empty ledger account. The caller must post the load.
 func (c *Card) insert(call *server.Call) error {
 	now := call.Tx.Now()
 	c.PublicID = call.Tx.NewID("card_")
 	pan := call.Keys.PAN(c.PublicID)
 	c.Last4 = pan[len(pan)-4:]
 	c.CreatedAt = wire.Time{Time: now}
+	c.Loaded = c.Balance
 	// Day 0 of the next month is the last day of this month.
 	lastDay := time.Date(now.Year()+validYears, now.Month()+1, 0, 0, 0, 0, 0, time.UTC)
 	c.ExpiresAt = lastDay.Format(time.DateOnly)
@@ -137,13 +138,12 @@ func (c *Card) insert(call *server.Call) error {
 		INSERT INTO cards (public_id, account_id, ledger_account_id, bin_id, last4, status, loaded, spending_limit, label,
 		                   allowed_categories, auto_freeze_at, metadata, created_at, expires_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		c.PublicID, call.Account.ID, c.LedgerAccountID, c.BINID, c.Last4, c.Status, c.Balance, c.SpendingLimit, c.Label,
+		c.PublicID, call.Account.ID, c.LedgerAccountID, c.BINID, c.Last4, c.Status, c.Loaded, c.SpendingLimit, c.Label,
 		string(wire.Encode(c.AllowedCategories)), c.AutoFreezeAt, string(wire.Encode(c.Metadata)), now.UnixMilli(), c.ExpiresAt)
 	return err
 }
 
-// bin is a range of card numbers. The API does not show Maximum. A quirk sets the names of the fields that report whether
-// cards work in the mobile wallets A and B.
+// bin is a range of card numbers.
 type bin struct {
 	ID         string
 	Network    string
@@ -154,7 +154,7 @@ type bin struct {
 	Maximum    usd.Amount // of a card's monthly spending limit
 }
 
-// bins returns the catalogue. All BINs support 3D Secure.
+// bins returns the catalogue.
 func bins() []bin {
 	return []bin{
 		{
@@ -222,11 +222,11 @@ func listBINs(c *server.Call) (wire.Response, error) {
 	return wire.OK(map[string]any{"data": shown, "total": len(shown)}), nil
 }
 
-// otherCategory is the category of all codes that have no other category.
+// otherCategory is the category of the codes that categories does not list.
 const otherCategory = "other"
 
-// mccRange is an inclusive range of merchant category codes. All codes have four digits, so comparing the texts
-// compares the numbers.
+// mccRange is an inclusive range of merchant category codes. Codes have four digits, so comparing the texts compares the
+// numbers.
 type mccRange struct{ first, last string }
 
 func (r mccRange) contains(code string) bool { return r.first <= code && code <= r.last }
@@ -237,7 +237,7 @@ type category struct {
 	codes []mccRange
 }
 
-// categories returns the categories with their codes. No code has two categories. All other codes belong to "other".
+// categories returns the categories with their codes, without otherCategory.
 func categories() []category {
 	return []category{
 		{name: "advertising", codes: []mccRange{
@@ -298,7 +298,7 @@ func categoryNames() []string {
 	return append(names, otherCategory)
 }
 
-// MCCOf returns a merchant category code of a category.
+// MCCOf returns a merchant category code of a category, or of "other" if the name is unknown.
 func MCCOf(name string) string {
 	for _, c := range categories() {
 		if c.name == name {

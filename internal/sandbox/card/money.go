@@ -73,7 +73,7 @@ func withdraw(c *server.Call) (wire.Response, error) {
 }
 
 // move moves an amount from the wallet to the card, or back if the amount is negative. The kind is that of the ledger
-// entry. move returns the response of the calls fund and withdraw.
+// entry. move returns the response with the new balances.
 func (c *Card) move(call *server.Call, kind string, amount usd.Amount) (wire.Response, error) {
 	err := ledger.Post(call.Tx, call.Account.ID, kind,
 		ledger.NewLeg(ledger.Wallet, -amount), ledger.NewCardLeg(c.LedgerAccountID, amount))
@@ -105,8 +105,9 @@ func (c *Card) ShownBalance(call *server.Call) (usd.Amount, error) {
 	return c.balanceWithHolds(), nil
 }
 
-// readHolds sets the holds of open authorizations that the API shows as part of the balance. By default there are none.
-// A quirk makes the balance fall only at settlement.
+// readHolds sets the holds that the API shows as part of the balance: none by default, because an authorization lowers the
+// balance. A quirk makes the balance fall at settlement instead. Then the holds are those of the card's open
+// authorizations, unless the card is terminated.
 func (c *Card) readHolds(call *server.Call) error {
 	c.holds = 0
 	if call.Quirks.Balance == behavior.LessHolds || c.Status == Terminated {
@@ -122,7 +123,7 @@ func (c *Card) Held(tx *store.Tx) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, ledger.OpenHolds+` AND t.card_id = ?`, c.ID)
 }
 
-// balanceWithHolds returns the balance that the API shows. The caller has called readHolds.
+// balanceWithHolds returns the balance that the API shows. It uses the holds that readHolds has set.
 func (c *Card) balanceWithHolds() usd.Amount { return c.Balance + c.holds }
 
 // ShownHolds returns the sum of the holds that the API shows as part of the balances of an account's cards. The balances
@@ -172,7 +173,8 @@ const (
 	byService = true // without a request to change the status
 )
 
-// setStatus changes the status and emits the event. A change is automatic if the service makes it by itself.
+// setStatus changes the status, records the change and emits the event. A change is automatic if the service makes it by
+// itself.
 func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventType, automatic bool) error {
 	c.Status = status
 	err := call.Tx.Exec(`UPDATE cards SET status = ? WHERE id = ?`, status, c.ID)
@@ -187,8 +189,7 @@ func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventTy
 	return webhook.Emit(call, event, c.PublicID, c.full())
 }
 
-// AutoFreeze freezes an active card if the balance that the API shows is below the card's threshold. Callers that lower
-// the balance must call it afterwards.
+// AutoFreeze freezes an active card if the balance that the API shows is below the card's threshold.
 func (c *Card) AutoFreeze(call *server.Call) error {
 	if c.Status != Active || c.AutoFreezeAt == nil {
 		return nil
