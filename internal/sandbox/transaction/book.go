@@ -46,8 +46,8 @@ func collect(c *server.Call, from *card.Card, amount usd.Amount) ([]ledger.Leg, 
 }
 
 // book records a transaction, moves its money, charges its fee and emits the event. If this lowers the balance that the
-// API shows, the card may freeze automatically. The parameter kind is that of the ledger entry. The function moveMoney
-// changes the card's balance and returns the legs of the entry, so book reads the previous balance first.
+// API shows, the card may freeze automatically. The parameter kind is that of the ledger entry. The function moveMoney may
+// change the card's balance, and returns the legs of the entry. book reads the previous balance before it calls moveMoney.
 func book(
 	c *server.Call, d draft, kind string, event webhook.EventType, moveMoney func() ([]ledger.Leg, error),
 ) (Transaction, error) {
@@ -87,8 +87,7 @@ func book(
 	return recorded, d.Card.AutoFreeze(c)
 }
 
-// chargeFee takes the transaction's fee from the card and, if its balance is not enough, from the wallet. As in collect,
-// the remainder is the service's loss.
+// chargeFee collects the transaction's fee; see collect.
 func chargeFee(c *server.Call, d draft, transactionID string) error {
 	legs, err := collect(c, d.Card, d.Fee)
 	if err != nil {
@@ -140,8 +139,8 @@ func Spent(tx *store.Tx, accountID, cardID int64) (usd.Amount, error) {
 		WHERE account_id = ? AND card_id = ? AND day >= ?`, accountID, cardID, firstOfMonth(tx))
 }
 
-// LargestSpending returns the spending of the cards that spent most this month, the largest first. It returns at most
-// maxCards cards, and none without spending. No card has the id AllCards, so the join drops the sums of all cards.
+// LargestSpending returns the spending of up to maxCards cards that spent most this month, the largest first. Cards without
+// spending are left out. No card has the id AllCards, so the join drops the sums of all cards.
 func LargestSpending(tx *store.Tx, accountID, maxCards int64) ([]*Spending, error) {
 	return store.List[Spending](tx, `
 		SELECT c.public_id AS card_id, c.label, c.last4, SUM(d.settled - d.refunded) AS spent

@@ -57,7 +57,7 @@ func list(c *server.Call) (wire.Response, error) {
 		return wire.OK(map[string]any{"data": []Transaction{}, "page": page.Number}), nil
 	}
 	where := filter.Where(c.Account.ID)
-	// The subquery reads the ids from an index alone, so that skipped rows are never read.
+	// The subquery selects only ids, so that SQLite can often skip rows by an index, without reading them.
 	data, err := store.List[Transaction](c.Tx, selectTransactions+`
 		WHERE t.id IN (SELECT id FROM transactions `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
@@ -70,7 +70,7 @@ func list(c *server.Call) (wire.Response, error) {
 	return wire.OK(map[string]any{"data": data, "page": page.Number}), nil
 }
 
-// sign gives the amounts the signs that the quirk transaction_signs asks for. By default, all amounts are positive.
+// sign gives the amounts the signs that the quirk transaction_signs asks for. By default, it does not change them.
 func (t *Transaction) sign(signs string) {
 	switch signs {
 	case behavior.Refunds:
@@ -85,8 +85,9 @@ func (t *Transaction) sign(signs string) {
 	}
 }
 
-// Chain returns all transactions of the purchase to which a transaction belongs, oldest first. The query first goes up
-// from the transaction to the purchase, which has no parent, and then down to all transactions that follow it.
+// Chain returns the transactions of the purchase to which a transaction belongs, oldest first, or a 404 if the transaction
+// does not exist. The query goes up from the transaction to the purchase, which has no parent, and then down to the
+// transactions that follow it.
 func Chain(tx *store.Tx, accountID int64, id string) ([]*Transaction, error) {
 	chain, err := store.List[Transaction](tx, `
 		WITH RECURSIVE
@@ -131,7 +132,7 @@ func (f Filter) Where(accountID int64) store.Where {
 	}
 	cards := card.Filter{Text: f.Text}.Where(accountID)
 	merchantPattern := `%` + store.EscapeLike(f.Text) + `%`
-	// Reasons are stored with underscores, but shown with spaces.
+	// Reasons are stored with underscores. A search may contain spaces instead.
 	reasonText := strings.ReplaceAll(f.Text, " ", "_")
 	reasonPattern := `%` + store.EscapeLike(reasonText) + `%`
 	// The plus sign keeps SQLite from using the index of card_id. SQLite then reads the account's transactions in
@@ -160,7 +161,7 @@ const (
 )
 
 // upperBound returns an upper bound of the number of transactions that match CardID, From and To: the number of ids
-// from the first matching transaction to the last. It reads only these two. If none matches, it returns 0.
+// from the first matching transaction to the last. If none matches, it returns 0.
 func (f Filter) upperBound(tx *store.Tx, accountID int64) (int64, error) {
 	where := Filter{CardID: f.CardID, From: f.From, To: f.To}.Where(accountID)
 	last := `(SELECT id FROM transactions ` + where.SQL + ` ORDER BY id DESC LIMIT 1)`

@@ -67,7 +67,7 @@ const (
 	Declined   State = "declined"
 )
 
-// Facts are the values that decided a decline, at the time of the decline.
+// Facts are the values on which a decline was decided.
 type Facts struct {
 	Asked   usd.Amount `json:"asked"` // the requested amount plus the fee
 	Balance usd.Amount `json:"balance"`
@@ -137,10 +137,10 @@ func addToPurchase(tx *store.Tx, accountID, rowID int64, d draft) error {
 	}
 	added.Fees = d.Fee
 	var purchasedAt int64
-	var authorized usd.Amount
+	var purchaseAmount usd.Amount
 	// The row of the purchase is the parent's parent for a refund, the parent for a settlement, and otherwise the
 	// transaction's own row.
-	_, err := tx.Get([]any{&purchasedAt, &authorized}, `
+	_, err := tx.Get([]any{&purchasedAt, &purchaseAmount}, `
 		UPDATE transactions SET state = ?1, settled = settled + ?2, refunded = refunded + ?3, fees = fees + ?4
 		WHERE id = COALESCE((SELECT parent_id FROM transactions WHERE id = ?5), ?5, ?6)
 		RETURNING created_at, amount`,
@@ -149,7 +149,7 @@ func addToPurchase(tx *store.Tx, accountID, rowID int64, d draft) error {
 		return err
 	}
 	if d.Type == Settlement { // the settlement ends the hold
-		added.Held = -authorized
+		added.Held = -purchaseAmount
 	}
 	day := store.Day(time.UnixMilli(purchasedAt))
 	for _, cardID := range []int64{AllCards, d.Card.ID} {
@@ -237,8 +237,8 @@ func readAuthorization(c *server.Call) (draft, error) {
 // mccForm matches merchant category codes.
 var mccForm = regexp.MustCompile(`^[0-9]{4}$`)
 
-// findDeclineReason returns the first reason to decline the purchase, and the values that decide it. The reason
-// is empty if the purchase is approved.
+// findDeclineReason returns the reason to decline the purchase, and the values on which this is decided. The reason is
+// empty if the purchase is approved.
 func (d draft) findDeclineReason(tx *store.Tx) (declineReason, *Facts, error) {
 	usedLimit, err := UsedLimit(tx, d.Card.ID)
 	if err != nil {
