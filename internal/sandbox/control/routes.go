@@ -1,6 +1,5 @@
-// Package control serves the control calls that belong to no other package, under /_sandbox. The real service does not
-// have them. They read or change the sandbox's clock, accounts, API keys, limits, quirks, faults, ledger and request
-// log. They also simulate purchases, reset the sandbox and return documents about the calls.
+// Package control serves control calls, which the real service does not have. For example, they set the clock, the quirks
+// or the faults of the sandbox, simulate purchases, or reset the sandbox.
 package control
 
 import (
@@ -80,7 +79,7 @@ func serveDocument(document func() []byte, contentType string) func(*server.Call
 	}
 }
 
-// auditLedger returns a page of the ledger accounts of the caller's account, and whether all of them are balanced.
+// auditLedger audits the account's ledger. It returns the report with a page of the ledger accounts.
 func auditLedger(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	page := query.LargePage()
@@ -99,7 +98,7 @@ func auditLedger(c *server.Call) (wire.Response, error) {
 	return wire.OK(report), nil
 }
 
-// requestView is the JSON form of an entry of the request log. Its own fields replace those of the entry.
+// requestView is the JSON form of an entry of the request log. In JSON, its own fields replace those of the entry.
 type requestView struct {
 	*requestlog.Entry
 
@@ -107,7 +106,7 @@ type requestView struct {
 	DurationMS     json.Number `json:"duration_ms"`
 }
 
-// listRequests returns a page of the account's API calls, oldest first.
+// listRequests returns a page of the account's API calls from the request log, oldest first.
 func listRequests(c *server.Call) (wire.Response, error) {
 	return server.RespondWithPage(c, func(page wire.Page) ([]requestView, int64, error) {
 		entries, total, err := requestlog.List(c.Tx, c.Account.ID, page)

@@ -19,11 +19,10 @@ const (
 	maxPurchases = 5_000 // not more, because all other changes wait until the simulation is done
 )
 
-// simulation simulates days of purchases on the account's active cards. Each card spends
-// its balance gradually. In the same state of the sandbox, the same seed results in the same purchases.
+// simulation simulates days of purchases on the account's active cards. Each card spends its balance gradually.
 type simulation struct {
 	call        *server.Call
-	random      *rand.Rand
+	random      *rand.Rand // seeded
 	merchants   []string
 	payingCards []string       // the card id of each purchase, in order
 	remaining   map[string]int // the number of remaining purchases, by card id
@@ -37,8 +36,8 @@ type simulation struct {
 	}
 }
 
-// simulate makes purchases through the control calls of merchants, and advances the clock. The given
-// percentage of the purchases is declined.
+// simulate makes purchases through the control calls of merchants, and advances the clock. About the given percentage of
+// the purchases is declined.
 func simulate(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	days := fields.Integer("days", 40, 1, maxDays)
@@ -75,7 +74,7 @@ func simulate(c *server.Call) (wire.Response, error) {
 		if err != nil {
 			return wire.Response{}, err
 		}
-		decline := numbers[i] < declinedCount // true for exactly declinedCount purchases, at random positions
+		decline := numbers[i] < declinedCount // true for declinedCount of the purchases, at random positions
 		err = s.purchase(s.payingCards[i], decline)
 		if err != nil {
 			return wire.Response{}, err
@@ -85,8 +84,8 @@ func simulate(c *server.Call) (wire.Response, error) {
 	return wire.Created(s.result), nil
 }
 
-// chooseCards distributes the purchases evenly, in random order, to the active cards that can pay
-// at least a cent for each of theirs.
+// chooseCards distributes the purchases evenly, in random order, to the active cards that can pay at least a cent for each
+// of theirs.
 func (s *simulation) chooseCards(purchases int) error {
 	payers, err := store.List[payer](s.call.Tx, selectSpendable+`WHERE c.account_id = ?2 AND c.status = ?3 ORDER BY c.id`,
 		s.call.Tx.Now().UnixMilli(), s.call.Account.ID, card.Active)
@@ -132,8 +131,8 @@ const selectSpendable = `
 	FROM cards c JOIN ledger_accounts l ON l.id = c.ledger_account_id
 	LEFT JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ?1 / 1000, 'unixepoch') `
 
-// purchase authorizes a purchase on a card. Its amount varies around an equal share of what the card can still pay.
-// If decline is true, the amount exceeds the balance. On average, 19 of 20 authorizations are settled.
+// purchase makes a purchase on a card. Its amount varies around an equal share of what the card can still pay. If decline
+// is true, the amount exceeds the balance.
 func (s *simulation) purchase(cardID string, decline bool) error {
 	c, err := card.ByPublicID(s.call.Tx, s.call.Account.ID, cardID)
 	if err != nil {
@@ -184,7 +183,7 @@ func (s *simulation) purchase(cardID string, decline bool) error {
 	}
 	s.result.Settled++
 	fields := map[string]any{"transaction_id": authorization.Transaction.ID}
-	return s.do("/settlements", fields, nil) // without its response
+	return s.do("/settlements", fields, nil) // nil, because the response is not needed
 }
 
 // do runs a control call, and decodes its response into a value unless into is nil.

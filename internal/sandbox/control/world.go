@@ -33,8 +33,7 @@ func createAccount(c *server.Call) (wire.Response, error) {
 	return wire.Created(map[string]any{"account_id": publicID, "api_key": key}), nil
 }
 
-// readKey returns the account's first API key. Users of the dashboard may not know it, because they can log in
-// with a link.
+// readKey returns the account's first API key.
 func readKey(c *server.Call) (wire.Response, error) {
 	key, err := account.Key(c.Tx, c.Keys, c.Account.PublicID)
 	if err != nil {
@@ -43,7 +42,7 @@ func readKey(c *server.Call) (wire.Response, error) {
 	return wire.OK(map[string]any{"api_key": key}), nil
 }
 
-// addKey creates an additional key of the account. No later call returns it.
+// addKey creates an additional key of the account.
 func addKey(c *server.Call) (wire.Response, error) {
 	id, key, err := c.Account.AddKey(c.Tx, c.Keys)
 	if err != nil {
@@ -52,7 +51,7 @@ func addKey(c *server.Call) (wire.Response, error) {
 	return wire.Created(map[string]any{"id": id, "api_key": key}), nil
 }
 
-// revokeKey deletes an additional key of the account. The first key cannot be revoked.
+// revokeKey deletes an additional key of the account.
 func revokeKey(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("id")
 	err := c.Account.RevokeKey(c.Tx, id)
@@ -83,8 +82,8 @@ func RequireFirstAccount(c *server.Call, action string) error {
 		"only the sandbox's first account can %s; use its API key", action)
 }
 
-// reset removes everything but the first account. That account keeps its onboarding state and its first API key, and
-// gets its initial balance again.
+// reset removes the data of the sandbox except the first account. That account keeps its onboarding state and its first
+// API key, and gets its initial balance again.
 func reset(c *server.Call) (wire.Response, error) {
 	err := RequireFirstAccount(c, "reset the sandbox, because that removes all other accounts")
 	if err != nil {
@@ -110,7 +109,7 @@ func deleteRows(tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	// The commit checks the foreign keys, so that the order of the tables does not matter.
+	// The commit checks the foreign keys, so the order of the tables does not matter.
 	var script strings.Builder
 	script.WriteString(`PRAGMA defer_foreign_keys = ON;`)
 	for _, table := range tables {
@@ -123,11 +122,11 @@ func deleteRows(tx *store.Tx) error {
 	return tx.ResetClock()
 }
 
-// LatestYear is the last year to which a seed or a call of moveClock can set the clock. It leaves room for dates in the
-// future, such as a card's expiry, whose years must have four digits.
+// LatestYear is the last year to which a seed or moveClock can set the clock. It leaves room for dates in the future, such
+// as a card's expiry, whose years must have four digits.
 const LatestYear = 9000
 
-// moveClock advances the clock of the file. Only a seed or a reset can set the clock back.
+// moveClock advances the clock of the file.
 func moveClock(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	text := fields.Text("advance")
@@ -238,11 +237,11 @@ func replaceLimits(c *server.Call) (wire.Response, error) {
 }
 
 const (
-	maxFaults = 100       // every API call is compared with them
+	maxFaults = 100       // API calls are compared with them
 	maxPath   = 256       // characters
 	maxBody   = 64 << 10  // bytes of a fault's response
 	maxTimes  = 1_000_000 // calls
-	maxDelay  = 100_000   // milliseconds; the server's timeout for a response is two minutes
+	maxDelay  = 100_000   // milliseconds
 	maxLater  = 86_400    // seconds
 )
 
