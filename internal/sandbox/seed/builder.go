@@ -26,8 +26,7 @@ func Routes() []server.Route {
 	return []server.Route{{Method: http.MethodPost, Path: Path, Handle: create}}
 }
 
-// Created is the response: the accounts with their API keys, cards and webhooks. It leaves out everything else that was
-// created, such as transactions.
+// Created is the response: the accounts with their API keys, cards and webhooks.
 type Created struct {
 	Accounts []*CreatedAccount `json:"accounts"`
 }
@@ -54,7 +53,7 @@ type step struct {
 	do   func() error
 }
 
-// rank orders steps that have the same time: money arrives before it leaves.
+// rank orders steps that have the same time.
 type rank int
 
 const (
@@ -86,7 +85,7 @@ type builder struct {
 	created  Created
 }
 
-// randomSetting is the name of the setting with the world's seed. Only a seeded file has it.
+// randomSetting is the name of the setting with the world's seed. It also marks a file as seeded.
 const randomSetting = "random_seed"
 
 // create creates the world that the body describes.
@@ -145,7 +144,7 @@ func (b *builder) build() error {
 	each("accounts", b.Accounts, b.addAccount)
 	b.addBehavior()
 	if len(b.steps) > maxSteps {
-		b.refuse("", "the world takes %d steps, such as issuing a card; at most %d are allowed", len(b.steps), maxSteps)
+		b.refuse(wholeDocument, "the world takes %d steps, such as issuing a card; at most %d are allowed", len(b.steps), maxSteps)
 	}
 	if b.err != nil {
 		return b.err
@@ -182,7 +181,8 @@ func compareSteps(a, b step) int {
 	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.rank, b.rank))
 }
 
-// addBehavior adds steps that set the faults, limits and quirks. They come last, so that they do not affect other steps.
+// addBehavior adds steps that set the faults, limits and quirks. The steps come after the world's events, which they must
+// not affect.
 func (b *builder) addBehavior() {
 	each("faults", b.Faults, func(place string, fault *value) {
 		b.addLast(place, "POST "+server.Control+"/faults", *fault)
@@ -209,7 +209,7 @@ func each[T any](list string, specs []T, build func(place string, spec *T)) {
 	}
 }
 
-// withPlace adds the place in the document to an error that refuses a call.
+// withPlace adds the place in the document to an error that refuses a call. It returns any other error unchanged.
 func (b *builder) withPlace(place string, err error) error {
 	refused, ok := errors.AsType[*wire.Error](err)
 	if ok {
@@ -218,6 +218,9 @@ func (b *builder) withPlace(place string, err error) error {
 	return err
 }
 
+// wholeDocument is the place of an error that no part of the document causes alone.
+const wholeDocument = ""
+
 // refuse records an error at a place in the document, unless there is an earlier error.
 func (b *builder) refuse(place, format string, args ...any) {
 	if b.err == nil {
@@ -225,9 +228,12 @@ func (b *builder) refuse(place, format string, args ...any) {
 	}
 }
 
-// checkOneOf refuses a value that is neither empty nor one of the valid values.
+// checkOneOf refuses a value that is not one of the valid values. An empty value is valid: the document may leave it out.
 func (b *builder) checkOneOf(place, name, value string, valid ...string) {
-	if value != "" && !slices.Contains(valid, value) {
+	if value == "" {
+		return
+	}
+	if !slices.Contains(valid, value) {
 		b.refuse(place, "%s must be one of %s", name, strings.Join(valid, ", "))
 	}
 }
@@ -266,7 +272,7 @@ func (b *builder) addStep(at time.Time, rank rank, do func() error) {
 	b.steps = append(b.steps, step{at, rank, do})
 }
 
-// accountBuilder builds an account of the world. Account is the first account until open has created its own.
+// accountBuilder builds an account of the world. Account is the sandbox's first account until open has created another.
 type accountBuilder struct {
 	*builder
 	account.Account
@@ -289,7 +295,7 @@ func (b *builder) addAccount(place string, spec *accountSpec) {
 	each(place+".webhooks", spec.Webhooks, a.addEndpoint)
 	beforeAll := time.Time{}
 	b.addStep(beforeAll, opening, func() error { return a.open(place, spec.Wallet, first) })
-	if spec.State != "" { // the state is set last, because confirming a deposit can change it
+	if spec.State != "" { // the state is set after the events, because confirming a deposit can change it
 		b.addStep(b.now, afterAll, func() error {
 			return b.call.Tx.Exec(`UPDATE accounts SET state = ? WHERE id = ?`, spec.State, a.ID)
 		})
@@ -321,8 +327,7 @@ func (a *accountBuilder) do(r request) error {
 	return a.withPlace(r.place, err)
 }
 
-// open creates the account before all other steps. The sandbox already has the first account, which only gets its
-// balance.
+// open creates the account, or prepares the first account, which the sandbox already has.
 func (a *accountBuilder) open(place string, wallet value, first bool) error {
 	tx := a.call.Tx
 	tx.SetNow(a.earliest)
@@ -406,7 +411,7 @@ type cardBuilder struct {
 	card           createdObject
 	issued         time.Time
 	status         string // the final status; if empty, the status that results from the events
-	hasFinalStatus bool
+	finalStatusSet bool   // whether setFinalStatus has set the status
 }
 
 // addCard adds the steps of a card.
@@ -422,7 +427,7 @@ func (a *accountBuilder) addCard(place string, spec *cardSpec) {
 	each(place+".challenges", spec.Challenges, c.addChallenge)
 	statusAt := spec.StatusAt
 	if statusAt.IsZero() {
-		statusAt.Time = a.now // by default, the status changes after everything else
+		statusAt.Time = a.now // by default, the status changes at the end
 	}
 	final := event{place: place + ".status_at", at: statusAt, rank: finalStatus, follows: c.issued}
 	a.schedule(final, func() error { return c.setFinalStatus(place) })
@@ -518,11 +523,11 @@ func (c *cardBuilder) addChallenge(place string, s *challengeSpec) {
 	})
 }
 
-// authorize makes the call for a purchase. Before setFinalStatus has set the card's final status, authorize may first
-// change the status.
+// authorize makes the call for a purchase. Until setFinalStatus has set the card's final status, authorize freezes the card
+// for a decline with card_frozen, and may undo an automatic freeze.
 func (c *cardBuilder) authorize(place string, p *purchaseSpec, response *merchantResponse) error {
 	authorization := request{place: place, route: "POST " + server.Control + "/authorizations", body: p, response: response}
-	if c.hasFinalStatus {
+	if c.finalStatusSet {
 		return c.do(authorization)
 	}
 	if p.Declined == "card_frozen" { // freeze the card for this purchase only
@@ -557,7 +562,7 @@ func (c *cardBuilder) setFinalStatus(place string) error {
 	if c.status == "" {
 		return nil
 	}
-	c.hasFinalStatus = true
+	c.finalStatusSet = true
 	var route string
 	switch c.status {
 	case "active":

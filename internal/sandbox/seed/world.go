@@ -20,7 +20,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// world is the document. Fields of the type value are passed to the calls, which check them.
+// world is the document.
 type world struct {
 	RandomSeed uint64        `yaml:"random_seed"`
 	Clock      instant       `yaml:"clock"`
@@ -121,8 +121,8 @@ func (f *followUpSpec) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// value is a parameter of a call, as JSON. A number keeps the form that it has in the document, unless it is in a list
-// or a mapping.
+// value is JSON for the body of a call, which checks it. A number keeps the form that it has in the document, unless it is
+// in a list or a mapping.
 type value json.RawMessage
 
 // UnmarshalYAML implements yaml.Unmarshaler.
@@ -264,7 +264,7 @@ func describeType(goType string) string {
 // invalid returns an error that names a place in the document, such as accounts[0].cards[1], and its line.
 func (w *world) invalid(place, format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
-	if place != "" {
+	if place != wholeDocument {
 		message = place + ": " + message
 	}
 	return wire.Invalid("line %d: %s", w.line(place), message)
