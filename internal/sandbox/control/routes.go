@@ -98,7 +98,7 @@ func auditLedger(c *server.Call) (wire.Response, error) {
 	return wire.OK(report), nil
 }
 
-// requestView is the JSON form of an entry of the request log. In JSON, its own fields replace those of the entry.
+// requestView is the JSON form of an entry of the request log. It adds fields that the JSON of Entry leaves out.
 type requestView struct {
 	*requestlog.Entry
 

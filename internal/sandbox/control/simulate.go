@@ -123,8 +123,8 @@ type payer struct {
 	Spendable usd.Amount `db:"spendable"`
 }
 
-// selectSpendable selects cards with the amount that each can pay without being frozen automatically. Its ?1 is the
-// current time in Unix milliseconds, which decides the month of the spending limit.
+// selectSpendable selects cards with the amount that each can pay within its spending limit and without being frozen
+// automatically. Its ?1 is the current time in Unix milliseconds, which decides the month of the spending limit.
 const selectSpendable = `
 	SELECT c.public_id,
 		MIN(l.balance - COALESCE(c.auto_freeze_at, 0), c.spending_limit - COALESCE(s.amount, 0)) AS spendable

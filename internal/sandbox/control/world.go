@@ -93,6 +93,10 @@ func reset(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
+	err = c.Tx.ResetClock()
+	if err != nil {
+		return wire.Response{}, err
+	}
 	err = account.ResetFirst(c.Tx)
 	if err != nil {
 		return wire.Response{}, err
@@ -102,7 +106,7 @@ func reset(c *server.Call) (wire.Response, error) {
 	return readClock(c)
 }
 
-// deleteRows deletes the rows of all tables except service and accounts, and resets the clock.
+// deleteRows deletes the rows of all tables except service and accounts.
 func deleteRows(tx *store.Tx) error {
 	tables, err := store.Values[string](tx,
 		`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('service', 'accounts')`)
@@ -115,11 +119,7 @@ func deleteRows(tx *store.Tx) error {
 	for _, table := range tables {
 		script.WriteString(` DELETE FROM "` + table + `";`)
 	}
-	err = tx.Exec(script.String())
-	if err != nil {
-		return err
-	}
-	return tx.ResetClock()
+	return tx.Exec(script.String())
 }
 
 // LatestYear is the last year to which a seed or moveClock can set the clock. It leaves room for dates in the future, such
