@@ -270,17 +270,15 @@ func (w *world) invalid(place, format string, args ...any) error {
 	return wire.Invalid("line %d: %s", w.line(place), message)
 }
 
-// line returns the line of a place. If the document lacks it, line returns the line of the nearest place
-// that contains it.
+// line returns the line of a place. If the document lacks it, line returns the line of the nearest place that contains it,
+// or of the first name in it.
 func (w *world) line(place string) int {
 	node := w.root.Content[0]
 	separator := func(r rune) bool { return strings.ContainsRune(".[]", r) }
 	for step := range strings.FieldsFuncSeq(place, separator) {
 		index, err := strconv.Atoi(step)
 		if err != nil {
-			// The step is a name: the node of its value follows the node of the name. If the mapping lacks the name, the
-			// index is 0, the mapping's first name, which has the line of the mapping.
-			index = 1 + slices.IndexFunc(node.Content, func(n *yaml.Node) bool { return n.Value == step })
+			index = valueIndex(node, step)
 		}
 		if index >= len(node.Content) {
 			break
@@ -288,4 +286,16 @@ func (w *world) line(place string) int {
 		node = node.Content[index]
 	}
 	return node.Line
+}
+
+// valueIndex returns the index of the node with the value of a name in a mapping. If the mapping lacks the name, it returns
+// 0, the index of the mapping's first name.
+func valueIndex(mapping *yaml.Node, name string) int {
+	// The content alternates between names and values.
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			return i + 1
+		}
+	}
+	return 0
 }
