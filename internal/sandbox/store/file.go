@@ -26,13 +26,11 @@ var errNotSQLite = errors.New("it is not a SQLite file; choose another path")
 // errDamaged is returned for a file whose tables or indexes are inconsistent.
 var errDamaged = errors.New("it is damaged; restore its last copy or snapshot, with the Terraform state of that time")
 
-// private is the mode of all files: only their owner can read them.
+// private is the mode of new files: only their owner can read them.
 const private = 0o600
 
-// prepareFile creates a missing file and reports whether it did. Only the owner can read the file,
-// because it contains the key from which card numbers are derived. If the file exists, prepareFile does
-// not change it, and returns an error unless the file is empty or can be used as a sandbox file. prepareFile follows
-// symbolic links.
+// prepareFile creates a missing file and reports whether it did. It checks an existing file without changing it. newest is
+// the latest version of the schema that this program can read.
 func prepareFile(path string, newest int32) (bool, error) {
 	folder := filepath.Dir(path)
 	info, err := os.Stat(folder)
@@ -54,7 +52,8 @@ func prepareFile(path string, newest int32) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("cannot open the sandbox file: %w", err)
 	}
-	err = errors.Join(f.Close(), inspect(path, newest))
+	closeErr := f.Close()
+	err = errors.Join(closeErr, inspect(path, newest))
 	if err != nil {
 		return false, explainOpen(path, err)
 	}
@@ -85,7 +84,7 @@ func restrict(path string) error {
 	return nil
 }
 
-// explainOpen rewords an error of opening a file: it names the file and, for known causes, says what to do.
+// explainOpen rewords an error of opening a file: it names the file and, for some causes, says what to do.
 func explainOpen(path string, err error) error {
 	reason := err
 	switch {
@@ -103,8 +102,8 @@ func explainOpen(path string, err error) error {
 	return fmt.Errorf("cannot open the sandbox file %s: %w", path, reason)
 }
 
-// isFull reports whether a write failed because the disk is full or the file would be too large. SQLite returns
-// SQLITE_IOERR_WRITE for a file that would be too large, and also for rare other errors of the disk.
+// isFull reports whether a write failed because the disk is full or the file would be too large. In the second case,
+// SQLite returns SQLITE_IOERR_WRITE, which can also stand for another error of the disk.
 func isFull(err error) bool {
 	return isSQLite(err, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 }
@@ -126,13 +125,13 @@ const applicationID = 0x76637264
 //go:embed schema.sql
 var schema string
 
-// Migration changes a file from one version of the schema to the next. A released migration never changes.
+// Migration changes a file from one version of the schema to the next. Do not change a released migration.
 type Migration struct {
 	SQL     string
 	Release string // the first release of this program that can read the file afterwards
 }
 
-// migrations returns the migrations from version 1, which is schema.sql, in their order.
+// migrations returns the migrations of this program in the order in which they run. The first one changes version 1.
 func migrations() []Migration { return nil }
 
 // version returns the user_version of a file with the schema of this program. Version 1 is schema.sql, and each migration
@@ -141,7 +140,7 @@ func (db *DB) version() int32 { return int32(1 + len(db.migrations)) } //nolint:
 
 // mark identifies the program and the version that a SQLite file belongs to.
 type mark struct {
-	empty       bool // the file has no tables
+	empty       bool // the file has no tables or views
 	application int32
 	version     int32
 }
@@ -157,7 +156,7 @@ var errNewer = errors.New("it was written by a later version of this program")
 // check returns an error if the file does not belong to a sandbox, or has a version that this program
 // cannot read. newest is the latest version that it can read.
 func (m mark) check(newest int32) error {
-	newFile := mark{empty: true}
+	newFile := mark{empty: true, application: 0, version: 0}
 	if m == newFile {
 		return nil
 	}
@@ -173,8 +172,8 @@ func (m mark) check(newest int32) error {
 	return nil
 }
 
-// inspect returns an error for another program's file, and for a file of a later version. It does not see changes
-// that are only in the log next to the file; the method change checks those later.
+// inspect returns an error for a file that this program cannot use. It does not see changes that are still in the log next
+// to the file.
 func inspect(path string, newest int32) error {
 	// With immutable=1, SQLite takes no lock and ignores the log.
 	db, err := sql.Open("sqlite", fileURI(path, filepath.Separator)+"?mode=ro&immutable=1")
@@ -185,7 +184,7 @@ func inspect(path string, newest int32) error {
 	var m mark
 	err = db.QueryRow(readMark).Scan(&m.empty, &m.application, &m.version) //nolint:noctx // it takes no lock, so it does not wait
 	if isSQLite(err, sqlite3.SQLITE_CORRUPT) {
-		return nil // another process may be writing the file; the method prepare checks it again in a transaction
+		return nil // another process may be writing the file; DB.prepare looks for damage in a transaction
 	}
 	if err != nil {
 		return err
@@ -200,7 +199,7 @@ func inspect(path string, newest int32) error {
 	return fmt.Errorf("%w; use %s or later", errNewer, release)
 }
 
-// prepare creates the schema of a new file, and returns an error for a damaged file. It copies a file
+// prepare creates the schema of a new database, and returns an error for a damaged file. It copies a file
 // of an older version and then migrates it.
 func (db *DB) prepare(ctx context.Context) error {
 	version, err := db.createSchema(ctx)
@@ -298,7 +297,7 @@ func (db *DB) upgrade(tx *Tx, m mark) error {
 	return err
 }
 
-// checkDamage returns an error for a damaged file, before anyone relies on a balance in it.
+// checkDamage returns an error for a damaged file.
 func checkDamage(tx *Tx) error {
 	result, err := Value[string](tx, `PRAGMA quick_check(1)`) // 1 is the maximum number of reported problems
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// conn is a connection with its prepared statements. It keeps them, because preparing a statement takes most of the time
-// of a small query.
+// conn is a connection with its prepared statements. It keeps them, because preparing a statement is slow.
 type conn struct {
 	raw        *sql.Conn
 	statements map[string]*sql.Stmt
@@ -24,7 +23,7 @@ func (c *conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	if found {
 		return prepared, nil
 	}
-	// The driver treats white space after a statement like a second statement, and then parses both at every use.
+	// The driver would treat white space after a final semicolon like a second statement, and parse the query at each use.
 	prepared, err := c.raw.PrepareContext(ctx, strings.TrimSpace(query))
 	if err != nil {
 		return nil, err
@@ -35,8 +34,11 @@ func (c *conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 
 // checkpoint writes the log into the file and reports whether the log is empty now.
 func (c *conn) checkpoint() bool {
-	// busy is 0 if the checkpoint is complete. The other columns are not needed.
-	var busy, logged, written int
+	var (
+		busy    int // 0 if the checkpoint is complete
+		logged  int // not needed
+		written int // not needed
+	)
 	row := c.raw.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	err := row.Scan(&busy, &logged, &written)
 	return err == nil && busy == 0
@@ -50,7 +52,7 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.raw.Close())...)
 }
 
-// pool lends connections to transactions, in the order in which they ask.
+// pool lends connections to transactions.
 type pool struct {
 	db     *sql.DB
 	opened int        // the number of connections
@@ -77,7 +79,7 @@ func openPool(ctx context.Context, source string, size int) (*pool, error) {
 func openConn(ctx context.Context, db *sql.DB) (*conn, error) {
 	c := &conn{statements: map[string]*sql.Stmt{}}
 	err := retryBusy(ctx, func() error {
-		raw, err := db.Conn(context.WithoutCancel(ctx)) // retryBusy ends the wait and returns its cause
+		raw, err := db.Conn(context.WithoutCancel(ctx)) // retryBusy checks ctx
 		c.raw = raw
 		return err
 	})
@@ -99,7 +101,7 @@ func (p *pool) acquire(ctx context.Context) (*conn, error) {
 
 func (p *pool) release(c *conn) { p.idle <- c }
 
-// close waits until all connections are released.
+// close waits until all connections are released, and closes them.
 func (p *pool) close() error {
 	var errs []error
 	for range p.opened {
@@ -116,7 +118,8 @@ const (
 	readOnly = false
 )
 
-// dataSource returns the name under which the driver opens a file. If write is false, connections refuse to change it.
+// dataSource returns the name under which the driver opens a database. If write is false, connections refuse to change a
+// file.
 func dataSource(path string, write bool) string {
 	pragmas := url.Values{"_pragma": {
 		"busy_timeout(0)", // retryBusy waits instead
@@ -128,8 +131,8 @@ func dataSource(path string, write bool) string {
 		return "file::memory:?" + pragmas.Encode()
 	}
 	if write {
-		// In WAL mode, NORMAL keeps all commits if the process dies. Only a power
-		// failure or a crash of the operating system can lose the last ones.
+		// In WAL mode, NORMAL keeps commits if the process dies. A power failure or a crash of the operating system can
+		// lose the last ones.
 		pragmas["_pragma"] = append(pragmas["_pragma"], "journal_mode(wal)", "synchronous(normal)")
 	} else {
 		pragmas["_pragma"] = append(pragmas["_pragma"], "query_only(1)")

@@ -1,5 +1,5 @@
 // Package store keeps the sandbox's data in one SQLite file, which several
-// processes can share, or in memory. It creates the tables and runs transactions. Most queries are in other packages.
+// processes can share, or in memory. It creates the tables and runs transactions.
 package store
 
 import (
@@ -18,36 +18,34 @@ import (
 )
 
 const (
-	// readers is the number of connections for short reads, such as those of the API.
+	// readers is the number of connections for short reads.
 	readers = 4
-	// longReaders is the number of connections for long reads, such as pages of the dashboard.
-	// They are separate, so that no short read waits for a long one.
+	// longReaders is the number of connections for long reads. They are separate, so that long reads do not use
+	// up the connections for short ones.
 	longReaders = 3
 	// memoryPath stands for a database in memory.
 	memoryPath = ":memory:"
-	// busyTimeout is how long a transaction waits for other transactions of this or another
-	// process. It is generous: on a busy machine this can take several seconds, and a client that
-	// gets a 503 spends much longer on finding out whether its call took effect.
+	// busyTimeout is how long a transaction waits until it can start. It is generous, because on a busy machine
+	// other transactions can take several seconds.
 	busyTimeout = 15 * time.Second
-	// longTimeout is how long a long read waits for other long reads, and how long Open and WriteFirst wait
-	// for other processes that use the file.
+	// longTimeout takes the place of busyTimeout for long reads, for opening a file, and for WriteFirst.
 	longTimeout = 30 * time.Second
 	// busyPause is the time between two attempts to get a lock.
 	busyPause = 2 * time.Millisecond
 )
 
-// ErrBusy is returned for a transaction that could not start in time. It had no effect.
+// ErrBusy means that a transaction could not start in time. It had no effect.
 var ErrBusy = errors.New("the sandbox is busy")
 
-// ErrLocked is an ErrBusy: the transaction waited for a lock of another process.
+// ErrLocked is an ErrBusy whose cause is a lock on the file.
 var ErrLocked = fmt.Errorf("%w: another process has locked its file", ErrBusy)
 
-// ErrFull is returned for a transaction that had no room on the disk. It had no effect. In the text of the error, "its"
+// ErrFull means that there was no room for the changes of a transaction. It had no effect. In the text of the error, "its"
 // refers to the sandbox file.
 var ErrFull = errors.New("its disk is full, or the maximum file size is reached")
 
-// DB is an open file, or a database in memory. Only one writer runs at a time. Readers of a file see the last commit, and
-// wait for a writer only during quietCheckpoint. In memory, all transactions run one after another.
+// DB is an open file, or a database in memory. Writers run one after another. Readers of a file see a snapshot and can
+// run at the same time. In memory, readers wait like writers.
 type DB struct {
 	path       string      // absolute, or memoryPath
 	target     string      // the path without symbolic links: SQLite puts its other files next to it
@@ -58,7 +56,7 @@ type DB struct {
 	writer     *pool
 	reader     *pool         // for short reads
 	longReader *pool         // for long reads
-	versions   *pool         // never writes, so that data_version changes with every commit
+	versions   *pool         // for Version
 	signal     chan struct{} // has a capacity of one
 	lock       *flock.Flock  // held by the leader, see TryToLead; nil in memory
 
@@ -74,8 +72,7 @@ type Options struct {
 	Migrations []Migration // if nil, those of this program
 }
 
-// Open opens a file or creates it. The error explains what is wrong with the path: a missing
-// folder, no write permission, another program's file, or a file of a later version.
+// Open opens a database, and creates its file if it is missing.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Wall == nil {
 		o.Wall = time.Now
@@ -93,7 +90,11 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	if o.Path == memoryPath {
 		close(db.stopped) // there is no file to watch
-		return db, db.openPools(ctx)
+		err := db.openPools(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return db, nil
 	}
 	if o.Path == "" {
 		return nil, errors.New("the sandbox needs a file: set a path, or :memory: to store nothing")
@@ -128,8 +129,8 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	return db, nil
 }
 
-// openPools opens all connections at once, because later another file could be at the path. It also creates or
-// migrates the tables.
+// openPools opens all connections at once, because later another file could be at the path. It also creates the
+// tables of a new file and migrates those of an older one.
 func (db *DB) openPools(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, longTimeout, ErrBusy)
 	defer cancel()
@@ -194,10 +195,9 @@ func retryBusy(ctx context.Context, try func() error) error {
 	}
 }
 
-// TryToLead makes this DB the leader among all that have the file open, and reports whether it is the leader now. It
-// returns false if another DB leads, or if the file is no longer at its path. Right after the previous leader has stopped,
-// one call may return false although no DB leads. The leader does the work that only one process should do. When it
-// closes the file or is killed, another DB can become the leader. A database in memory always leads.
+// TryToLead makes this DB the leader among those that have the file open, unless another one leads, and reports whether
+// it is the leader now. The leader does the work that only one process should do. TryToLead may return false although no
+// DB leads, for example if the file is no longer at its path. A database in memory leads.
 func (db *DB) TryToLead() (bool, error) {
 	if db.path == memoryPath {
 		return true, nil
@@ -221,7 +221,8 @@ func (db *DB) TryToLead() (bool, error) {
 	if err == nil && os.SameFile(current, opened) {
 		return true, nil
 	}
-	// The previous leader has removed the lock's file since this DB opened it. The next call opens a new one.
+	// The lock's file was removed after this DB opened it, for example by the previous leader. The next call opens a
+	// new one.
 	return false, db.lock.Unlock()
 }
 
@@ -235,11 +236,11 @@ func (db *DB) exists() bool {
 func (db *DB) stopLeading() {
 	if db.lock != nil && db.lock.Locked() {
 		_ = os.Remove(db.lock.Path()) // the next leader creates its own
-		_ = db.lock.Unlock()          // otherwise the end of the process unlocks it
+		_ = db.lock.Unlock()          // if this fails, the end of the process unlocks it
 	}
 }
 
-// Snapshot writes the current data to a new file.
+// Snapshot writes the current data to a new file. It fails if the file exists.
 func (db *DB) Snapshot(ctx context.Context, path string) error {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -252,7 +253,8 @@ func (db *DB) Snapshot(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("cannot write the snapshot: %w", err)
 	}
-	err = errors.Join(db.copyTo(ctx, absolute), file.Close())
+	copyErr := db.copyTo(ctx, absolute)
+	err = errors.Join(copyErr, file.Close())
 	if err != nil {
 		return errors.Join(fmt.Errorf("cannot write the snapshot %s: %w", absolute, err), os.Remove(absolute))
 	}
@@ -288,12 +290,12 @@ func (db *DB) closePools() error {
 	return errors.Join(append(errs, db.writer.close())...)
 }
 
-// Signals returns a channel that receives a value when this process has committed a transaction in which Tx.Signal was
+// Signals returns a channel that receives a value after this DB has committed a transaction in which Tx.Signal was
 // called. Several signals can become one value. The channel is meant for one receiver.
 func (db *DB) Signals() <-chan struct{} { return db.signal }
 
 // Read runs f on a snapshot. f must not change anything. If a lock blocks the transaction, f may run again. The context
-// ends only the wait for the start of the transaction.
+// ends the wait for the start of the transaction, but not a transaction that has started.
 func (db *DB) Read(ctx context.Context, f func(*Tx) error) error {
 	t := transaction{
 		pool:  db.reader,
@@ -304,7 +306,7 @@ func (db *DB) Read(ctx context.Context, f func(*Tx) error) error {
 	return db.run(ctx, t, f)
 }
 
-// ReadLong is like Read, for long reads. The context can end them. No Read of a file waits for them.
+// ReadLong is like Read, for long reads. The context can also end a transaction that has started.
 func (db *DB) ReadLong(ctx context.Context, f func(*Tx) error) error {
 	t := transaction{
 		pool:  db.longReader,
@@ -315,8 +317,8 @@ func (db *DB) ReadLong(ctx context.Context, f func(*Tx) error) error {
 	return db.run(ctx, t, f)
 }
 
-// Version returns a text that changes with every commit to the file by any process. It can be
-// compared only with versions that this DB has returned. Version also returns the service's time.
+// Version returns a text that differs after a process has changed the file. Compare it with versions that the same DB
+// has returned, not with those of another one. Version also returns the service's time.
 func (db *DB) Version(ctx context.Context) (string, time.Time, error) {
 	var version string
 	var now time.Time
@@ -328,7 +330,7 @@ func (db *DB) Version(ctx context.Context) (string, time.Time, error) {
 	}
 	err := db.run(ctx, t, func(tx *Tx) error {
 		now = tx.Now()
-		// data_version changes with the commits of other connections, and total_changes with those of this one,
+		// data_version changes with the commits of other connections, and total_changes with the changes of this one,
 		// which is also the writer if the database is in memory.
 		_, err := tx.Get([]any{&version}, `SELECT data_version || '.' || total_changes() FROM pragma_data_version`)
 		return err
@@ -336,13 +338,14 @@ func (db *DB) Version(ctx context.Context) (string, time.Time, error) {
 	return version, now, err
 }
 
-// Write runs f as the only writer of the file and commits its changes. If f fails, nothing changes.
-// The context ends only the wait for other writers, not the transaction.
+// Write runs f as the only writer of the file and commits its changes. If f fails, nothing changes. If a lock blocks the
+// transaction, f may run again. The context ends the wait for the start of the transaction, but not a transaction that
+// has started.
 func (db *DB) Write(ctx context.Context, f func(*Tx) error) error {
 	return db.write(ctx, busyTimeout, f)
 }
 
-// WriteFirst is like Write, for the first transaction, which waits as long as Open does.
+// WriteFirst is like Write, but waits longer. It is meant for the first transaction after Open.
 func (db *DB) WriteFirst(ctx context.Context, f func(*Tx) error) error {
 	return db.write(ctx, longTimeout, f)
 }
@@ -398,8 +401,7 @@ func (db *DB) run(ctx context.Context, t transaction, f func(*Tx) error) error {
 	return nil
 }
 
-// setTime sets the time of a transaction by the file's clock. Before the first transaction, the
-// file has no clock, and its offset is 0.
+// setTime sets the time of a transaction by the file's clock. The offset is 0 if the table service is still empty.
 func (db *DB) setTime(tx *Tx) error {
 	offset, err := Value[int64](tx, `SELECT clock_offset_ms FROM service`)
 	if err != nil {
@@ -411,17 +413,16 @@ func (db *DB) setTime(tx *Tx) error {
 }
 
 const (
-	// watchInterval is how long SQLite's log must be unchanged to count as idle.
+	// watchInterval is the time between two checks of SQLite's log. A log that did not change in between counts as idle.
 	watchInterval = 200 * time.Millisecond
-	// maxLog is the size of the log, in bytes, above which it counts as large. New transactions then wait
-	// until it is written into the file.
+	// maxLog is the size of the log, in bytes, above which it counts as large.
 	maxLog = 16 << 20
 	// quietTimeout is how long quietCheckpoint waits for running transactions to end.
 	quietTimeout = 5 * time.Second
 )
 
-// watch keeps the file itself complete, because people copy that one file. It writes the log into
-// the file when the log is idle or has grown large.
+// watch writes the log into the file when the log is idle or has grown large. People copy the file without its log, so
+// the file itself should be up to date.
 func (db *DB) watch() {
 	defer crash.ExitOnPanic()
 	defer close(db.stopped)
@@ -435,7 +436,7 @@ func (db *DB) watch() {
 		case <-ticks:
 		}
 		log, err := os.Stat(db.target + "-wal")
-		if err != nil { // there is no log
+		if err != nil { // typically because there is no log
 			continue
 		}
 		idle := previous != nil && isUnchanged(log, previous)
@@ -444,7 +445,7 @@ func (db *DB) watch() {
 			if db.quietCheckpoint() {
 				limit = maxLog
 			} else {
-				// A transaction is still running. Try again when the log has grown by another maxLog.
+				// Do not make transactions wait again until the log has grown by another maxLog.
 				limit = log.Size() + maxLog
 			}
 		} else if idle && log.Size() > 0 {
@@ -453,24 +454,24 @@ func (db *DB) watch() {
 	}
 }
 
-// isUnchanged reports whether the log was not written since the previous look at it.
+// isUnchanged reports whether the log has the same time and size as before.
 func isUnchanged(log, previous fs.FileInfo) bool {
 	return log.ModTime().Equal(previous.ModTime()) && log.Size() == previous.Size()
 }
 
-// idleCheckpoint writes the log into the file unless a transaction is writing.
+// idleCheckpoint writes the log into the file, unless this DB is writing. It may fail, and watch then tries again.
 func (db *DB) idleCheckpoint() {
 	select {
 	case c := <-db.writer.idle:
 		defer db.writer.release(c)
-		_ = c.checkpoint() // if this fails, watch tries again
-	default: // a transaction is writing: watch tries again
+		_ = c.checkpoint()
+	default:
 	}
 }
 
-// quietCheckpoint waits until no transaction of this process runs, writes the log into the file,
-// and reports whether the log is empty afterwards. SQLite restarts the log only when no transaction
-// reads it. Under steady load, some transaction always reads it, unless new ones have to wait.
+// quietCheckpoint waits until no transaction of this DB runs, writes the log into the file, and reports whether the log
+// is empty afterwards. New transactions may have to wait meanwhile: SQLite cannot empty a log that is being read, and
+// under steady load there may always be a reader.
 func (db *DB) quietCheckpoint() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), quietTimeout)
 	defer cancel()

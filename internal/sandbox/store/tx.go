@@ -102,14 +102,14 @@ func (tx *Tx) Get(dest []any, query string, args ...any) (bool, error) {
 	return err == nil, err
 }
 
-// Value returns the only column of a query's first row, or the zero value if there is no row.
+// Value returns the only column of a query's first row. It returns the zero value if there is no row.
 func Value[T any](tx *Tx, query string, args ...any) (T, error) {
 	var value T
 	_, err := tx.Get([]any{&value}, query, args...)
 	return value, err
 }
 
-// Values returns the only column of every row of a query. The result is never nil, so that it is [] in JSON.
+// Values returns the only column of a query's rows. The result is not nil, so that it is [] in JSON.
 func Values[T any](tx *Tx, query string, args ...any) ([]T, error) {
 	all := []T{}
 	err := tx.query(query, args, func(rows *sql.Rows) error {
@@ -126,9 +126,10 @@ func Values[T any](tx *Tx, query string, args ...any) ([]T, error) {
 	return all, err
 }
 
-// List returns every row of a query. The result is never nil. Each column is scanned into the field of T whose db tag
-// is the column's name. The fields of an embedded struct are used like those of T. If a field is a struct, its
-// tag is a prefix of the tags of its fields. Maps, and slices other than []byte, are stored as JSON.
+// List returns the rows of a query. The result is not nil. A column is scanned into the field of T whose db tag is the
+// column's name. A struct that is not an sql.Scanner has a column for each of its tagged fields: if the struct is
+// embedded, the column has the name in the field's tag; otherwise, the struct's own tag comes before it. Maps, and slices
+// other than []byte, are decoded from JSON unless they are an sql.Scanner.
 func List[T any](tx *Tx, query string, args ...any) ([]*T, error) {
 	all := []*T{}
 	err := tx.query(query, args, func(rows *sql.Rows) error {
@@ -161,8 +162,9 @@ func List[T any](tx *Tx, query string, args ...any) ([]*T, error) {
 // Page returns the rows of a query that are on a page, as List does, and reports whether there are more.
 func Page[T any](tx *Tx, page wire.Page, query string, args ...any) ([]*T, bool, error) {
 	size := int(page.Size)
-	// One more row than the page has shows whether there are more.
-	rows, err := List[T](tx, query+` LIMIT ? OFFSET ?`, append(args, size+1, page.Offset())...)
+	limit := size + 1 // a row after the page shows that there are more
+	pageArgs := slices.Concat(args, []any{limit, page.Offset()})
+	rows, err := List[T](tx, query+` LIMIT ? OFFSET ?`, pageArgs...)
 	if err != nil {
 		return nil, false, err
 	}
@@ -182,7 +184,7 @@ func (tx *Tx) query(query string, args []any, read func(*sql.Rows) error) error 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err reports the errors of the query
+	defer func() { _ = rows.Close() }() // rows.Err returns the error of the query
 	err = read(rows)
 	if err != nil {
 		return err
@@ -212,11 +214,12 @@ func addFields(byName map[string][]int, structType reflect.Type, prefix string, 
 		field := structType.Field(i)
 		name, tagged := field.Tag.Lookup("db")
 		index := append(slices.Clone(parent), i)
-		if !tagged && !field.Anonymous { // the field has no column
+		isUsed := tagged || field.Anonymous
+		if !isUsed {
 			continue
 		}
-		scans := reflect.PointerTo(field.Type).Implements(scanner) // such a struct has one column
-		if field.Type.Kind() == reflect.Struct && !scans {
+		isScanner := reflect.PointerTo(field.Type).Implements(scanner) // such a struct has one column
+		if field.Type.Kind() == reflect.Struct && !isScanner {
 			addFields(byName, field.Type, prefix+name, index)
 		} else if tagged {
 			byName[prefix+name] = index
@@ -224,18 +227,18 @@ func addFields(byName map[string][]int, structType reflect.Type, prefix string, 
 	}
 }
 
-// destination returns the value that a column is scanned into: a pointer to the field, or JSON for a map or a slice.
+// destination returns what a column is scanned into: a pointer to the field, or JSON if the column contains JSON.
 func destination(field reflect.Value) any {
 	pointer := field.Addr().Interface()
-	_, scans := pointer.(sql.Scanner)
-	if scans {
+	_, isScanner := pointer.(sql.Scanner)
+	if isScanner {
 		return pointer
 	}
 	switch field.Kind() {
 	case reflect.Map:
 		return JSON{pointer}
 	case reflect.Slice:
-		if field.Type().Elem().Kind() == reflect.Uint8 { // a slice of bytes is not stored as JSON
+		if field.Type().Elem().Kind() == reflect.Uint8 { // the column is a BLOB or TEXT
 			return pointer
 		}
 		return JSON{pointer}
@@ -260,30 +263,32 @@ type Where struct {
 }
 
 // NewWhere returns a condition.
-func NewWhere(condition string, args ...any) Where { return Where{`WHERE ` + condition, args} }
+func NewWhere(condition string, args ...any) Where {
+	return Where{SQL: `WHERE ` + condition, Args: args}
+}
 
 // AndIf adds a condition if apply is true.
 func (w Where) AndIf(apply bool, condition string, args ...any) Where {
 	if !apply {
 		return w
 	}
-	return Where{w.SQL + ` AND ` + condition, slices.Concat(w.Args, args)}
+	return Where{SQL: w.SQL + ` AND ` + condition, Args: slices.Concat(w.Args, args)}
 }
 
-// EscapeLike returns a pattern for LIKE … ESCAPE '\' that matches only the text itself. LIKE ignores the case of ASCII
+// EscapeLike returns a pattern for LIKE … ESCAPE '\' in which % and _ stand for themselves. LIKE ignores the case of ASCII
 // letters.
 func EscapeLike(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }
 
-// Now returns the service's time: the real time at the start of the transaction plus the offset of the file's clock, in
-// UTC and whole milliseconds. During a transaction, it changes only by SetNow, MoveClock and ResetClock.
+// Now returns the service's time, in UTC and whole milliseconds. It does not pass while the transaction runs, but can be
+// set, for example by MoveClock.
 func (tx *Tx) Now() time.Time { return tx.now }
 
 // SetNow sets the time for the rest of the transaction.
 func (tx *Tx) SetNow(t time.Time) { tx.now = t.UTC().Truncate(time.Millisecond) }
 
-// SetRandom derives the ids of the rest of the transaction from a seed.
+// SetRandom makes NewID derive its ids from a seed for the rest of the transaction.
 func (tx *Tx) SetRandom(seed uint64) {
 	var key [32]byte
 	binary.BigEndian.PutUint64(key[:], seed)
@@ -298,11 +303,11 @@ func (tx *Tx) NewID(prefix string) string {
 	return vault.SeededToken(prefix, tx.random)
 }
 
-// Day returns the number of UTC days since 1 January 1970.
+// Day returns the number of whole UTC days since 1 January 1970.
 func Day(t time.Time) int64 { return t.UnixMilli() / (24 * time.Hour).Milliseconds() }
 
-// MoveClock sets the file's clock for all processes that share it. It also signals, because
-// deliveries may be due now.
+// MoveClock sets the file's clock, which the processes that use the file share. It also calls Signal, because the new
+// time may make deliveries due.
 func (tx *Tx) MoveClock(to time.Time) error {
 	tx.SetNow(to)
 	tx.Signal()
@@ -315,7 +320,8 @@ func (tx *Tx) ResetClock() error {
 	return tx.Exec(`UPDATE service SET clock_offset_ms = 0`)
 }
 
-// ReadSetting decodes a setting into value. It does not change value if the setting does not exist.
+// ReadSetting decodes a setting into the variable that value points to. It leaves the variable as it is if the setting
+// does not exist.
 func (tx *Tx) ReadSetting(name string, value any) error {
 	_, err := tx.Get([]any{JSON{value}}, `SELECT value FROM settings WHERE name = ?`, name)
 	if err != nil {
