@@ -377,7 +377,6 @@ func (db *DB) run(ctx context.Context, t transaction, f func(*Tx) error) error {
 		return fmt.Errorf("waiting for the database: %w", err)
 	}
 	defer t.pool.release(c)
-	tx := &Tx{conn: c, ctx: t.ctx}
 	setTimeAndRun := func(tx *Tx) error {
 		err := db.setTime(tx)
 		if err != nil {
@@ -385,7 +384,11 @@ func (db *DB) run(ctx context.Context, t transaction, f func(*Tx) error) error {
 		}
 		return f(tx)
 	}
-	err = retryBusy(startCtx, func() error { return tx.run(t.begin, setTimeAndRun) })
+	var tx *Tx // of the last attempt
+	err = retryBusy(startCtx, func() error {
+		tx = &Tx{conn: c, ctx: t.ctx}
+		return tx.run(t.begin, setTimeAndRun)
+	})
 	if isFull(err) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}

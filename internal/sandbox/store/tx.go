@@ -32,9 +32,6 @@ type Tx struct {
 
 // run runs f between the statement begin and COMMIT. If f fails, run rolls its changes back.
 func (tx *Tx) run(begin string, f func(*Tx) error) error {
-	// An earlier attempt at the same transaction may have set these.
-	tx.random = nil
-	tx.signal = false
 	err := tx.Exec(begin)
 	if err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
