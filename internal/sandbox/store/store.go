@@ -119,10 +119,12 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	db.lock = flock.New(db.target+".lock", flock.SetPermissions(private))
 	err = db.openPools(ctx)
 	if err != nil {
+		db.stopLeading() // a migration leads
 		return nil, explainOpen(path, err)
 	}
 	err = restrict(db.target)
 	if err != nil {
+		db.stopLeading()
 		return nil, errors.Join(err, db.closePools())
 	}
 	go db.watch()
@@ -145,7 +147,6 @@ func (db *DB) openPools(ctx context.Context) error {
 	db.versions = writer
 	err = db.prepare(ctx)
 	if err != nil {
-		db.stopLeading() // prepare leads while it migrates the file
 		return errors.Join(err, db.closePools())
 	}
 	if db.path == memoryPath {
