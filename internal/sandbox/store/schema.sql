@@ -11,7 +11,7 @@ CREATE TABLE service (
   clock_offset_ms INTEGER NOT NULL DEFAULT 0   -- the service's time minus the real time
 );
 
--- AUTOINCREMENT: the id of a deleted account is never used again.
+-- AUTOINCREMENT: a new account does not get the id of a deleted one.
 CREATE TABLE accounts (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id  TEXT    NOT NULL UNIQUE,
@@ -46,8 +46,8 @@ CREATE TABLE ledger_entries (
 );
 CREATE INDEX ledger_entries_by_account ON ledger_entries (account_id);
 CREATE INDEX ledger_entries_by_transaction ON ledger_entries (transaction_id) WHERE transaction_id IS NOT NULL;
--- Most entries belong to transactions. These indexes find the few others. Their
--- condition is the same as ledger.Movements.
+-- These indexes find the entries that ledger.Movements selects. SQLite uses them
+-- because they have the same condition.
 CREATE INDEX ledger_movements_by_account ON ledger_entries (account_id, id)
   WHERE kind IN ('opening balance', 'deposit confirmed', 'card issued', 'card funded', 'card withdrawn', 'card terminated');
 CREATE INDEX ledger_movements_by_card ON ledger_entries (card_account_id, id)
@@ -61,7 +61,7 @@ CREATE TABLE ledger_postings (
   PRIMARY KEY (entry_id, ledger_account_id)
 ) WITHOUT ROWID;
 
--- The balance of a card at the end of each UTC day on which it changed.
+-- The balance of a card after its last change on a UTC day.
 CREATE TABLE daily_balances (
   ledger_account_id INTEGER NOT NULL REFERENCES ledger_accounts (id),
   day               INTEGER NOT NULL,                      -- UTC days since 1 January 1970
@@ -103,8 +103,8 @@ CREATE INDEX status_changes_by_account ON status_changes (account_id, id);
 CREATE INDEX status_changes_by_card ON status_changes (card_id, id);
 
 -- A purchase is an authorization or a decline. Its settlement and refunds belong to it.
--- Lists of transactions are sorted by id. The indexes contain the
--- columns of filters and sums, so a list with an offset does not read the skipped rows.
+-- The indexes contain columns of filters and sums, so that a list with an offset
+-- need not read the skipped rows.
 CREATE TABLE transactions (
   id             INTEGER PRIMARY KEY,
   public_id      TEXT    NOT NULL UNIQUE,
@@ -140,7 +140,7 @@ CREATE TABLE daily_sums (
   day        INTEGER NOT NULL,                         -- UTC days since 1 January 1970
   purchases  INTEGER NOT NULL,                         -- the number of purchases, including declines
   declines   INTEGER NOT NULL,                         -- the number of declines
-  held       INTEGER NOT NULL,                         -- the authorizations that are not settled
+  held       INTEGER NOT NULL,                         -- the sum of the authorizations that are not settled
   settled    INTEGER NOT NULL,
   refunded   INTEGER NOT NULL,
   fees       INTEGER NOT NULL,
@@ -149,7 +149,7 @@ CREATE TABLE daily_sums (
 CREATE INDEX daily_sums_by_day ON daily_sums (account_id, day, card_id, settled, held, refunded);
 
 -- The sum of a card's authorizations in a UTC calendar month. A settled
--- authorization counts as the settled amount, an open one as the held amount.
+-- authorization counts as the settled amount, and an open one as the held amount.
 CREATE TABLE card_spending (
   card_id INTEGER NOT NULL REFERENCES cards (id),
   month   TEXT    NOT NULL,                -- YYYY-MM
@@ -165,7 +165,7 @@ CREATE TABLE challenges (
   card_id    INTEGER NOT NULL REFERENCES cards (id),
   merchant   TEXT    NOT NULL,
   amount     INTEGER NOT NULL,
-  status     TEXT    NOT NULL,  -- never 'expired': queries derive that from expires_at
+  status     TEXT    NOT NULL,  -- queries derive 'expired' from expires_at
   expires_at INTEGER NOT NULL
 );
 CREATE INDEX challenges_by_account ON challenges (account_id, status, expires_at, id);
@@ -193,7 +193,7 @@ CREATE TABLE webhooks (
 );
 CREATE INDEX webhooks_by_account ON webhooks (account_id);
 
--- The outbox. An event is written in the same transaction as the change that it reports.
+-- The outbox.
 CREATE TABLE events (
   id         INTEGER PRIMARY KEY,
   public_id  TEXT    NOT NULL UNIQUE,
@@ -230,7 +230,7 @@ CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, state, id);
 CREATE TABLE delivery_tries (
   id          INTEGER PRIMARY KEY,
   delivery_id INTEGER NOT NULL REFERENCES deliveries (id) ON DELETE CASCADE,
-  response    BLOB,                         -- the beginning of the response body; null: none
+  response    BLOB,                         -- the beginning of the response body; null or empty: none
   time        INTEGER NOT NULL,
   status      INTEGER,                      -- null: there was no response
   error       TEXT,                         -- null: delivered
@@ -305,14 +305,14 @@ CREATE INDEX request_log_by_card ON request_log (card_id, run_id) WHERE card_id 
 CREATE INDEX request_log_by_entry ON request_log (entry_id) WHERE entry_id IS NOT NULL;
 CREATE INDEX request_log_by_status_change ON request_log (status_change) WHERE status_change IS NOT NULL;
 
--- The settings that control calls have written. Limits and quirks that are not here have their defaults.
+-- Limits, quirks and other settings. Those that are not here have their defaults.
 CREATE TABLE settings (
   name  TEXT PRIMARY KEY,
   value TEXT NOT NULL               -- JSON
 ) WITHOUT ROWID;
 
--- Each API call is compared with the method and path of the faults, oldest first. The
--- definition is read only for the first fault that matches.
+-- The method and the path are also in the definition. They have columns of their own,
+-- so that the fault for a call is found without decoding definitions.
 CREATE TABLE faults (
   id         INTEGER PRIMARY KEY,
   method     TEXT NOT NULL,
