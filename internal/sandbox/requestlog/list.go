@@ -23,7 +23,7 @@ const selectEntries = `
 	FROM request_log r JOIN runs u ON u.id = r.run_id
 	LEFT JOIN cards c ON c.public_id = r.card_id AND c.account_id = r.account_id `
 
-// List returns a page of the calls of an account, oldest first, and the number of all its calls.
+// List returns a page of the entries of an account, oldest first, and the number of all its entries.
 func List(tx *store.Tx, accountID int64, page wire.Page) ([]*Entry, int64, error) {
 	entries, err := store.List[Entry](tx, selectEntries+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`,
 		accountID, page.Size, page.Offset())
@@ -34,14 +34,14 @@ func List(tx *store.Tx, accountID int64, page wire.Page) ([]*Entry, int64, error
 	return entries, total, err
 }
 
-// Filter selects calls of an account. A field that is not set excludes no call.
+// Filter selects entries of an account. An empty field and an unknown outcome exclude no entry.
 type Filter struct {
 	Run     string // the name of the run, or its id if it has no name
 	Method  string
 	Outcome string // succeeded, refused, failed, lost, or fault
 }
 
-// ListNewest returns a page of the calls that match a filter, newest first, and reports whether there are more.
+// ListNewest returns a page of the entries that match a filter, newest first, and reports whether there are more.
 func ListNewest(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry, bool, error) {
 	outcomes := map[string]string{
 		"succeeded": `r.status BETWEEN 200 AND 299`,
@@ -59,17 +59,17 @@ func ListNewest(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Ent
 	return store.Page[Entry](tx, page, selectEntries+where.SQL+` ORDER BY r.id DESC`, where.Args...)
 }
 
-// ListByRun returns a page of the calls of a run, oldest first, and reports whether there are more.
+// ListByRun returns a page of the entries of a run, by their time, and reports whether there are more.
 func ListByRun(tx *store.Tx, runID int64, page wire.Page) ([]*Entry, bool, error) {
 	return store.Page[Entry](tx, page, selectEntries+`WHERE r.run_id = ? ORDER BY r.time, r.id`, runID)
 }
 
-// ListChangesByRun returns the calls of a run that requested a change, oldest first.
+// ListChangesByRun returns the entries of a run that requested a change, by their time.
 func ListChangesByRun(tx *store.Tx, runID int64) ([]*Entry, error) {
 	return store.List[Entry](tx, selectEntries+`WHERE r.run_id = ? AND r.method <> 'GET' ORDER BY r.time, r.id`, runID)
 }
 
-// Forget removes all calls and runs of an account.
+// Forget deletes the entries and runs of an account from the file.
 func Forget(tx *store.Tx, accountID int64) error {
 	err := tx.Exec(`DELETE FROM request_log WHERE account_id = ?`, accountID)
 	if err != nil {
@@ -94,14 +94,14 @@ type Run struct {
 	Ended     wire.Time  `db:"ended"`
 }
 
-// RunKey is the SQL expression for the key of a run u. The method Key returns the same.
+// RunKey is the SQL expression for the key of a run u, as Run.Key returns it.
 const RunKey = `COALESCE(NULLIF(u.name, ''), u.id)`
 
-// Key returns the run's name, or its id if it has no name. URLs identify the run by this key.
+// Key returns the run's name, or its id if it has no name.
 func (r *Run) Key() string { return cmp.Or(r.Name, strconv.FormatInt(r.ID, 10)) }
 
-// Kind returns "Apply" for a run that requested changes, and "Plan" for one that only read. A run without a name is not
-// from the provider, so Kind returns "Other client".
+// Kind returns "Other client" for a run without a name. For another run, it returns "Apply" if the run requested changes,
+// otherwise "Plan".
 func (r *Run) Kind() string {
 	if r.Name == "" {
 		return "Other client"
@@ -140,12 +140,12 @@ func ListRuns(tx *store.Tx, accountID int64, page wire.Page) ([]*Run, bool, erro
 	return store.Page[Run](tx, page, selectRuns+`WHERE u.account_id = ? ORDER BY u.id DESC`, accountID)
 }
 
-// ListChangingRuns returns at most limit of the newest runs of an account that requested a change.
+// ListChangingRuns returns the runs of an account that requested a change, newest first, but not more than limit.
 func ListChangingRuns(tx *store.Tx, accountID, limit int64) ([]*Run, error) {
 	return store.List[Run](tx, selectRuns+`WHERE u.account_id = ? AND u.changes > 0 ORDER BY u.id DESC LIMIT ?`, accountID, limit)
 }
 
-// LastReadOnlyRun returns the newest run of an account that requested no change, or nil if there is none.
+// LastReadOnlyRun returns the newest run of an account that requested no change. It returns nil if there is none.
 func LastReadOnlyRun(tx *store.Tx, accountID int64) (*Run, error) {
 	found, err := store.List[Run](tx, selectRuns+`WHERE u.account_id = ? AND u.changes = 0 ORDER BY u.id DESC LIMIT 1`, accountID)
 	if err != nil || len(found) == 0 {
@@ -161,7 +161,7 @@ func RunByKey(tx *store.Tx, accountID int64, key string) (*Run, error) {
 	return wire.OneOrNotFound(found, err, "run", key)
 }
 
-// ListRunsOfCard returns at most limit of the newest runs that requested a change of a card.
+// ListRunsOfCard returns the runs that requested a change of a card, newest first, but not more than limit.
 func ListRunsOfCard(tx *store.Tx, accountID int64, cardID string, limit int64) ([]*Run, error) {
 	return store.List[Run](tx, selectRuns+`WHERE u.account_id = ? AND u.id IN (
 		SELECT run_id FROM request_log WHERE card_id = ? AND method <> 'GET') ORDER BY u.id DESC LIMIT ?`, accountID, cardID, limit)

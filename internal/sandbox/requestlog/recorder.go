@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// flushDelay is how long the recorder collects entries in memory, so that not every request costs a write.
+	// flushDelay is how long the recorder collects entries in memory, so that one transaction writes several of them.
 	flushDelay = 100 * time.Millisecond
 	// maxPending is the maximum number of entries that stay in memory after a failed write. The recorder drops older ones.
 	maxPending = 10_000
@@ -27,7 +27,7 @@ const (
 	// runPause separates the runs of clients that do not name them: after so long without such a request of the account,
 	// the next one starts a new run.
 	runPause = 10 * time.Minute
-	// maxText is the maximum length of a text from a client, in bytes.
+	// maxText is the number of bytes after which Clean cuts off a text.
 	maxText = 512
 )
 
@@ -42,24 +42,27 @@ type Entry struct {
 	Status         int           `json:"status" db:"status"`   // 0 if there was no response
 	Error          string        `json:"error" db:"error"`     // the code of the error, if any
 	Message        string        `json:"message" db:"message"` // of the error
-	Run            string        `json:"run" db:"run"`         // the client's name for its process, if it has one
+	Run            string        `json:"run" db:"run"`         // the name of the run; empty if the client does not name its runs
 	IdempotencyKey string        `json:"-" db:"idempotency_key"`
-	Replayed       bool          `json:"replayed" db:"replayed"` // the response is that of an earlier call with the same idempotency key
+	Replayed       bool          `json:"replayed" db:"replayed"` // whether the response is that of an earlier call with the same idempotency key
 	CardID         string        `json:"card_id" db:"card_id"`   // the card in the path, or the issued one
 	Label          string        `json:"-" db:"label"`           // of the card; set when the entry is read
 	Last4          string        `json:"-" db:"last4"`           // of the card; set when the entry is read
 	Fault          string        `json:"fault" db:"fault"`       // describes the fault that was applied, if any
-	Lost           bool          `json:"-" db:"lost"`            // whether a fault dropped or cut off the response to a change, or replaced that of a committed one
+	Lost           bool          `json:"-" db:"lost"`            // whether a fault hid from the client whether the change was made
 	Duration       time.Duration `json:"-" db:"duration"`
 	Time           wire.Time     `json:"time" db:"time"`
 	Change
 }
 
-// Key returns the key of the entry's run.
-func (e *Entry) Key() string {
+// RunKey returns the key of the entry's run.
+func (e *Entry) RunKey() string {
 	run := Run{ID: e.RunID, Name: e.Run}
 	return run.Key()
 }
+
+// IsChange reports whether the call requested a change.
+func (e *Entry) IsChange() bool { return e.Method != http.MethodGet }
 
 // Recorder collects entries and writes them to the file in batches.
 type Recorder struct {
@@ -77,7 +80,7 @@ func New(db *store.DB, logger *slog.Logger) *Recorder {
 	return &Recorder{db: db, logger: logger}
 }
 
-// Record records a call, without secrets. It never waits for the file.
+// Record adds an entry, whose texts it cleans. It does not wait for the file.
 func (r *Recorder) Record(e Entry) {
 	for _, text := range []*string{&e.Method, &e.Path, &e.Query, &e.IdempotencyKey, &e.CardID, &e.Message} {
 		*text = Clean(*text)
@@ -90,7 +93,7 @@ func (r *Recorder) Record(e Entry) {
 	}
 }
 
-// schedule starts a timer for the next batch. The caller holds mu.
+// schedule starts a timer for the next batch, unless the recorder is closed. The caller must hold mu.
 func (r *Recorder) schedule() {
 	if r.closed {
 		return
@@ -104,7 +107,7 @@ func (r *Recorder) schedule() {
 	})
 }
 
-// Flush writes all pending entries. If that fails, the newest maxPending stay pending.
+// Flush writes the pending entries. If that fails, up to maxPending of them stay pending.
 func (r *Recorder) Flush(ctx context.Context) error {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
@@ -136,7 +139,7 @@ func (r *Recorder) restore(entries []Entry) {
 	}
 }
 
-// Close writes all pending entries. Later entries are lost.
+// Close writes the pending entries. The recorder no longer writes later ones by itself.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -144,7 +147,7 @@ func (r *Recorder) Close() error {
 	return r.Flush(context.Background())
 }
 
-// writeAll writes entries to the file, and deletes the oldest entries beyond maxEntries and the runs without entries.
+// writeAll writes entries to the file, and deletes the oldest entries beyond maxEntries and the runs that have none left.
 func writeAll(tx *store.Tx, entries []Entry) error {
 	var newestID int64
 	for _, e := range entries {
@@ -162,8 +165,8 @@ func writeAll(tx *store.Tx, entries []Entry) error {
 	return tx.Exec(`DELETE FROM runs WHERE last_entry <= ?`, lastDeletedID)
 }
 
-// write adds the entry to its run and returns the entry's id. It creates the run if necessary. A run with a name never
-// ends. A run without one ends after runPause without a request that belongs to it.
+// write writes the entry and updates its run, which it creates if necessary. It returns the entry's id. Entries with the
+// same run name share a run. An entry without a name belongs to the last run without a name, unless runPause has passed.
 func (e *Entry) write(tx *store.Tx) (int64, error) {
 	start := e.Time.UnixMilli() // of the call
 	runID, err := store.Value[int64](tx, `
@@ -213,11 +216,11 @@ var (
 	escaped = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 )
 
-// Clean prepares a text from a client for a log: it shortens the text and masks everything
-// that looks like an API key or a secret, even if it is escaped several times.
+// Clean makes a text from a client fit for a log. It shortens a long text, replaces characters that are not printable, and
+// masks what looks like an API key or a webhook secret, even if it is escaped as in a URL.
 func Clean(text string) string {
 	suffix := ""
-	if len(text) > maxText { // first, because the rest is slow for a long text
+	if len(text) > maxText { // before the rest, which is slow for a long text
 		text = text[:maxText]
 		suffix = "…"
 	}
@@ -246,7 +249,7 @@ type Change struct {
 	Fee            usd.Amount `json:"fee" db:"fee"`       // the part of it that is a fee, as a positive amount
 	Before         CardState  `json:"-" db:"before_"`
 	After          CardState  `json:"-" db:"after_"`
-	EntryID        int64      `json:"-" db:"entry_id"`      // of the ledger entry; 0 if the call posted none
+	EntryID        int64      `json:"-" db:"entry_id"`      // of the newest ledger entry of the call; 0 if it posted none
 	StatusChangeID int64      `json:"-" db:"status_change"` // 0 if the status did not change
 }
 
@@ -260,9 +263,6 @@ type CardState struct {
 // moved back to the wallet.
 func (c Change) AmountToCard() usd.Amount { return -c.Wallet - c.Fee }
 
-// IsChange reports whether the call requested a change.
-func (e *Entry) IsChange() bool { return e.Method != http.MethodGet }
-
 // Reading is the state of an account before or after a call.
 type Reading struct {
 	wallet         usd.Amount
@@ -272,8 +272,8 @@ type Reading struct {
 	card           CardState
 }
 
-// TakeReading reads the state of an account and of one of its cards, if that card exists. Only one call at a time writes to
-// the file, so all differences between two readings in one transaction are effects of the call.
+// TakeReading reads the state of an account and of one of its cards, if that card exists. Two readings in one transaction
+// that writes differ by what the transaction has changed, because it is the only writer.
 func TakeReading(tx *store.Tx, accountID int64, cardID string) (Reading, error) {
 	var r Reading
 	_, err := tx.Get([]any{&r.wallet, &r.fees, &r.entryID, &r.statusChangeID, &r.card.Balance, &r.card.Status}, `
@@ -306,8 +306,8 @@ func ChangeBetween(before, after Reading) Change {
 		c.StatusChangeID = after.statusChangeID
 	}
 	if c.EntryID == 0 && c.StatusChangeID == 0 {
-		// Nothing changed, so both states are the same. before has no card if the call replayed the issuance of a card,
-		// because only the response contains the card's id.
+		// The call changed nothing. If it replayed the issuance of a card, the first reading did not include the card,
+		// whose id only the response contains.
 		c.Before = c.After
 	}
 	return c
