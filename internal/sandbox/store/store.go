@@ -28,7 +28,7 @@ const (
 	// busyTimeout is how long a transaction waits until it can start. It is generous, because on a busy machine
 	// other transactions can take several seconds.
 	busyTimeout = 15 * time.Second
-	// longTimeout takes the place of busyTimeout for long reads, for opening a file, and for WriteFirst.
+	// longTimeout replaces busyTimeout for long reads, for opening a file, and for WriteFirst.
 	longTimeout = 30 * time.Second
 	// busyPause is the time between two attempts to get a lock.
 	busyPause = 2 * time.Millisecond

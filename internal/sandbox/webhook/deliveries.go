@@ -29,7 +29,7 @@ func listDeliveries(c *server.Call) (wire.Response, error) {
 	})
 }
 
-// redeliver makes a delivery due at once, even if it was delivered or is in flight.
+// redeliver makes a delivery due at once, whatever its state.
 func redeliver(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("delivery_id")
 	_, err := makeDue(c, `public_id = ?`, id) // if there is no such delivery, deliveryByID returns an error
@@ -43,7 +43,7 @@ func redeliver(c *server.Call) (wire.Response, error) {
 	return wire.OK(found), nil
 }
 
-// redeliverFailed makes all deliveries due at once whose last attempt failed.
+// redeliverFailed makes the account's deliveries due at once whose last attempt failed. It responds with their ids.
 func redeliverFailed(c *server.Call) (wire.Response, error) {
 	ids, err := makeDue(c, `(state = 'failed' OR (state = 'pending' AND failures > 0))`)
 	if err != nil {
@@ -106,8 +106,8 @@ func (d *Delivery) LastTry() *Try {
 	return &d.Tries[len(d.Tries)-1]
 }
 
-// isOnPage is the condition for a page of an account's deliveries, oldest first. Its arguments are the account's id, the
-// size of the page and its offset.
+// isOnPage is the condition for a page of an account's deliveries. Its arguments are the account's id, the size of the page
+// and its offset.
 const isOnPage = `d.id IN (
 	SELECT d.id
 	FROM deliveries d JOIN events e ON e.id = d.event_id
@@ -230,11 +230,12 @@ func (a *address) Scan(column any) error {
 	return nil
 }
 
-// plainSegment matches a path segment of up to four lower-case words or small numbers that are joined by "-", "_" or ".".
-// Any other segment may be a token.
+// plainSegment matches a path segment of up to four short lower-case words or numbers that are joined by "-", "_" or ".".
+// Other segments may be tokens.
 var plainSegment = regexp.MustCompile(`^(?:[a-z]{1,15}|v?\d{1,4})(?:[-_.](?:[a-z]{1,15}|v?\d{1,4})){0,3}$`)
 
-// shownURL replaces the parts of a URL that may be tokens with an ellipsis.
+// shownURL returns the scheme, host, path and query of a URL. An ellipsis replaces the query, and path segments that may be
+// tokens. shownURL returns "" for an invalid URL.
 func shownURL(text string) address {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package webhook registers endpoints, writes events to an outbox and delivers them. It stores the
-// outcome of each completed attempt.
+// Package webhook registers endpoints, writes events to an outbox and delivers them.
 package webhook
 
 import (
@@ -25,7 +24,7 @@ const (
 )
 
 // Routes returns the route of API §4.15 and the control calls for endpoints and deliveries. If allowHTTP is
-// true, endpoints on a loopback address may use http.
+// true, endpoints on localhost or a loopback address may use http.
 func Routes(allowHTTP bool) []server.Route {
 	const deliveries = server.Control + "/deliveries"
 	registerEndpoint := func(c *server.Call) (wire.Response, error) { return register(c, allowHTTP) }
@@ -47,7 +46,7 @@ type newEndpoint struct {
 	CreatedAt string   `json:"created_at"`
 }
 
-// register stores an endpoint. Only the response to this call contains its secret.
+// register stores an endpoint and responds with it, including its secret.
 func register(c *server.Call, allowHTTP bool) (wire.Response, error) {
 	e, err := readEndpoint(c.Fields(), allowHTTP)
 	if err != nil {
@@ -142,18 +141,18 @@ func checkEvents(f *wire.Fields, events []string) {
 	}
 }
 
-// Endpoint is a registered endpoint without its secret, which is not shown after the registration.
+// Endpoint is a registered endpoint without its secret.
 type Endpoint struct {
 	ID        string    `db:"public_id"`
 	URL       address   `db:"url"`
 	Events    []string  `db:"events"`
 	CreatedAt wire.Time `db:"created_at"`
 
-	// The following fields describe the endpoint's newest deliveries, at most 100.
+	// The following fields describe the newest deliveries to the endpoint.
 	Recent    int64 // the number of these deliveries
 	Delivered int64 // how many of them were delivered
-	// NextAttempt is the number of the next attempt, from 2, of a delivery that is being retried. If there are several
-	// such deliveries, it is the highest number. It is 0 if there is none.
+	// NextAttempt is the number of the next attempt of a delivery that is being retried, for example 2 for the first
+	// retry. It is the highest such number, or 0 if no delivery is being retried.
 	NextAttempt int64
 	LastError   string // why the newest attempt failed; empty if it succeeded, or if there was none
 }
@@ -213,7 +212,7 @@ func remove(c *server.Call) (wire.Response, error) {
 	return wire.OK(map[string]any{"id": id}), nil
 }
 
-// CountRetrying returns the number of endpoints with a delivery that will be retried.
+// CountRetrying returns the number of an account's endpoints with a delivery that is being retried.
 func CountRetrying(tx *store.Tx, accountID int64) (int64, error) {
 	return store.Value[int64](tx, `
 		SELECT COUNT(*) FROM webhooks w WHERE w.account_id = ? AND EXISTS (

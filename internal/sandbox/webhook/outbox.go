@@ -49,9 +49,9 @@ type payload struct {
 	Data      any       `json:"data"`
 }
 
-// Emit writes an event to the outbox, with a delivery for each endpoint that subscribes to it. It uses the
-// transaction of the change that the event reports. If no endpoint subscribes, it writes nothing. subject is
-// the id of the changed object, and data is the object as the event shows it.
+// Emit writes an event to the outbox in the transaction of the call, with a delivery for each endpoint of the account that
+// subscribes to it. If no endpoint does, it writes nothing. subject is the id of the changed object, and data is
+// the object as the event shows it.
 func Emit(c *server.Call, event EventType, subject string, data any) error {
 	endpointIDs, err := store.Values[int64](c.Tx, `
 		SELECT id FROM webhooks WHERE account_id = ?
@@ -93,7 +93,7 @@ func Emit(c *server.Call, event EventType, subject string, data any) error {
 // dueDelivery is a delivery to send.
 type dueDelivery struct {
 	ID      string    `db:"public_id"`
-	Round   int64     `db:"round"` // each redelivery starts another round
+	Round   int64     `db:"round"` // a redelivery starts another round
 	EventID string    `db:"event_id"`
 	Event   EventType `db:"type"`
 	Payload []byte    `db:"payload"`
@@ -171,7 +171,7 @@ const (
 	keptFinished = 10_000
 	// keptDeliveries is how many deliveries of each account the worker keeps, whatever their state.
 	keptDeliveries = 100_000
-	// pruneInterval is how often the worker deletes old deliveries.
+	// pruneInterval is the time between deletions of old deliveries.
 	pruneInterval = 5 * time.Second
 	// pruneSize is the maximum number of deliveries that one statement deletes, because other writers have to wait
 	// meanwhile.

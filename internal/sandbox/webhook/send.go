@@ -87,7 +87,7 @@ func (s sender) send(ctx context.Context, d *dueDelivery) outcome {
 	return o
 }
 
-// post sends a delivery. It returns the status and the first bytes of the response.
+// post sends a delivery. It returns the status of the response and the first bytes of its body.
 func (s sender) post(ctx context.Context, d *dueDelivery) (status int, body []byte, err error) {
 	defer crash.Catch(&err)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.Target.URL, bytes.NewReader(d.Payload))
@@ -117,8 +117,8 @@ func sign(secret, body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// explain returns the reason why there was no response. It leaves out the endpoint's IP address, its URL and the text of
-// a malformed response. A URL may contain a token, and a response may repeat the event.
+// explain returns the reason why there was no response. It leaves out the endpoint's IP address, its URL, which may
+// contain a token, and the text of a malformed response, which may repeat the event.
 func (s sender) explain(err error) string {
 	errno, isErrno := errors.AsType[syscall.Errno](err)
 	opError, isOpError := errors.AsType[*net.OpError](err)
@@ -152,14 +152,14 @@ func hasType[T error](err error) bool {
 }
 
 // Roots returns the system's certificate authorities and those in extra, which is PEM. If extra is empty,
-// it returns nil, for which crypto/tls uses the system's authorities. It fails if extra has no certificate.
+// it returns nil, for which crypto/tls uses the system's authorities. It fails if other extra text has no certificate.
 func Roots(extra []byte) (*x509.CertPool, error) {
 	if len(extra) == 0 {
 		return nil, nil
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
-		pool = x509.NewCertPool() // the system has none
+		pool = x509.NewCertPool() // without the system's authorities, which cannot be read
 	}
 	if !pool.AppendCertsFromPEM(extra) {
 		return nil, errors.New("the webhook CA contains no PEM certificate (-----BEGIN CERTIFICATE-----)")

@@ -17,7 +17,7 @@ const (
 	perEndpoint = 8
 	// maxInFlight is the maximum number of concurrent deliveries to all endpoints.
 	maxInFlight = 256
-	// pollInterval is how often a worker looks for deliveries that are due, or that another process added.
+	// pollInterval is how often a worker looks for deliveries that are due.
 	pollInterval = 250 * time.Millisecond
 	// shutdownTime is how long deliveries in flight may take after a call of Close.
 	shutdownTime = 500 * time.Millisecond
@@ -28,13 +28,12 @@ type WorkerOptions struct {
 	DB      *store.DB
 	Logger  *slog.Logger
 	Roots   *x509.CertPool // the authorities of endpoints' certificates; nil for the system's
-	Timeout time.Duration  // how long an endpoint may take to answer; 0 is 15 s
+	Timeout time.Duration  // how long an endpoint may take to answer; 0 for defaultTimeout
 	// PublicOnly says whether deliveries to this machine or to private networks fail.
 	PublicOnly bool
 }
 
-// Worker delivers the events of the outbox to their endpoints. If several workers have the same file open,
-// in one process or in several, one of them delivers and the others stand by.
+// Worker delivers the events of the outbox to their endpoints while its DB is the leader.
 type Worker struct {
 	db      *store.DB
 	logger  *slog.Logger
@@ -51,8 +50,8 @@ type Worker struct {
 
 // result is a delivery that was sent, with its outcome.
 type result struct {
-	*dueDelivery
-	outcome
+	delivery *dueDelivery
+	outcome  outcome
 }
 
 // StartWorker starts a worker. Close it before you close the file.
@@ -70,8 +69,7 @@ func StartWorker(o WorkerOptions) *Worker {
 	return w
 }
 
-// Close stops the worker and waits until its goroutines have ended. Deliveries that get no response within
-// shutdownTime are repeated later.
+// Close stops the worker. It gives deliveries in flight shutdownTime to finish. Those that do not are repeated later.
 func (w *Worker) Close() {
 	close(w.stop)
 	<-w.stopped
@@ -98,9 +96,9 @@ func (w *Worker) run() {
 	}
 }
 
-// poll records the results so far and sends the deliveries that are due, unless another worker leads.
+// poll records the results so far and starts to send the deliveries that are due, unless another DB leads.
 func (w *Worker) poll(ctx context.Context) {
-	for len(w.results) > 0 { // so that one transaction records all results
+	for len(w.results) > 0 { // so that one transaction records several results
 		w.complete(<-w.results)
 	}
 	due, err := w.recordAndSelect(ctx)
@@ -115,14 +113,13 @@ func (w *Worker) poll(ctx context.Context) {
 	for _, d := range due {
 		w.inFlight[d.ID] = d.Target.WebhookID
 		go func() {
-			outcome := w.sender.send(ctx, d)
-			w.results <- result{dueDelivery: d, outcome: outcome}
+			o := w.sender.send(ctx, d)
+			w.results <- result{delivery: d, outcome: o}
 		}()
 	}
 }
 
-// recordAndSelect records the results so far and returns the deliveries to send. If another worker leads, it does
-// nothing.
+// recordAndSelect records the results so far and returns the deliveries to send. If another DB leads, it does nothing.
 func (w *Worker) recordAndSelect(ctx context.Context) ([]*dueDelivery, error) {
 	leads, err := w.db.TryToLead()
 	if err != nil {
@@ -134,7 +131,7 @@ func (w *Worker) recordAndSelect(ctx context.Context) ([]*dueDelivery, error) {
 	// prune checks the interval again, because the transaction may only be needed for the results.
 	if len(w.unrecorded) > 0 || time.Since(w.lastPruned) >= pruneInterval {
 		err := w.db.Write(ctx, func(tx *store.Tx) error {
-			err := w.record(tx)
+			err := w.recordResults(tx)
 			if err != nil {
 				return err
 			}
@@ -156,19 +153,21 @@ func (w *Worker) recordAndSelect(ctx context.Context) ([]*dueDelivery, error) {
 
 // complete removes a delivery from those in flight, and keeps its result to be recorded.
 func (w *Worker) complete(r result) {
-	delete(w.inFlight, r.ID)
-	if r.interrupted {
+	d := r.delivery
+	o := r.outcome
+	delete(w.inFlight, d.ID)
+	if o.interrupted {
 		return
 	}
 	w.unrecorded = append(w.unrecorded, r)
 	attributes := []any{
-		"delivery", r.ID, "event", r.EventID, "type", r.Event, "webhook", r.Target.WebhookID,
-		"status", r.status, "duration", r.duration,
+		"delivery", d.ID, "event", d.EventID, "type", d.Event, "webhook", d.Target.WebhookID,
+		"status", o.status, "duration", o.duration,
 	}
-	if r.failure == "" {
+	if o.failure == "" {
 		w.logger.Info("delivered an event", attributes...)
 	} else {
-		w.logger.Warn("could not deliver an event", append(attributes, "error", r.failure)...)
+		w.logger.Warn("could not deliver an event", append(attributes, "error", o.failure)...)
 	}
 }
 
@@ -181,7 +180,7 @@ func (w *Worker) shutDown() {
 	if len(w.unrecorded) == 0 {
 		return
 	}
-	err := w.db.Write(context.Background(), w.record)
+	err := w.db.Write(context.Background(), w.recordResults)
 	if err != nil {
 		w.logger.Error("could not record the last deliveries; they will be repeated", "error", err)
 	}
@@ -195,8 +194,8 @@ func retryDelays() []time.Duration {
 	}
 }
 
-// record writes the unrecorded results to the file.
-func (w *Worker) record(tx *store.Tx) error {
+// recordResults writes the unrecorded results to the file.
+func (w *Worker) recordResults(tx *store.Tx) error {
 	for _, r := range w.unrecorded {
 		err := r.record(tx)
 		if err != nil {
@@ -208,31 +207,33 @@ func (w *Worker) record(tx *store.Tx) error {
 
 // record writes an attempt to the file, and the new state of its delivery.
 func (r result) record(tx *store.Tx) error {
+	d := r.delivery
+	o := r.outcome
 	var (
 		id       int64
 		round    int64
 		failures int
 	)
-	found, err := tx.Get([]any{&id, &round, &failures}, `SELECT id, round, failures FROM deliveries WHERE public_id = ?`, r.ID)
+	found, err := tx.Get([]any{&id, &round, &failures}, `SELECT id, round, failures FROM deliveries WHERE public_id = ?`, d.ID)
 	if err != nil {
 		return err
 	}
-	if !found { // it was deleted meanwhile: by a reset, with its endpoint, or by prune
+	if !found { // it was deleted meanwhile, for example with its endpoint
 		return nil
 	}
 	err = tx.Exec(`
 		INSERT INTO delivery_tries (delivery_id, time, status, error, duration_ms, response)
 		VALUES (?, ?, NULLIF(?, 0), NULLIF(?, ''), ?, ?)`,
-		id, r.started.UnixMilli(), r.status, r.failure, r.duration.Milliseconds(), r.response)
+		id, d.started.UnixMilli(), o.status, o.failure, o.duration.Milliseconds(), o.response)
 	if err != nil {
 		return err
 	}
-	if round != r.Round { // the attempt started before a redelivery, so it does not change the state
+	if round != d.Round { // the attempt started before a redelivery, so it does not change the state
 		return nil
 	}
 	var due sql.NullInt64 // null if no attempt follows
 	state := Delivered
-	if r.failure != "" {
+	if o.failure != "" {
 		state = Failed
 		delays := retryDelays()
 		if failures < len(delays) {
