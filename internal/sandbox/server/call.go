@@ -18,7 +18,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// Operation is a call that the sandbox itself makes, for example for the dashboard.
+// Operation is a call of the sandbox to one of its own routes.
 type Operation struct {
 	Route string            // the key of a route, such as "POST /api/v1/cards/{card_id}/freeze"
 	Path  map[string]string // the path's parameters
@@ -28,8 +28,8 @@ type Operation struct {
 // IsRead reports whether the operation only reads.
 func (o Operation) IsRead() bool { return strings.HasPrefix(o.Route, http.MethodGet+" ") }
 
-// request returns the request that a handler sees. The path of its URL is the route's, with the names of the parameters,
-// because handlers read only the parameters' values.
+// request returns the request that a handler sees. The path of its URL is the route's, with {name} for a parameter. Handlers
+// read parameters with PathValue.
 func (o Operation) request(ctx context.Context) *http.Request {
 	method, path, _ := strings.Cut(o.Route, " ")
 	r := &http.Request{
@@ -44,8 +44,8 @@ func (o Operation) request(ctx context.Context) *http.Request {
 	return r
 }
 
-// Do runs an operation for an account in the transaction of this call, without rate limits. Unless into is nil, Do
-// decodes the response into it. If Do fails, the caller must roll back the whole transaction.
+// Do runs an operation for an account in the transaction of this call, without rate limits. If into is not nil, Do
+// decodes the response into the value that it points to. If Do fails, the caller must roll back the whole transaction.
 func (c *Call) Do(owner account.Account, o Operation, into any) error {
 	nested := *c
 	nested.Account = owner
@@ -58,9 +58,9 @@ func (c *Call) Do(owner account.Account, o Operation, into any) error {
 	return json.Unmarshal(res.Body, into)
 }
 
-// Do runs an operation for an authenticated account. Faults do not apply, and nothing is written to the request log.
-// Rate limits apply only if the route has a Class: then the operation counts like a client's request. If Do returns an
-// error, the operation has changed nothing. The error's message may be shown to users.
+// Do runs an operation for an authenticated account. Faults do not apply, and the operation is not added to the request
+// log. If its route has a Class, rate limits apply as to a client's request. If Do returns an error, the operation has
+// changed nothing. The error's message may be shown to users.
 func (s *Server) Do(ctx context.Context, owner account.Account, o Operation) (wire.Response, *wire.Error) {
 	x := &exchange{
 		id:       vault.Token("req_"),
@@ -90,14 +90,14 @@ func (s *Server) handleOperation(x *exchange, c *Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if x.route.Class != "" { // otherwise, x.limits stays empty, which means no limits
+	if x.route.Class != "" { // otherwise, x.limits stays empty, so there are no limits
 		x.limits, err = behavior.ReadLimits(c.Tx)
 		if err != nil {
 			return wire.Response{}, err
 		}
 	}
 	x.now = c.Tx.Now()
-	err = s.authorize(x)
+	err = s.admit(x)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -117,7 +117,7 @@ func (s *Server) Read(ctx context.Context, f func(*store.Tx) error) *wire.Error 
 	return nil
 }
 
-// Version returns a text that changes with every commit to the file, and the service's time.
+// Version returns a text that differs after a process has changed the file, and the service's time.
 func (s *Server) Version(ctx context.Context) (string, time.Time, *wire.Error) {
 	err := s.commitCallsDueNow(ctx)
 	if err != nil {
@@ -133,16 +133,16 @@ func (s *Server) Version(ctx context.Context) (string, time.Time, *wire.Error) {
 const (
 	idempotencyHeader = "X-Idempotency-Key"
 	replayedHeader    = "Idempotent-Replayed"
-	// idempotencyLifetime is how long the response for a key is kept.
+	// idempotencyLifetime is how long a key gets the stored response.
 	idempotencyLifetime = 24 * time.Hour
 	// maxIdempotencyKey is in bytes.
 	maxIdempotencyKey = 255
 )
 
-// idempotent runs the handler of a call that writes. If the call has an idempotency key, the handler can succeed only once
-// for each account, key, method and path until idempotencyLifetime has passed. The response is stored in the transaction
-// of the call, so that both are committed together. Later calls with the key and the same body get the stored response.
-// Only one transaction writes at a time, so even a concurrent call with the key finds the response of the first call.
+// idempotent runs the handler of a call that writes. If the call has an idempotency key and succeeds, its response is
+// stored in the same transaction as its effect. For idempotencyLifetime, a call of the account with the same key, method,
+// path and body then gets the stored response. This also holds for concurrent calls, because transactions that write run
+// one after another.
 func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Response, error) {
 	key := c.request.Header.Get(idempotencyHeader)
 	if key == "" {
@@ -151,7 +151,7 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 	if len(key) > maxIdempotencyKey {
 		return wire.Response{}, wire.Invalid("%s has more than %d bytes", idempotencyHeader, maxIdempotencyKey)
 	}
-	if requestlog.Clean(key) != key { // the file and the request log store the key, and must not contain secrets
+	if requestlog.Clean(key) != key { // the key is stored in the file, which must not contain such secrets
 		return wire.Response{}, wire.Invalid("%s must not contain an API key, a webhook secret or an unprintable character",
 			idempotencyHeader)
 	}
@@ -216,14 +216,12 @@ func (x *exchange) idempotencyScope() idempotencyScope {
 	}
 }
 
-// claim reserves the idempotency key of a call, if a quirk asks for that. It then refuses the call while another call
-// of this process with the key is running or postponed. The caller must call release after the call.
+// claim reserves the idempotency key of a call, if a quirk asks for that. It then returns an error if another call
+// of this server with the key is running or postponed. Without an error, the caller must call release after the call.
 func (s *Server) claim(x *exchange) (release func(), err error) {
 	releaseNothing := func() {}
-	if x.quirks.Idempotency != behavior.Conflict {
-		return releaseNothing, nil
-	}
-	if !x.isAPI() || !x.route.isWrite() {
+	needsClaim := x.quirks.Idempotency == behavior.Conflict && x.isAPI() && x.route.isWrite()
+	if !needsClaim {
 		return releaseNothing, nil
 	}
 	scope := x.idempotencyScope()
@@ -236,7 +234,7 @@ func (s *Server) claim(x *exchange) (release func(), err error) {
 	}
 	if inUse {
 		return nil, wire.NewError(http.StatusConflict, wire.CodeIdempotencyKeyInUse,
-			"the first call with this "+idempotencyHeader+" is still in progress; try again later")
+			"the first call with this %s is still in progress; try again later", idempotencyHeader)
 	}
 	return func() { s.inFlight.Delete(scope) }, nil
 }
@@ -244,8 +242,7 @@ func (s *Server) claim(x *exchange) (release func(), err error) {
 // applyFault processes the call as its fault configures, and returns the response that the client sees.
 func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 	f := x.fault
-	// Truncate sends the first half of this response if the call is not processed, or is processed later. No other action
-	// sends it.
+	// This response stands for that of a call that is not processed now.
 	example := wire.Response{Status: http.StatusOK, Body: []byte(`{"data":[],"page":1}`)}
 	res := response{Response: example}
 	switch f.When {
@@ -258,7 +255,7 @@ func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 			s.postpone(x, f)
 		}
 	case behavior.Before:
-		// The fault comes before the call, so the call is not processed, unless the fault only delays it: see Pass below.
+		// The fault comes before the call, so the call is not processed, except with Pass: see below.
 	}
 	s.delay(f.ResponseDelay())
 	switch f.Then.Action {
@@ -267,9 +264,9 @@ func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 	case behavior.Truncate:
 		res.extent = truncated
 	case behavior.Pass:
-		if f.When == behavior.Before { // otherwise, res already has the response of the call
-			// The service processes the call even if the client has disconnected during the delay.
-			// Clients must expect such late commits.
+		if f.When == behavior.Before {
+			// The call is processed even if the client has disconnected during the delay. Clients must expect such late
+			// commits.
 			res.Response = s.process(context.WithoutCancel(ctx), x)
 		}
 	default:

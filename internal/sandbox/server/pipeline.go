@@ -28,17 +28,16 @@ type exchange struct {
 	// longRead allows a call that only reads to take long.
 	longRead bool
 
-	// due is the time at which a postponed call is committed. It is zero for all other calls.
+	// due is the time at which a postponed call is committed. It is zero for other calls.
 	due time.Time
 
-	// prepare sets the following fields for a request. For an operation, Server.Do sets those that it needs.
 	now     time.Time       // the service's time
 	account account.Account // the owner of the key; its ID is 0 if there is no valid key
 	quirks  behavior.Quirks
-	limits  behavior.Limits // of an API call
-	fault   *behavior.Fault // the fault that is applied to an API call; nil if there is none
+	limits  behavior.Limits // if empty, there are no limits
+	fault   *behavior.Fault // the fault to apply to the call; nil if there is none
 
-	// The request log needs the following fields.
+	// The following fields are for the request log.
 	refused *wire.Error // the last error that became a response; nil if there is none
 	cardID  string
 	change  requestlog.Change
@@ -49,8 +48,8 @@ func (x *exchange) isAPI() bool { return strings.HasPrefix(x.request.URL.Path, A
 // path returns the path of an API call, relative to the API's base URL.
 func (x *exchange) path() string { return strings.TrimPrefix(x.request.URL.Path, API) }
 
-// serve handles a request of the API or a control call, whether or not its path exists. It finds the response, adds an
-// authenticated API call to the request log, and sends the response.
+// serve handles a request: it finds the response, adds an authenticated API call to the request log, and sends the
+// response.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	start := time.Now()
 	x := &exchange{
@@ -62,13 +61,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	}
 	x.longRead = !x.isAPI()
 	res := s.respond(w, x)
+	// Record the call first, so that a client that has the response finds it in the log.
 	s.record(x, res, time.Since(start)) //nolint:contextcheck // the entry is written even if the client has disconnected
 	s.Logger.Debug("answered", "request", x.id, "method", requestlog.Clean(r.Method), "path", requestlog.Clean(r.URL.Path),
 		"status", res.sentStatus(), "duration", time.Since(start))
 	res.send(w, x.id, x.now)
 }
 
-// respond returns the response to a request. Errors become the responses that explain chooses, and panics become a 500.
+// respond returns the response to a request. It also turns errors and panics into responses.
 func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
 	ctx := x.request.Context()
 	defer func() {
@@ -95,14 +95,14 @@ func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
 	return response{Response: s.process(ctx, x)}
 }
 
-// prepare authenticates the request, reads the settings of the service, commits the postponed calls that are due, and
-// takes the fault that is set for the call.
+// prepare reads the settings of the service, authenticates the request, commits the postponed calls that are due, and
+// takes the fault that is set for the call, if any.
 func (s *Server) prepare(ctx context.Context, x *exchange) error {
 	var faultID int64
 	err := s.DB.Read(ctx, func(tx *store.Tx) error {
 		x.now = tx.Now()
 		var err error
-		x.quirks, err = behavior.ReadQuirks(tx) // first, because they decide the format of all errors
+		x.quirks, err = behavior.ReadQuirks(tx) // first, because they decide the format of errors
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,8 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 	})
 }
 
-// authenticate finds the account of the request's API key. It returns an error if there is none and the route needs one.
+// authenticate finds the account of the request's API key. It returns an error if the route needs a key and the request
+// has no valid one.
 func (x *exchange) authenticate(tx *store.Tx) error {
 	scheme, key, _ := strings.Cut(x.request.Header.Get("Authorization"), " ")
 	if strings.EqualFold(scheme, "Bearer") {
@@ -152,9 +153,9 @@ func (x *exchange) authenticate(tx *store.Tx) error {
 	return nil
 }
 
-// process handles a call and returns its response. A call that fails changes nothing.
+// process handles a call and returns its response. A call that fails changes nothing in the file.
 func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
-	err := s.authorize(x)
+	err := s.admit(x)
 	if err != nil {
 		return s.refuse(x, err)
 	}
@@ -200,9 +201,9 @@ func (s *Server) transact(ctx context.Context, x *exchange, handle func(*Call) (
 	return res, err
 }
 
-// authorize checks the rate limits and the state of the account for an API call. Control calls always pass. A call that
-// the limits allow counts towards them even if it is refused for another reason or fails later.
-func (s *Server) authorize(x *exchange) error {
+// admit checks the rate limits and the state of the account for an API call. Control calls pass. A call that the limits
+// allow counts towards them, even if it is refused for another reason or fails later.
+func (s *Server) admit(x *exchange) error {
 	if !x.isAPI() {
 		return nil
 	}
@@ -269,9 +270,8 @@ func (s *Server) refuse(x *exchange, err error) wire.Response {
 	return x.errorResponse(s.explain(x.request.Context(), x.id, err))
 }
 
-// explain returns the error that the client sees. A refusal keeps its status and message. A busy sandbox and a full disk
-// get messages of their own, and any other error becomes a 500. If ctx has ended, the client has disconnected. The
-// transaction was not committed in any of these cases.
+// explain returns the error that the client sees. A *wire.Error stays as it is. Another error is replaced by one whose
+// message may be shown to users, and is logged unless the client has disconnected.
 func (s *Server) explain(ctx context.Context, requestID string, err error) *wire.Error {
 	refused, ok := errors.AsType[*wire.Error](err)
 	if ok {
@@ -294,15 +294,14 @@ func (s *Server) explain(ctx context.Context, requestID string, err error) *wire
 		}
 	}
 	s.Logger.Error("a request failed", "request", requestID, "error", err)
-	if errors.Is(err, store.ErrFull) { // not a 5xx, after which clients would check whether the request took effect
+	if errors.Is(err, store.ErrFull) { // not a 5xx, after which a client may check whether the request took effect
 		return wire.Refuse(wire.CodeDiskFull,
 			"cannot write the sandbox file, because %v; nothing was done, so make room and try again", store.ErrFull)
 	}
 	return internalError(requestID)
 }
 
-// record adds an authenticated API call to the request log. It runs before the response is sent, so that a client that has
-// the response finds the call in the log.
+// record adds an authenticated API call to the request log. It ignores other calls.
 func (s *Server) record(x *exchange, res response, duration time.Duration) {
 	if !x.isAPI() || x.account.ID == 0 {
 		return

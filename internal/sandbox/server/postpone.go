@@ -12,22 +12,20 @@ import (
 // postponedCalls are the calls that a fault commits some time after they arrived, whatever response the client got. They
 // are lost when the process ends.
 type postponedCalls struct {
-	mu  sync.Mutex  // also held while calls are committed, so that no request overtakes them
-	all []*exchange // in the order of their arrival
+	mu  sync.Mutex // also held while calls are committed, so that other requests wait for that
+	all []*exchange
 }
 
 // postpone schedules a call to be committed after the delay of a fault.
 func (s *Server) postpone(x *exchange, f *behavior.Fault) {
-	call := *x // the request's own exchange goes on to the request log
+	call := *x // a copy, because the request log still needs the exchange of the request itself
 	call.due = x.now.Add(f.CommitDelay())
 	s.postponed.mu.Lock()
 	defer s.postponed.mu.Unlock()
 	s.postponed.all = append(s.postponed.all, &call)
 }
 
-// commitCallsDueAt commits the postponed calls that are due at the given time of the service, the earliest first. Every
-// authenticated request and every page of the dashboard does this before its own transaction, so that it sees all calls
-// that this process postponed and that were due when it arrived.
+// commitCallsDueAt commits the postponed calls that are due at the given time of the service, the earliest first.
 func (s *Server) commitCallsDueAt(ctx context.Context, now time.Time) {
 	s.postponed.mu.Lock()
 	defer s.postponed.mu.Unlock()
@@ -41,7 +39,8 @@ func (s *Server) commitCallsDueAt(ctx context.Context, now time.Time) {
 	}
 }
 
-// takeDue removes and returns the call that is due first, or nil if no call is due yet. The caller must hold the lock.
+// takeDue removes and returns the call that is due first. It returns nil if no call is due yet. The caller must hold the
+// lock.
 func (p *postponedCalls) takeDue(now time.Time) *exchange {
 	earliest := -1
 	for i, call := range p.all {
@@ -76,7 +75,7 @@ func (s *Server) commitCallsDueNow(ctx context.Context) error {
 	return nil
 }
 
-// isPostponed reports whether a call with this idempotency key is postponed and not committed yet.
+// isPostponed reports whether a call with this scope is postponed and not committed yet.
 func (s *Server) isPostponed(scope idempotencyScope) bool {
 	s.postponed.mu.Lock()
 	defer s.postponed.mu.Unlock()
@@ -88,7 +87,7 @@ func (s *Server) isPostponed(scope idempotencyScope) bool {
 	return false
 }
 
-// ForgetPostponed drops the postponed calls that are not committed yet. A reset of the file calls it.
+// ForgetPostponed drops the postponed calls that are not committed yet.
 func (s *Server) ForgetPostponed() {
 	s.postponed.mu.Lock()
 	defer s.postponed.mu.Unlock()

@@ -58,7 +58,7 @@ func (r response) sentStatus() int {
 }
 
 // send writes the response. It panics with http.ErrAbortHandler to cut the response off. It ignores errors of Write,
-// which mean that the client has disconnected.
+// because nothing more can be sent then.
 func (r response) send(w http.ResponseWriter, requestID string, now time.Time) {
 	if r.extent == dropped {
 		panic(http.ErrAbortHandler)
@@ -79,7 +79,7 @@ func (r response) send(w http.ResponseWriter, requestID string, now time.Time) {
 	if r.extent == truncated {
 		firstHalf := r.Body[:len(r.Body)/2]
 		_, _ = w.Write(firstHalf)
-		_ = http.NewResponseController(w).Flush() // fails for a writer without a buffer, which needs no flush
+		_ = http.NewResponseController(w).Flush() // some writers have no buffer to flush
 		panic(http.ErrAbortHandler)
 	}
 	_, _ = w.Write(r.Body)
@@ -133,7 +133,7 @@ func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 		}
 	}
 	res.Body = wire.Encode(e)
-	if !x.isAPI() { // the quirk of the body is only for the API
+	if !x.isAPI() { // the quirk below is for the API only
 		return res
 	}
 	switch x.quirks.ErrorBody {

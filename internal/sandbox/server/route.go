@@ -51,8 +51,8 @@ func NoFields(handle func(*Call) (wire.Response, error)) func(*Call) (wire.Respo
 	}
 }
 
-// Call is a request in its transaction. It is authenticated unless its route is public. For GET, the transaction is a
-// snapshot. Otherwise, it is committed if the handler returns a response, and rolled back if the handler returns an error.
+// Call is a request or an Operation in its transaction. If its route is public, it may be unauthenticated. For GET, the
+// transaction only reads. For another method, an error of the handler rolls the transaction back.
 type Call struct {
 	*Server
 
@@ -151,10 +151,10 @@ func (s *Server) unknownRoute(mux *http.ServeMux, r *http.Request) *wire.Error {
 	return wire.NewError(http.StatusNotFound, wire.CodeNotFound, "this path does not exist%s", s.pathHint(r.URL.Path))
 }
 
-// listOfCalls is the route that lists the control calls. Only a server has it, not the embedded service.
+// listOfCalls is the route that lists the control calls. The embedded sandbox does not have it.
 const listOfCalls = "GET " + Control + "/{$}"
 
-// pathHint returns a hint for the end of the message about an unknown path, or "" if there is none.
+// pathHint returns a hint for the end of the message about an unknown path. It may be empty.
 func (s *Server) pathHint(urlPath string) string {
 	similar := s.similarCall(urlPath)
 	if similar != "" {
@@ -173,8 +173,8 @@ func (s *Server) pathHint(urlPath string) string {
 	return ""
 }
 
-// similarCall returns the control call whose path has the longest common prefix with a path. Both are compared without
-// Control. If the common prefix is shorter than half of the path, similarCall returns "".
+// similarCall returns the control call whose path has the longest common prefix with a path, both without Control. It
+// returns "" if the prefix is too short.
 func (s *Server) similarCall(urlPath string) string {
 	requested, ok := strings.CutPrefix(urlPath, Control+"/")
 	if !ok {
@@ -210,7 +210,7 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// isClean reports whether path.Clean does not change a path. A slash at the end is allowed.
+// isClean reports whether a path has the form that path.Clean returns, with or without a slash at the end.
 func isClean(p string) bool {
 	clean := path.Clean(p) // without a slash at the end, except for "/"
 	withSlash := strings.TrimSuffix(clean, "/") + "/"
