@@ -59,12 +59,12 @@ func ListNewest(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Ent
 	return store.Page[Entry](tx, page, selectEntries+where.SQL+` ORDER BY r.id DESC`, where.Args...)
 }
 
-// ListByRun returns a page of the entries of a run, by their time, and reports whether there are more.
+// ListByRun returns a page of the entries of a run, sorted by time, and reports whether there are more.
 func ListByRun(tx *store.Tx, runID int64, page wire.Page) ([]*Entry, bool, error) {
 	return store.Page[Entry](tx, page, selectEntries+`WHERE r.run_id = ? ORDER BY r.time, r.id`, runID)
 }
 
-// ListChangesByRun returns the entries of a run that requested a change, by their time.
+// ListChangesByRun returns the entries of a run that requested a change, sorted by time.
 func ListChangesByRun(tx *store.Tx, runID int64) ([]*Entry, error) {
 	return store.List[Entry](tx, selectEntries+`WHERE r.run_id = ? AND r.method <> 'GET' ORDER BY r.time, r.id`, runID)
 }

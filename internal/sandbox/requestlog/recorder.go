@@ -139,7 +139,7 @@ func (r *Recorder) restore(entries []Entry) {
 	}
 }
 
-// Close writes the pending entries. The recorder no longer writes later ones by itself.
+// Close writes the pending entries. Entries that are recorded later may be lost.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -165,8 +165,8 @@ func writeAll(tx *store.Tx, entries []Entry) error {
 	return tx.Exec(`DELETE FROM runs WHERE last_entry <= ?`, lastDeletedID)
 }
 
-// write writes the entry and updates its run, which it creates if necessary. It returns the entry's id. Entries with the
-// same run name share a run. An entry without a name belongs to the last run without a name, unless runPause has passed.
+// write writes the entry and updates its run, which it creates if necessary. It returns the entry's id. Entries of an
+// account with the same run name share a run. Entries without a run name share one until runPause passes between two.
 func (e *Entry) write(tx *store.Tx) (int64, error) {
 	start := e.Time.UnixMilli() // of the call
 	runID, err := store.Value[int64](tx, `

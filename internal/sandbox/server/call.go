@@ -28,8 +28,7 @@ type Operation struct {
 // IsRead reports whether the operation only reads.
 func (o Operation) IsRead() bool { return strings.HasPrefix(o.Route, http.MethodGet+" ") }
 
-// request returns the request that a handler sees. The path of its URL is the route's, with {name} for a parameter. Handlers
-// read parameters with PathValue.
+// request returns the request that a handler sees. The path of its URL is the route's, with {name} for a parameter.
 func (o Operation) request(ctx context.Context) *http.Request {
 	method, path, _ := strings.Cut(o.Route, " ")
 	r := &http.Request{
@@ -59,8 +58,8 @@ func (c *Call) Do(owner account.Account, o Operation, into any) error {
 }
 
 // Do runs an operation for an authenticated account. Faults do not apply, and the operation is not added to the request
-// log. If its route has a Class, rate limits apply as to a client's request. If Do returns an error, the operation has
-// changed nothing. The error's message may be shown to users.
+// log. Rate limits apply if its route has a Class. If Do returns an error, the operation has changed nothing in the file.
+// The error's message may be shown to users.
 func (s *Server) Do(ctx context.Context, owner account.Account, o Operation) (wire.Response, *wire.Error) {
 	x := &exchange{
 		id:       vault.Token("req_"),
@@ -117,7 +116,7 @@ func (s *Server) Read(ctx context.Context, f func(*store.Tx) error) *wire.Error 
 	return nil
 }
 
-// Version returns a text that differs after a process has changed the file, and the service's time.
+// Version returns a text that changes when a process changes the file, and the service's time.
 func (s *Server) Version(ctx context.Context) (string, time.Time, *wire.Error) {
 	err := s.commitCallsDueNow(ctx)
 	if err != nil {

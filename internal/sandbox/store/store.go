@@ -318,8 +318,8 @@ func (db *DB) ReadLong(ctx context.Context, f func(*Tx) error) error {
 	return db.run(ctx, t, f)
 }
 
-// Version returns a text that differs after a process has changed the file. Compare it with versions that the same DB
-// has returned, not with those of another one. Version also returns the service's time.
+// Version returns a text that changes when a process changes the file. Compare it with versions that the same DB has
+// returned, not with those of another one. Version also returns the service's time.
 func (db *DB) Version(ctx context.Context) (string, time.Time, error) {
 	var version string
 	var now time.Time

@@ -272,8 +272,8 @@ func (w Where) AndIf(apply bool, condition string, args ...any) Where {
 	return Where{SQL: w.SQL + ` AND ` + condition, Args: slices.Concat(w.Args, args)}
 }
 
-// EscapeLike returns a pattern for LIKE … ESCAPE '\' in which % and _ stand for themselves. LIKE ignores the case of ASCII
-// letters.
+// EscapeLike returns a pattern for LIKE … ESCAPE '\' in which % and _ stand for themselves. LIKE ignores the case of
+// ASCII letters.
 func EscapeLike(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }

@@ -49,8 +49,8 @@ type payload struct {
 	Data      any       `json:"data"`
 }
 
-// Emit writes an event to the outbox in the transaction of the call, with a delivery for each endpoint of the account that
-// subscribes to it. If no endpoint does, it writes nothing. subject is the id of the changed object, and data is
+// Emit writes an event to the outbox in the transaction of the call, with a delivery for each endpoint of the account
+// that subscribes to it. If no endpoint does, it writes nothing. subject is the id of the changed object, and data is
 // the object as the event shows it.
 func Emit(c *server.Call, event EventType, subject string, data any) error {
 	endpointIDs, err := store.Values[int64](c.Tx, `
