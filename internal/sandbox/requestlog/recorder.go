@@ -203,10 +203,11 @@ func (e *Entry) write(tx *store.Tx) (int64, error) {
 	return id, tx.Exec(`
 		UPDATE runs
 		SET requests = requests + 1, lost = lost + ?2, refused = refused + ?3, ended = MAX(ended, ?4), last_entry = ?5,
+		    begun = MIN(begun, ?10),
 		    changes = changes + ?6, to_cards = to_cards + ?7, from_cards = from_cards + ?8, fees = fees + ?9
 		WHERE id = ?1`,
 		runID, e.Lost, refused, e.Time.Add(e.Duration).UnixMilli(), id,
-		e.IsChange(), max(0, toCard), max(0, -toCard), e.Fee)
+		e.IsChange(), max(0, toCard), max(0, -toCard), e.Fee, start)
 }
 
 var (
