@@ -88,7 +88,7 @@ type stateAction struct {
 	cardAction
 	verb   string // "freeze" or "unfreeze"
 	gerund string // "Freezing" or "Unfreezing"
-	change func(*api.Client, context.Context, string) (api.CardState, error)
+	change func(ctx context.Context, client *api.Client, cardID string) (api.CardState, error)
 }
 
 var (
@@ -108,7 +108,9 @@ func NewFreezeAction() action.Action {
 		},
 		verb:   "freeze",
 		gerund: "Freezing",
-		change: (*api.Client).FreezeCard,
+		change: func(ctx context.Context, client *api.Client, cardID string) (api.CardState, error) {
+			return client.FreezeCard(ctx, cardID)
+		},
 	}
 }
 
@@ -125,9 +127,9 @@ func NewUnfreezeAction() action.Action {
 		},
 		verb:   "unfreeze",
 		gerund: "Unfreezing",
-		change: func(client *api.Client, ctx context.Context, id string) (api.CardState, error) {
+		change: func(ctx context.Context, client *api.Client, cardID string) (api.CardState, error) {
 			var autoFreezeAt *usd.Amount // not known to an action
-			return client.UnfreezeCard(ctx, id, autoFreezeAt)
+			return client.UnfreezeCard(ctx, cardID, autoFreezeAt)
 		},
 	}
 }
@@ -148,7 +150,7 @@ func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 	}
 	name := nameOf(card.CardListItem)
 	progress(resp, "%s %s, which is %s and holds %s USD.", a.gerund, name, card.Status, card.Balance)
-	state, err := a.change(a.session.Client, ctx, card.ID)
+	state, err := a.change(ctx, a.session.Client, card.ID)
 	if err != nil {
 		resp.Diagnostics.Append(rejection(card.Status, a.operation(name), err))
 		return
@@ -167,7 +169,7 @@ var (
 	_ action.ActionWithModifyPlan = (*transferAction)(nil)
 )
 
-// transferNotes ends the description of an action that moves money.
+// transferNotes is part of the description of each action that moves money.
 const transferNotes = " Plans do not include the money that actions move: the plan's check of the wallet does not count it, " +
 	"and `amount` of the card's `vcard_card` resource does not change. The action moves the money each time it runs.\n\n" +
 	"Do not trigger the action by an update of the same card's `amount`. If that update is interrupted, the next apply cannot distinguish " +
@@ -261,7 +263,7 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 
 	name := nameOf(card.CardListItem)
 	amount := config.Amount.Amount()
-	if config.Amount.IsNull() {
+	if config.Amount.IsNull() { // withdraw everything
 		amount = card.Balance
 		if amount <= 0 {
 			progress(resp, "%s holds %s USD, so there is nothing to withdraw.", capitalized(name), amount)
@@ -314,7 +316,8 @@ func describeTransfer(name string, result transfer.Transfer) string {
 		capitalized(name), result.CardBalance, result.WalletBalance.WithoutNoise())
 }
 
-// checkAmount validates the amount again, because validation may run before the amount is known.
+// checkAmount validates the amount again, because validation may run before the amount is known. It also refuses to
+// fund a card with more than max_card_load of the provider configuration.
 func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) diag.Diagnostics {
 	at := path.Root("amount")
 	if amount.IsNull() && !a.withdraws {
