@@ -33,7 +33,7 @@ func singleCardSchema() schema.Schema {
 	}
 	attributes := listItemAttributes()
 	attributes["id"] = selector("Id of the card, of the form `card_…`. Set either this or `label`.", tfkit.CardID())
-	attributes["label"] = selector("Label of the card. Exactly one active or frozen card of the account must have it. "+
+	attributes["label"] = selector("Label of the card. If you set it, exactly one active or frozen card of the account must have it. "+
 		"Null if the card with the `id` has no label.", tfkit.NotEmpty())
 	attributes["created_at"] = schema.StringAttribute{
 		Computed: true, CustomType: timetypes.RFC3339Type{}, MarkdownDescription: "When the card was issued, as an RFC 3339 time.",
@@ -81,7 +81,7 @@ func fillCard(ctx context.Context, s *session.Session, m *summaryModel, diags *d
 	return nil
 }
 
-// checkSelector adds an error unless exactly one of id and label is set. While one of them is unknown, it cannot tell.
+// checkSelector adds an error unless exactly one of id and label is set. If one of them is unknown, it adds no error.
 func checkSelector(m summaryModel, diags *diag.Diagnostics) {
 	if m.ID.IsUnknown() || m.Label.IsUnknown() {
 		return
@@ -92,7 +92,8 @@ func checkSelector(m summaryModel, diags *diag.Diagnostics) {
 	}
 }
 
-// findByLabel returns the live card with a label, or an error if there is not exactly one.
+// findByLabel returns the live card with a label, or an error if there is not exactly one, or if the cards
+// cannot be listed.
 func findByLabel(ctx context.Context, client *api.Client, label string) (api.CardListItem, diag.Diagnostic) {
 	var found []api.CardListItem
 	query := cardQuery{Label: types.StringValue(label)}
