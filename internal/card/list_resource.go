@@ -21,7 +21,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
-// cardListResource lists cards. The embedded resource provides its type name and its session.
+// cardListResource lists cards. The embedded resource provides the type name and the session.
 type cardListResource struct{ cardResource }
 
 var _ list.ListResourceWithConfigure = (*cardListResource)(nil)
@@ -108,7 +108,7 @@ func (l *cardListResource) pushCards(ctx context.Context, req list.ListRequest, 
 		if count == req.Limit {
 			break
 		}
-		if len(batch) == readAhead {
+		if len(batch) == batchSize {
 			if !l.pushBatch(ctx, req, batch, push) {
 				return
 			}
@@ -124,8 +124,8 @@ func (l *cardListResource) pushCards(ctx context.Context, req list.ListRequest, 
 	}
 }
 
-// pushBatch reads cards and pushes their results. It reports whether to continue: it stops after an error, or when
-// push returns false.
+// pushBatch reads cards and pushes their results. It reports whether to continue: it returns false after an error, or
+// after push has returned false.
 func (l *cardListResource) pushBatch(ctx context.Context, req list.ListRequest, batch []api.CardListItem, push func(list.ListResult) bool) bool {
 	for _, result := range l.readAll(ctx, req, batch) {
 		if result == nil {
@@ -161,10 +161,11 @@ func (q cardQuery) find(ctx context.Context, client *api.Client) iter.Seq2[api.C
 	}
 }
 
-// readAhead is the size of a full batch. The cards of a batch are read concurrently.
-const readAhead = 8
+// batchSize is the number of cards in a full batch.
+const batchSize = 8
 
-// readAll returns the results in the order of the cards. A result may be nil; see readCard.
+// readAll reads cards concurrently, and returns the results in the order of the cards. A result may be nil; see
+// readCard.
 func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, cards []api.CardListItem) []*list.ListResult {
 	results := make([]*list.ListResult, len(cards))
 	var wg sync.WaitGroup
@@ -180,7 +181,8 @@ func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, ca
 	return results
 }
 
-// readCard returns the result for a card, or nil if a read shows that the card has been terminated in the meantime.
+// readCard returns the result for a card, or nil if a read shows that the card has been terminated in the meantime. If
+// the read fails, the result has only the error.
 func (l *cardListResource) readCard(ctx context.Context, req list.ListRequest, card api.CardListItem) *list.ListResult {
 	result := req.NewListResult(ctx)
 	result.DisplayName = fmt.Sprintf("%s (%s ending in %s)", cmp.Or(card.Label.String(), card.ID), card.Network, card.Last4)
