@@ -116,7 +116,7 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 				Attributes: map[string]schema.Attribute{"below": below, "to": to},
 			},
 			"max_top_up_per_month": amount("Maximum that `top_up` may add per calendar month (UTC), in USD with at most "+
-				"two decimals. A plan that reaches the maximum adds less and warns. "+
+				"two decimals. A plan that would exceed the maximum adds less and warns. "+
 				"Unexplained money on the card counts too. Default: no limit. "+
 				"A replacement or imported card starts at 0.", tfkit.AtLeast(usd.Cent)),
 			"deletion_protection": schema.BoolAttribute{
