@@ -63,8 +63,8 @@ type topUpRule struct {
 	To    usdtype.Value `tfsdk:"to"`
 }
 
-// readTopUp returns the rule of top_up, or nil if there is none. If a part of the rule is unknown, or the rule is
-// invalid, it returns nil and false.
+// readTopUp returns the rule of top_up and true, or nil and true if top_up is null. If the rule or a part of it is
+// unknown or invalid, it returns nil and false.
 func (m model) readTopUp(ctx context.Context) (*topUpRule, bool) {
 	if m.TopUp.IsNull() {
 		return nil, true
@@ -98,8 +98,8 @@ func (m model) toAPI(ctx context.Context, diags *diag.Diagnostics) api.IssueCard
 	return req
 }
 
-// issueCost returns the cost of issuing the card in USD: the load, but at least the minimum, plus the fee. So an unknown
-// load counts as the minimum.
+// issueCost returns the cost of issuing the card in USD: the load plus the fee. A load that is unknown or below the
+// minimum counts as the minimum.
 func (m model) issueCost() usd.Amount {
 	return max(m.Amount.Amount(), api.MinimumLoad) + api.IssuanceFee
 }
@@ -139,7 +139,7 @@ func (m *model) fromAPI(c api.CardListItem) {
 	m.setState(c.Status, c.Balance)
 }
 
-// fromSummary sets the attributes that a response about a single card contains.
+// fromSummary sets the attributes that the summary of a card contains.
 func (m *model) fromSummary(summary api.CardSummary, diags *diag.Diagnostics) {
 	m.fromAPI(summary.CardListItem)
 	m.CreatedAt = tfkit.CreatedAt(summary.CreatedAt, m.name(), diags)
@@ -197,11 +197,11 @@ func cardName(id, label, last4 string) string {
 	return fmt.Sprintf("card %s (%s)", id, strings.Join(details, ", "))
 }
 
-// capitalized returns a text with its first letter in upper case. The text must not be empty.
+// capitalized returns a text with its first letter in upper case. The text must start with an ASCII letter.
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// importedModel returns the state of a card that Terraform did not issue, without money_record. Attributes that are
-// neither set here nor reported by the service are null.
+// importedModel returns the state of an imported card, without money_record. Attributes that are neither set here nor
+// reported by the service are null.
 func importedModel(summary api.CardSummary, diags *diag.Diagnostics) model {
 	m := model{
 		AllowedCategories:  types.SetNull(types.StringType),
@@ -218,7 +218,7 @@ func pleaseReport(err error) string {
 	return "This is a bug in the provider; please report it: " + err.Error()
 }
 
-// checkOneLine returns what is wrong with a text, or "".
+// checkOneLine returns what is wrong with a text that is not one line without control characters, or "".
 func checkOneLine(text string) string {
 	if tfkit.IsOneLine(text) {
 		return ""
@@ -301,7 +301,8 @@ type privateState struct {
 	// Replaced describes this card in case the plan replaces it. Terraform then makes a second plan, for the new card.
 	// That plan gets no prior state, so it learns about the old card from here.
 	Replaced *replacedCard `json:"replaced,omitempty"`
-	// NextCost is the cost in USD of a card that is to be issued after this one is terminated, or 0 if there is none.
+	// NextCost is the cost in USD of the card that the plan issues, or 0 if it issues none. It is for the wallet check
+	// in Delete, if that card replaces this one.
 	NextCost usd.Amount `json:"next_cost,omitzero"`
 }
 
@@ -327,7 +328,7 @@ type replacedCard struct {
 
 const privateStateKey = "card"
 
-// privateData has the methods of the framework's private state, whose type is not exported.
+// privateData has the methods of the framework's private state, whose type is in an internal package.
 type privateData interface {
 	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
 	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
