@@ -80,8 +80,9 @@ func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
 	return errorWithAdvice(operation, err, candidates)
 }
 
-// errorWithAdvice returns session.ErrorDiagnostic with more advice at the end. The advice starts with the space or line
-// breaks that separate it from the detail. If there is no detail, as for a repeated outage, the advice stands alone.
+// errorWithAdvice returns session.ErrorDiagnostic with more advice at the end. The advice is "", or starts with the
+// space or line breaks that separate it from the detail. If there is no detail, as for a repeated outage, the advice
+// stands alone.
 func errorWithAdvice(operation string, err error, advice string) diag.Diagnostic {
 	failure := session.ErrorDiagnostic(operation, err)
 	return diag.NewErrorDiagnostic(failure.Summary(), strings.TrimLeft(failure.Detail()+advice, "\n "))
@@ -182,7 +183,8 @@ func labelsNotRead(err error) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Labels of new cards were not checked", text)
 }
 
-// adoptAdvice says how to adopt the service's values, as far as a configuration may have them.
+// adoptAdvice says how to adopt the service's values that a configuration may have, and what to do about an empty
+// label. The advice is "", or starts with the space that separates it from the text before it.
 func adoptAdvice(shown map[string]string) string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(shown)) {
@@ -242,7 +244,8 @@ func adviceForRejection(status api.CardStatus, rejected *transport.Error) string
 		return "The card is frozen, which may be the reason. " +
 			"Unfreeze it with frozen = false on its vcard_card or with the action vcard_card_unfreeze, then try again."
 	}
-	if status != "" && !status.IsKnown() {
+	undocumented := status != "" && !status.IsKnown()
+	if undocumented {
 		return fmt.Sprintf("The service shows the card as %s, an undocumented status, which may be the reason. "+
 			"Check the card in the dashboard. If it is gone for good, remove its vcard_card with terraform state rm ADDRESS. "+
 			"If that vcard_card is still in the configuration, the next apply issues a new card.", status)
@@ -555,15 +558,19 @@ func limitedTopUp(card model, needed, planned usd.Amount, topUps reconcile.TopUp
 		gets = "but gets none"
 	}
 	advice := "To top up more this month, raise max_top_up_per_month."
-	if month <= topUps.Month && topUps.Sum >= reconcile.Unknown { // no limit leaves anything
+	if month <= topUps.Month && topUps.Sum >= reconcile.Unknown { // a higher limit leaves nothing either
 		advice = "To top up this month, remove max_top_up_per_month."
 	}
 	return fmt.Sprintf("%s needs a top-up of %s USD, %s. %s\n\n%s", capitalized(card.name()), needed, gets, capUsage(topUps, month, limit), advice)
 }
 
-// capUsage says how much of max_top_up_per_month is used in the later one of month and topUps.Month. If both are 0, the
+// capUsage says how much of max_top_up_per_month is used in the later of month and topUps.Month. If both are 0, the
 // month is not known, and capUsage says what the limit is.
 func capUsage(topUps reconcile.TopUps, month reconcile.Month, limit usd.Amount) string {
+	latest := max(month, topUps.Month)
+	if latest == 0 {
+		return fmt.Sprintf("max_top_up_per_month is %s USD.", limit)
+	}
 	var used string
 	if month > topUps.Month {
 		used = fmt.Sprintf("none of max_top_up_per_month (%s USD) has been used", limit)
@@ -571,10 +578,6 @@ func capUsage(topUps reconcile.TopUps, month reconcile.Month, limit usd.Amount) 
 		used = fmt.Sprintf("all of max_top_up_per_month (%s USD) counts as used, because the card's money_record was lost", limit)
 	} else {
 		used = fmt.Sprintf("%s USD counts toward max_top_up_per_month (%s USD), including balance increases that no transaction explains", topUps.Sum, limit)
-	}
-	latest := max(month, topUps.Month)
-	if latest == 0 {
-		return fmt.Sprintf("max_top_up_per_month is %s USD.", limit)
 	}
 	return fmt.Sprintf("So far in %s, %s. The next month starts on %s.",
 		latest.First().Format("January 2006"), used, (latest + 1).First().Format(time.DateOnly))
@@ -627,7 +630,7 @@ func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError
 	case reconcile.NotShown:
 		if stop.Refusal == nil {
 			reason = "the card does not show it"
-			text = "The service confirmed the transfer, but " + card.name() + " does not show it: it holds " + stop.Balance.String() + " USD. " +
+			text = "The service confirmed the transfer, but " + card.name() + " holds " + stop.Balance.String() + " USD, which does not show the transfer. " +
 				"Nothing is sent again until the card shows it, or until you abandon it." + pendingAdvice(card, m)
 		} else {
 			reason = "the idempotency key was already used"
@@ -680,7 +683,8 @@ func notToppedUp(card model, operation string, unusable *transfer.StatusError) d
 			card.name(), unusable.Status, unusable.Balance))
 }
 
-// amountsInState says which amounts the state has for a card, in sentences that follow others.
+// amountsInState says which amount and topped_up the state has for a card, in sentences that follow others. It leaves
+// out an amount that is null and a topped_up of 0.
 func amountsInState(card model) string {
 	text := ""
 	if card.Amount.IsKnown() {
