@@ -21,8 +21,8 @@ type CardFilter struct {
 // CardPage is one page of a list of cards.
 type CardPage struct {
 	Data    []CardListItem
-	Page    int
-	PerPage int
+	Page    int  // according to the response; 0 if it has none
+	PerPage int  // according to the response; 0 if it has none
 	Total   *int // cards on all pages; nil if the service reports no total, or more than MaxListedCards
 	bytes   int  // size of the response
 }
@@ -115,7 +115,7 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 }
 
 // AwaitCard is GetCard for a card that may have been issued shortly before New made this client. If the service does
-// not find the card, it reads again until grace has passed since then.
+// not find the card, AwaitCard reads it again until the grace period, which started when New made the client, is over.
 func (c *Client) AwaitCard(ctx context.Context, id string, grace time.Duration) (CardSummary, error) {
 	until := c.startedAt.Add(grace)
 	c.recent.update(id, func(card *recentCard) {
@@ -150,8 +150,7 @@ type CardDetails struct {
 	ExpYear  int              `json:"exp_year"`
 }
 
-// CardDetails reads the number, CVV and expiry of a card. The service allows 30 such requests per minute (API
-// §8).
+// CardDetails reads the number, CVV and expiry of a card. The service allows 30 such requests per minute (API §8).
 func (c *Client) CardDetails(ctx context.Context, id string) (CardDetails, error) {
 	var details CardDetails
 	call := c.cardCall("read the details of card "+id, http.MethodGet, id, "/details")

@@ -23,7 +23,7 @@ type CardState struct {
 type Termination struct {
 	ID               string     `json:"id"`
 	Status           CardStatus `json:"status"`
-	ReturnedToWallet usd.Amount `json:"returned_to_wallet"` // USD; 0 if no response reported it
+	ReturnedToWallet usd.Amount `json:"returned_to_wallet"` // USD; 0 if no response confirmed the termination
 	How              How        `json:"-"`
 }
 
@@ -95,9 +95,10 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 	return state, nil
 }
 
-// TerminateCard terminates a card permanently. The service returns the card's balance to the wallet. A later read must
-// confirm the termination. If a response has confirmed it, a read that does not find the card is enough. Without such
-// a response, a card that is not found is an error, because it may belong to another account.
+// TerminateCard terminates a card permanently. It succeeds if the card is already terminated. The service returns the
+// card's balance to the wallet. A later read must confirm the termination. If a response has confirmed it, a read that
+// does not find the card is enough. Without such a response, a card that is not found is an error, because it may
+// belong to another account.
 func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, error) {
 	unlock, err := c.LockCard(ctx, id)
 	if err != nil {
@@ -167,8 +168,8 @@ func notVerified(err error) error {
 // setStatus makes a call that changes the status of a card. If no response confirms the change, reads may show it: the
 // service may refuse to set a status that the card already has, and a request whose response was lost may take effect
 // later. The function confirms reports whether a card that was read shows the change; last is true for the last read
-// after an attempt. The returned card is that of the latest read, also with an error. It is empty if nothing was read
-// or the read failed. With an error, the How has no meaning.
+// after an attempt with an unknown outcome. The returned card is that of the latest read, also with an error. It is
+// empty if nothing was read or the read failed. With an error, the How has no meaning.
 func (c *Client) setStatus(m *transport.Mutation, id string, confirms func(card CardSummary, last bool) bool) (CardSummary, How, error) {
 	for {
 		fate, failure := m.Try()

@@ -84,8 +84,8 @@ func (f CardFilter) hasBIN(card CardListItem) bool {
 type cardReader struct {
 	client  *Client
 	yield   func(CardListItem, error) bool
-	reading int // number of the current reading of a list; a list may be read several times
-	known   map[string]knownCard
+	reading int                  // number of the current reading of a list; a list may be read several times
+	known   map[string]knownCard // by id
 }
 
 // knownCard is what a cardReader knows about a card.
@@ -160,7 +160,8 @@ func (r *cardReader) readCards(ctx context.Context, filter CardFilter) bool {
 	return complete
 }
 
-// yieldUnlisted yields the new cards of this process that were not yielded yet. It reports whether to continue.
+// yieldUnlisted yields those of the process's own new cards that the filter selects and that were not yielded yet. It
+// reports whether to continue.
 func (r *cardReader) yieldUnlisted(ctx context.Context, filter CardFilter, own []CardListItem) bool {
 	for _, issued := range own {
 		if r.known[issued.ID].yielded {

@@ -55,8 +55,9 @@ func New(config Config) (*Client, error) {
 // newKey is the argument of Begin for a new, random idempotency key.
 const newKey = ""
 
-// cardCall returns a call about one card. If the card is so new that the service may not show it yet, a 404
-// response is retried. The subpath is empty or starts with a slash.
+// cardCall returns a call about one card. If the id cannot be that of a card, the call fails without a request. If the
+// card is so new that the service may not show it yet, a response that does not find it is retried. The subpath is
+// empty or starts with a slash.
 func (c *Client) cardCall(operation, method, id, subpath string) *transport.Call {
 	known := c.recent.get(id)
 	call := &transport.Call{
@@ -119,7 +120,7 @@ const (
 	statusShownWithin = 10 * time.Second
 )
 
-// recent records changes of this process that the service may not show yet.
+// recent records what the service may not show yet.
 type recent struct {
 	mu    sync.Mutex
 	cards map[string]recentCard // by id

@@ -3,6 +3,6 @@
 //
 // The attempts of a change have one idempotency key. After a lost response, a client that is configured for a service
 // that honours keys may repeat the request with that key. Otherwise, the client first reads whether the service shows
-// the change. The registration of a webhook is repeated without a read, because the API cannot list webhooks. BeginMove
-// prepares a movement of money, which its caller must verify.
+// the change. The registration of a webhook may be repeated without a read, because the API cannot list webhooks.
+// BeginMove prepares a movement of money, which its caller must verify.
 package api

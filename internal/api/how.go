@@ -17,7 +17,7 @@ const (
 	AlreadyDone
 )
 
-// LostResponse reports whether a response was lost or did not decide the outcome.
+// LostResponse reports whether h is AnsweredLate or Found.
 func (h How) LostResponse() bool { return h == AnsweredLate || h == Found }
 
 // HowAnswered returns AnsweredLate if a response was lost, and otherwise Answered.

@@ -44,9 +44,9 @@ type Issuance struct {
 }
 
 // IssueCard issues a card and loads it from the wallet. After a lost response, it looks for the card before it sends
-// the request again. If keys are honoured, it first repeats the request with the same key, and then looks for the card.
-// If the outcome stays unknown, it returns a *transport.UndecidedError with any candidates. Cards with the same label
-// on one BIN are issued one after the other.
+// the request again. But if keys are honoured, it first repeats the request with the same key, and then looks for the
+// card. If the outcome stays unknown, it returns a *transport.UndecidedError with any candidates, and later calls for
+// the same BIN and label return ErrLabelUndecided. Cards with the same label on one BIN are issued one after the other.
 func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issuance, error) {
 	labelOnBIN := request.labelOnBIN()
 	unlock, err := c.issues.locks.lock(ctx, labelOnBIN)
@@ -121,8 +121,8 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	return issuance, nil
 }
 
-// issue tries the request until its outcome is decided. Between two calls of Try, it looks for the card. The returned
-// card is nil if a response describes it, and after an error.
+// issue sends the request until its outcome is decided or no further attempt is allowed. After an attempt with an
+// unknown outcome, it looks for the card. The returned card is nil if a response describes it, and after an error.
 func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 	for {
 		fate, failure := m.Try()
@@ -164,8 +164,8 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 	}
 }
 
-// readIssued updates a new card from a read, because so far a single response or list describes it. While the read
-// shows a balance that is neither the load nor the card's balance so far, readIssued polls for up to CommitWait. If a
+// readIssued updates a new card from a read, because so far a single response or list describes it. While a read shows
+// a balance that is neither the load nor the card's balance so far, readIssued reads again for up to CommitWait. If a
 // read fails, the card stays as it is.
 func (c *Client) readIssued(ctx context.Context, card *Card, load usd.Amount) {
 	const polls = int(transport.CommitWait / transport.PollInterval)

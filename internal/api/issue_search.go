@@ -22,8 +22,8 @@ import (
 // label.
 var ErrLabelUndecided = errors.New("nothing was issued: an earlier request of this run may have issued a card with this label, and the outcome of that request is unknown")
 
-// issueTracker remembers what this process has issued and which cards existed before, to identify
-// the card of an issuance whose response was lost.
+// issueTracker remembers which labels were requested and which cards existed before, to identify the card of an
+// issuance whose response was lost.
 type issueTracker struct {
 	locks lockTable // of labels, and of the BINs whose baseline is read
 
@@ -85,7 +85,7 @@ func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*
 	}
 	result := &baseline{ids: map[string]bool{}, labels: map[string]bool{}}
 	if page.Total == nil {
-		result.isPartial = len(page.Data) > 0 // the service does not say, so there may be more
+		result.isPartial = len(page.Data) > 0 // the total is not known, so there may be more
 	} else {
 		result.isPartial = *page.Total > len(page.Data)
 	}
@@ -224,7 +224,8 @@ func (s *issueSearch) claim(ctx context.Context, cards []CardListItem) (*CardLis
 	return &found, nil
 }
 
-// findGenerated claims the card with the generated label if it is already listed. Otherwise, it returns nil.
+// findGenerated claims the card with the generated label if the service already lists exactly one. Otherwise, or if the
+// cards cannot be listed, it returns nil.
 func (s *issueSearch) findGenerated(ctx context.Context) *CardListItem {
 	const readAll = false // to be quick
 	cards, err := s.unclaimed(ctx, readAll)
@@ -242,8 +243,9 @@ func (s *issueSearch) findGenerated(ctx context.Context) *CardListItem {
 	return &cards[0]
 }
 
-// readCreated adds the time at which each card was created, which lists do not show. It adds no times if the
-// label alone identifies the card, or if the time of the request is not known.
+// readCreated adds the time at which each card was created, which lists do not show. It adds no times if the label
+// alone identifies the card, or if the time of the request is not known. With an error, it returns all cards, but the
+// times of some are missing.
 func (s *issueSearch) readCreated(ctx context.Context, cards []CardListItem) ([]CardSummary, error) {
 	all := make([]CardSummary, len(cards))
 	for i, card := range cards {
@@ -281,8 +283,8 @@ func (s *issueSearch) unclaimed(ctx context.Context, readAll bool) ([]CardListIt
 			}
 			continue
 		}
-		alreadyIssued := s.client.recent.get(card.ID).issued != nil
-		if alreadyIssued || !s.request.isLike(card) {
+		claimed := s.client.recent.get(card.ID).issued != nil
+		if claimed || !s.request.isLike(card) {
 			continue
 		}
 		if oldCards < enoughOld {
@@ -365,7 +367,7 @@ func (q IssueCardRequest) isLike(card CardListItem) bool {
 
 // isLabelled reports whether a card has the requested label in any case, or a generated label that was cut.
 func (q IssueCardRequest) isLabelled(card CardListItem) bool {
-	const longestCut = 12 // characters of a generated label; the others still identify it
+	const longestCut = 12 // characters that may be cut off a generated label; the others still identify it
 	shown := strings.ToLower(labels.Canonical(card.Label.Raw()))
 	requested := strings.ToLower(labels.Canonical(q.Label))
 	if shown == requested {

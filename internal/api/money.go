@@ -10,10 +10,10 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// MoveResponse has the balances that the response to a movement reports, in USD.
+// MoveResponse has the balances that the response to a movement reports.
 type MoveResponse struct {
-	CardBalance   usd.Amount
-	WalletBalance *usd.Decimal // nil if the response has none that can be read
+	CardBalance   usd.Amount   // USD
+	WalletBalance *usd.Decimal // the wallet is held in USDT; nil if the response has no balance that can be read
 }
 
 // MoveOperation describes a movement of delta USD, as in "fund card card_1 with 5.00 USD". A negative delta is a
@@ -26,8 +26,8 @@ func MoveOperation(card string, delta usd.Amount) string {
 }
 
 // BeginMove prepares to fund a card with delta USD, or to withdraw from it if delta is negative. All attempts
-// have the given idempotency key, as described for Begin of transport.Client. If the balances of a 2xx response can be
-// read, they are written to response. The caller must read the card to confirm the movement.
+// have the given idempotency key, as described for Begin of transport.Client. The argument response is set from a 2xx
+// response whose card id and card balance can be read. The caller must read the card to confirm the movement.
 func (c *Client) BeginMove(
 	ctx context.Context, card string, delta usd.Amount, key string, response *MoveResponse,
 ) (m *transport.Mutation, end func(), err error) {

@@ -250,7 +250,7 @@ func (p *transactionPages) isPastEnd(ctx context.Context, number int) bool {
 	return !slices.ContainsFunc(older, earlier.filter.selects)
 }
 
-// request reads a page with a request of one form.
+// request reads a page with a request of one form. For page 1, it also sets pageSize.
 func (p *transactionPages) request(ctx context.Context, form transactionForm, number int) ([]Transaction, error) {
 	query := url.Values{"page": {strconv.Itoa(number)}}
 	if form.perPage {

@@ -41,7 +41,7 @@ type Registration struct {
 }
 
 // RegisterWebhook registers an endpoint. If the response is lost, it may send the request again with the same
-// idempotency key, because no other request shows whether it took effect.
+// idempotency key, because the API has no request that shows whether the endpoint was registered.
 func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (Registration, error) {
 	operation := "register webhook " + originOf(request.URL)
 	body, err := json.Marshal(webhookBody{
@@ -122,7 +122,8 @@ func secretsOf(request WebhookRequest) []string {
 	return slices.DeleteFunc(hidden, func(text string) bool { return len(text) < shortest })
 }
 
-// originOf returns the scheme and the host of an address, without the parts where people put tokens.
+// originOf returns the scheme and the host of an address, without the parts where people put tokens. For an invalid
+// address, it returns transport.Redacted.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
