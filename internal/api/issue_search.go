@@ -181,8 +181,8 @@ func foldLabel(label string) string {
 }
 
 // find claims the card of this issuance, or returns nil if there is none. The error says why the card cannot
-// be identified. A service may update lists and balances late, so find polls for some time until a card has the
-// requested load.
+// be identified. A service may update lists and balances late, so find polls until a card has the requested load, or
+// until some time has passed.
 func (s *issueSearch) find(ctx context.Context) (*CardListItem, error) {
 	// Normally, CommitWait has already passed since the request.
 	const polls = int((shownWithin - transport.CommitWait) / transport.PollInterval)

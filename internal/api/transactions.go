@@ -219,8 +219,9 @@ func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction,
 	return nil, refusal
 }
 
-// isPastEnd reports whether a refused page seems to be past the end of the list. Otherwise, the service may only refuse
-// to go that deep. Then a request for an earlier period shows older transactions than those of the previous page.
+// isPastEnd reports whether a refused page seems to be past the end of the list. The service may instead refuse to go
+// that deep. Then a request for an earlier period shows transactions that are older than those of the previous page,
+// and isPastEnd returns false. It also returns false if it cannot find out.
 func (p *transactionPages) isPastEnd(ctx context.Context, number int) bool {
 	if number == 2 { // a service that has a second page shows it
 		return true
