@@ -15,7 +15,7 @@ const (
 type Movement struct {
 	Purpose      Purpose
 	Delta        usd.Amount // positive for a fund, negative for a withdrawal
-	LoadedBefore usd.Amount // what was loaded for the purpose so far, according to the state
+	LoadedBefore usd.Amount // what was loaded for the purpose so far, according to the state; 0 without one
 	Range        *Range     // the range of top_up that the decision considers; nil if it considers none
 	TopUp        usd.Amount // the top-up that is planned after this movement; 0 without one
 }
@@ -61,7 +61,7 @@ type Change struct {
 	AmountBefore, AmountAfter     usd.Amount
 	ToppedUpBefore, ToppedUpAfter usd.Amount
 
-	RangeBefore, RangeAfter *Range // of top_up; nil without it
+	RangeBefore, RangeAfter *Range // of top_up; nil if it is not set or not known
 	FrozenAfter             bool   // the card is frozen in the plan
 }
 

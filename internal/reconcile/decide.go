@@ -41,8 +41,8 @@ const (
 	LooksEither        // the reading does not show whether it was made
 	IntoRange          // the next top-up would reload what is withdrawn
 	Explained          // the balance is explained without it
-	LeftOver           // unexplained money may be the movement: it is half of it or more
-	OtherMoney         // unexplained money is not the movement: it is less than half of it, or went in the other direction
+	LeftOver           // unexplained money may be the movement: the money is at least half of it
+	OtherMoney         // unexplained money is not the movement: the money is less than half of it, or went in the other direction
 	MadeBefore         // an earlier request seems to have made it, not the one that was answered
 	OtherAmount        // the service seems to have moved another amount
 	NotShown           // the card does not show it, although the service answered; see Answered
@@ -128,8 +128,8 @@ func Resolve(r Record, card Snapshot) Decision {
 	return d
 }
 
-// AfterLost decides whether the movement was made after it was sent and its response was lost. The
-// verdict Send means that it was not made.
+// AfterLost decides whether the movement was made, after its response was lost. The verdict Send means that it was not
+// made.
 func (d Decision) AfterLost(card Snapshot) Decision {
 	if d.Verdict == Send { // the new anchor includes what other calls have moved
 		card.MovedByOtherCalls = 0
@@ -231,9 +231,11 @@ func (d Decision) onceAnswered() (Verdict, Reason) {
 	if e.shows() {
 		return Made, LooksMade
 	}
-	sameDirection := e.Remainder < 0 // the unexplained money went in the movement's direction
+	var sameDirection bool // the unexplained money went in the movement's direction
 	if m.IsFund() {
 		sameDirection = e.Remainder > 0
+	} else {
+		sameDirection = e.Remainder < 0
 	}
 	if sameDirection && e.Echoed {
 		return d.again(Made, OtherAmount)
@@ -297,7 +299,7 @@ func (d Decision) again(verdict Verdict, reason Reason) (Verdict, Reason) {
 // was one.
 func (d Decision) keyHonoured() bool { return d.KeysHonoured && d.RecordBefore.HasKey }
 
-// keyKept reports whether, in addition, the anchor is recent enough for the service to keep that key.
+// keyKept reports whether keyHonoured is true and the anchor is recent enough for the service to still keep that key.
 func (d Decision) keyKept() bool { return d.keyHonoured() && d.Evidence.Recent }
 
 // isOverCap reports whether a top-up may exceed the month's cap, counting unexplained money.

@@ -256,8 +256,8 @@ func (c comparison) unexplained(delta usd.Amount) (nearest, maxArrived usd.Amoun
 }
 
 // remainders returns what a movement of delta and one of the changes leave unexplained of the balance: for
-// the nearest change, the least and the greatest. If a settlement may have taken more than was held, remainders also
-// returns what is left if the balance stopped at 0.
+// the nearest, the least and the greatest change. If a settlement may have taken more than was held, remainders also
+// returns what is left if the balance stopped at 0. If there are no changes, it returns nil.
 func (c comparison) remainders(changes sums, delta usd.Amount) []usd.Amount {
 	if len(changes.values) == 0 { // for example, there is no hold to release
 		return nil
@@ -306,9 +306,9 @@ func splitPairs(events []placedEvent) (others, pairs []placedEvent) {
 	return others, pairs
 }
 
-// authorizationOf returns the index of the authorization that a settlement presumably ended, or -1.
-// It is the newest of the same merchant and amount. If a settlement of that merchant without a pair is newer
-// than that authorization, the result is -1, because that settlement may have ended it instead.
+// authorizationOf returns the index in older of the authorization that e presumably ended: the newest one of the same
+// merchant and amount. The result is -1 if there is none, or if e is not a settlement. It is also -1 if older has a
+// settlement of the merchant that is newer than the authorization, because that settlement may have ended it instead.
 func authorizationOf(e placedEvent, older []placedEvent) int {
 	if e.Kind != Settlement {
 		return -1

@@ -28,7 +28,7 @@ const (
 type Event struct {
 	ID          string
 	Kind        Kind
-	Amount, Fee usd.Amount // 0 if they cannot be read
+	Amount, Fee usd.Amount // 0 if they are not known in USD
 	// Fraction says that Amount or Fee has a part below a cent, which is not included.
 	Fraction bool
 	Merchant string
@@ -75,12 +75,12 @@ func (s Snapshot) reading() string {
 // Anchor is a balance that a card is known to have had, and the events that it includes. Money that the
 // anchor and the events since then do not explain was moved by a request without a response, or by someone else.
 type Anchor struct {
-	Balance usd.Amount // as read, plus what was moved after the reading
-	At      time.Time  // of the reading, to the second
+	Balance usd.Amount // as read, or the load of a new card; plus what was moved after that
+	At      time.Time  // of the reading or the issue, to the second
 	Last    usd.Amount // the last movement after the reading, or the load of a new card; below zero for a withdrawal
 	Known   []ShortID  // the newest events that were read
 	Listed  bool       // the events were read, at least the newest
-	More    bool       // there may have been older events than Known
+	More    bool       // if Listed: there may have been older events than Known
 	New     bool       // the card was issued then, so its events are later
 	// Unclear says that the balance alone decides as long as the events cannot be read.
 	Unclear bool

@@ -45,10 +45,10 @@ func (t TopUps) add(month Month, sum usd.Amount) TopUps {
 	return t
 }
 
-// Range is the attribute top_up: a top-up raises a balance that is less than Below to To.
+// Range is the attribute top_up with its cap: a top-up raises a balance that is less than Below to To.
 type Range struct {
 	Below, To usd.Amount
-	Limit     *usd.Amount // the most that top-ups may add in a month; nil without a cap
+	Limit     *usd.Amount // the attribute max_top_up_per_month: the most that top-ups may add in a month; nil without a cap
 }
 
 // Due returns the top-up of a card with a balance: zero if the balance is not below the range, and at
