@@ -264,7 +264,8 @@ func summaryObject() schema.NestedAttributeObject {
 // 2026-02-30.
 var timeForm = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})?)?$`)
 
-// checkTime checks a date or time. If it is invalid, checkTime returns the title of the error and the problem.
+// checkTime checks a date or time. If it is invalid, checkTime returns the title of the error and the problem,
+// and otherwise empty texts.
 func checkTime(text string) (title, problem string) {
 	_, _, err := parsePeriod(text)
 	if err == nil {
