@@ -149,7 +149,7 @@ func (m *Mover) forgetIncluded(cardID string, before, after reconcile.Record) {
 }
 
 // Preview predicts what an apply will decide about a change of a card that had a balance at the last refresh. If reading
-// the card fails, Preview returns the error with the decisions made so far.
+// the card fails or ctx ends, Preview returns the error with the decisions made so far.
 func (m *Mover) Preview(ctx context.Context, cardID string, record reconcile.Record, change reconcile.Change, balance usd.Amount) ([]reconcile.Decision, error) {
 	snapshot := reconcile.Snapshot{Balance: balance, MovedByOtherCalls: m.movedWithoutRecord(cardID)}
 	if record.Anchor != nil {
@@ -199,17 +199,14 @@ func isRemarkable(d reconcile.Decision) bool {
 	if d.Verdict != reconcile.Send {
 		return true
 	}
-	if d.Reason == reconcile.OtherMoney {
-		return d.Evidence.Remainder != 0
-	}
-	return d.Reason == reconcile.LooksEither
+	return d.Reason == reconcile.OtherMoney || d.Reason == reconcile.LooksEither
 }
 
 // operation completes "could not …".
 func (t *Transfer) operation() string { return api.MoveOperation(t.cardID, t.movement.Delta) }
 
-// forbidsTopUp reports whether a top-up must not be sent because of the card's status. A top-up with the verdict Made or
-// Undecided is not sent anyway.
+// forbidsTopUp reports whether a top-up fails because of the card's status. One that was made does not, and neither does
+// one whose outcome is unknown.
 func (t *Transfer) forbidsTopUp(decision reconcile.Decision) bool {
 	if t.movement.Purpose != reconcile.ForTopUp || IsUsable(api.CardStatus(decision.Card.Status)) {
 		return false
@@ -222,7 +219,7 @@ func (t *Transfer) forbidsTopUp(decision reconcile.Decision) bool {
 }
 
 // ask decides whether to send the movement. Without a record, nothing shows whether it was sent before, so the
-// card as it is now is its anchor.
+// anchor is the card as it is now.
 func (t *Transfer) ask(ctx context.Context) (reconcile.Decision, error) {
 	honoured := t.mover.client.KeysHonoured()
 	if t.recordBefore == nil {
@@ -272,7 +269,7 @@ func (t *Transfer) waitForCommit(ctx context.Context, sentAt time.Time) error {
 	return t.mover.client.Clock().Wait(ctx, min(left, transport.CommitWait))
 }
 
-// shortLook is how long to look for a movement whose response was lost, after it has had time to take effect.
+// shortLook is how long to look for a pending movement, after it has had time to take effect.
 const shortLook = 3 * transport.PollInterval
 
 // look reads a card, with its transactions since the anchor of a record, until decide no longer asks to look again.
@@ -305,7 +302,7 @@ func (t *Transfer) look(
 		}
 		err = clock.Wait(ctx, transport.PollInterval)
 		if err != nil {
-			return decision, err
+			return reconcile.Decision{}, err
 		}
 		waited += transport.PollInterval
 	}
@@ -360,13 +357,14 @@ func (t *Transfer) stopped(decision reconcile.Decision) *StoppedError {
 // findings says why the outcome of the movement is not known. There is at least one finding.
 func (t *Transfer) findings(decision reconcile.Decision) []error {
 	before := decision.RecordBefore
-	findings := []error{
-		fmt.Errorf("the card held %s USD before and holds %s USD now", before.Anchor.Balance, decision.Card.Balance),
-		fmt.Errorf("its transactions do not show whether that includes the %s USD", t.movement.Delta.Abs()),
-	}
 	answered := before.Pending != nil && before.Pending.Answered
+	var findings []error
 	if answered && decision.Card.Balance == before.Anchor.Balance {
-		findings = []error{fmt.Errorf("the card still holds %s USD, as before the transfer", decision.Card.Balance)}
+		findings = append(findings, fmt.Errorf("the card still holds %s USD, as before the transfer", decision.Card.Balance))
+	} else {
+		findings = append(findings,
+			fmt.Errorf("the card held %s USD before and holds %s USD now", before.Anchor.Balance, decision.Card.Balance),
+			fmt.Errorf("its transactions do not show whether that includes the %s USD", t.movement.Delta.Abs()))
 	}
 	unread := cmp.Or(decision.Evidence.Hidden, decision.Evidence.Ignored)
 	if unread != "" {
@@ -431,7 +429,7 @@ func (e *StoppedError) Error() string {
 		api.MoveOperation(e.CardID, e.Movement.Delta), e.Balance)
 }
 
-// Unwrap returns the service's refusal of the key, if that is the cause.
+// Unwrap returns the service's refusal of the key, or nil if the key was not refused.
 func (e *StoppedError) Unwrap() error {
 	if e.Refusal == nil { // returned as an error, a nil pointer would not be nil
 		return nil

@@ -25,9 +25,11 @@ const (
 // Cards reads cards whose money is moved.
 type Cards interface {
 	// ReadSnapshot reads a card's transactions since the anchor of a record, and then its balance and
-	// status. If the record has no anchor, it reads the newest page of transactions.
+	// status. If the record has no anchor, it reads the newest page of transactions. If the transactions cannot be
+	// read, it returns no error, and the snapshot's Unclear says why.
 	ReadSnapshot(ctx context.Context, id string, since reconcile.Record) (reconcile.Snapshot, error)
-	// ReadBalance reads a card's balance and status into a snapshot, and keeps its events.
+	// ReadBalance reads a card's balance and status into a snapshot, and sets the snapshot's time. It does not change
+	// the events.
 	ReadBalance(ctx context.Context, id string, s *reconcile.Snapshot) error
 }
 
@@ -58,16 +60,20 @@ func (m *Mover) Await(ctx context.Context, id string, record reconcile.Record) (
 	clock := m.client.Clock()
 	end := clock.Now().Add(reconcile.StaleFor)
 	card, err := m.client.AwaitCard(ctx, id, reconcile.StaleFor)
-	if record.Anchor == nil {
+	if err != nil || record.Anchor == nil {
 		return card, err
 	}
-	for err == nil && m.isStale(card, record) && clock.Now().Before(end) {
+	for m.isStale(card, record) && clock.Now().Before(end) {
 		err = clock.Wait(ctx, awaitAgainAfter)
-		if err == nil {
-			card, err = m.client.GetCard(ctx, id)
+		if err != nil {
+			return card, err
+		}
+		card, err = m.client.GetCard(ctx, id)
+		if err != nil {
+			return card, err
 		}
 	}
-	return card, err
+	return card, nil
 }
 
 // isStale reports whether a card seems to be shown as it was before the record's last movement.

@@ -108,12 +108,12 @@ func (t *Transfer) confirm(move *transport.Mutation, decision reconcile.Decision
 	afterAnswer, err := t.lookAfterAnswer(move, decision, answer)
 	if err != nil {
 		finding := fmt.Errorf("the card could not be read afterwards: %w", err)
-		err = move.Undecided(errors.New("the service answered"), finding)
+		undecided := move.Undecided(errors.New("the service answered"), finding)
 		if answer.refusal != nil {
-			return t.lost(decision, err)
+			return t.lost(decision, undecided)
 		}
 		t.setRecord(decision.Record.Unread(t.mover.client.ServiceTime()))
-		return err
+		return undecided
 	}
 
 	t.setCard(afterAnswer.Card)
