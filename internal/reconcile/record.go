@@ -12,7 +12,8 @@ import (
 )
 
 // Seed is part of the idempotency key of a card's next movement. The seed of a new record is random. A later one is a
-// hash of the one before and of what has happened since, so that a run that repeats a killed one can compute the same keys.
+// hash of the one before and of what has happened since, so that a run that repeats a killed one can compute the same
+// keys.
 type Seed [8]byte
 
 func newSeed() Seed {
