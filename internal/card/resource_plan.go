@@ -202,8 +202,8 @@ func (p *planner) countSpend(ctx context.Context, planned session.PlannedSpend) 
 	p.diags.Append(p.resource.session.CountSpend(ctx, planned)...)
 }
 
-// checkLabel warns of cards that a new card may duplicate. After this process's first write, it does nothing, because
-// during apply the provider cannot see whether a new card replaces another.
+// checkLabel warns of cards that a new card may duplicate. It does so only while planning, because during apply the
+// provider cannot see whether a new card replaces another.
 func (p *planner) checkLabel(ctx context.Context) {
 	s := p.resource.session
 	label := p.config.Label
@@ -246,7 +246,7 @@ func (p *planner) checkLabel(ctx context.Context) {
 	}
 }
 
-// warnSharedLabel warns once if another new card of this plan has the same label.
+// warnSharedLabel warns if another new card of this plan has the same label, once for each label.
 func (p *planner) warnSharedLabel(label string) {
 	s := p.resource.session
 	shared := !s.FirstTime(session.TopicNewLabel, label)
@@ -286,7 +286,8 @@ func (p *planner) warnConfig(ctx context.Context) {
 	}
 }
 
-// freezesBeforeTopUp reports whether the service freezes a card before its balance is low enough for a top-up.
+// freezesBeforeTopUp reports whether a card is already frozen by the service when its balance is low enough for a top-up.
+// If auto_freeze_at or top_up is not set or not known, it reports false.
 func freezesBeforeTopUp(threshold usdtype.Value, rule *topUpRule) bool {
 	if rule == nil || !threshold.IsKnown() {
 		return false

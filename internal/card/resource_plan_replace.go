@@ -158,12 +158,13 @@ const (
 // maxProtected is the maximum number of protected cards that a plan names.
 const maxProtected = 10
 
-// refuseTermination adds the error for a protected card. The reason is not shown: it is a key, so that the advice is not
-// repeated for other cards with the same reason.
+// refuseTermination adds the error for a protected card, unless this plan has already reported maxProtected of them. The
+// reason is not shown: it is a key, so that the advice is not repeated for other cards with the same reason.
 func (p *planner) refuseTermination(name, reason, advice string) {
 	s := p.resource.session
 	count := s.CountProtected()
-	// A plan fails with its first error. During apply, an error about one card does not stop the others.
+	// The earlier errors already fail the plan. During apply, each card needs its own error, because an error about one
+	// card does not stop the others.
 	if count > maxProtected && s.IsPlanning() {
 		return
 	}
@@ -207,8 +208,8 @@ func (s setting) isReported() bool {
 	return false
 }
 
-// isLeftOut reports whether the setting is not configured, and the card keeps it. For the other settings, "not
-// configured" means none.
+// isLeftOut reports whether the configuration leaves out a label or a spending limit, which the card then keeps. For any
+// other setting, it reports false: if such a setting is left out, the card should have none.
 func (s setting) isLeftOut() bool {
 	switch s.name {
 	case "label", "spending_limit":
@@ -252,7 +253,7 @@ func isEmpty(m types.Map) bool { return !m.IsUnknown() && len(m.Elements()) == 0
 func isKnown(value attr.Value) bool { return !value.IsNull() && !value.IsUnknown() }
 
 // shownForm returns a value in the form of the texts in privateState.Shown. Characters of a label that are unsafe to show
-// are replaced.
+// are replaced. For a collection, it returns "".
 func (s setting) shownForm(value attr.Value) string {
 	switch v := value.(type) {
 	case usdtype.Value:
@@ -277,12 +278,13 @@ func (s setting) isAlreadyShown(shown map[string]string) bool {
 }
 
 // keepConfigured restores the configured settings in a model after the service's values have overwritten them. It
-// returns the service's values that differ from them. A spending limit that was not configured follows the service.
+// returns the service's values that differ from the configured ones, by the names of the settings. A spending limit that
+// was not configured follows the service.
 func keepConfigured(m, configured *model, defaultLimit bool) map[string]string {
-	followsLimit := defaultLimit || !isKnown(configured.SpendingLimit)
+	limitFollowsService := defaultLimit || !isKnown(configured.SpendingLimit)
 	shown := map[string]string{}
 	for _, s := range settings(m, configured) {
-		if s.name == "spending_limit" && followsLimit {
+		if s.name == "spending_limit" && limitFollowsService {
 			continue
 		}
 		if s.isReported() && !s.isSame() {
@@ -291,7 +293,7 @@ func keepConfigured(m, configured *model, defaultLimit bool) map[string]string {
 	}
 	m.BinID = configured.BinID
 	m.Label = configured.Label
-	if !followsLimit {
+	if !limitFollowsService {
 		m.SpendingLimit = configured.SpendingLimit
 	}
 	return shown
@@ -336,22 +338,21 @@ func changeOf(current, wanted attr.Value) string {
 	return " (" + currentText + " to " + wantedText + ")"
 }
 
-// display returns a short value as a person reads it. It reports false for a collection.
+// display returns a text or an amount as a person reads it. For a collection, it returns "" and false.
 func display(value attr.Value) (string, bool) {
-	text := ""
-	isShort := false
-	switch v := value.(type) {
-	case types.String:
-		text = strconv.Quote(v.ValueString())
-		isShort = true
-	case usdtype.Value:
-		text = v.Amount().String() + " USD"
-		isShort = true
+	text, isText := value.(types.String)
+	amount, isAmount := value.(usdtype.Value)
+	if !isText && !isAmount {
+		return "", false
 	}
 	if value.IsNull() {
-		text = "not set"
-	} else if value.IsUnknown() {
-		text = "a value known after apply"
+		return "not set", true
 	}
-	return text, isShort
+	if value.IsUnknown() {
+		return "a value known after apply", true
+	}
+	if isAmount {
+		return amount.Amount().String() + " USD", true
+	}
+	return strconv.Quote(text.ValueString()), true
 }

@@ -135,7 +135,7 @@ func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconci
 
 // showsWhatIsLeft reports whether the card's balance shows how much money a withdrawal leaves on the card.
 func showsWhatIsLeft(d reconcile.Decision) bool {
-	if d.Reason == reconcile.LooksEither { // the balance may already be without the withdrawal
+	if d.Reason == reconcile.LooksEither { // the withdrawal may have been made already
 		return false
 	}
 	// IntoRange means that the withdrawal leaves less than top_up.below.
@@ -234,7 +234,8 @@ func (p *planner) planAmount() plannedTransfer {
 	return t
 }
 
-// planTopUp plans topped_up, and returns the planned transfer with the top-up.
+// planTopUp plans topped_up, and returns the planned transfer with the top-up. In top_up and max_top_up_per_month, amounts
+// with the same cents keep their notation.
 func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record reconcile.Record) plannedTransfer {
 	p.plan.ToppedUp = p.state.ToppedUp
 	rule, known := p.config.readTopUp(ctx)
@@ -242,7 +243,7 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record recon
 	if old != nil && rule != nil {
 		sameRange := old.Below.SameCents(rule.Below) && old.To.SameCents(rule.To)
 		if sameRange {
-			p.plan.TopUp = p.state.TopUp // an amount with the same cents keeps its notation
+			p.plan.TopUp = p.state.TopUp
 		}
 	}
 	if p.config.MaxTopUpPerMonth.SameCents(p.state.MaxTopUpPerMonth) {

@@ -88,8 +88,8 @@ func (r *cardResource) confirmTerminated(ctx context.Context, m *model) (api.Car
 	return card.Status, nil
 }
 
-// keepSettings restores the configured settings of a card after a refresh. If the service shows other values, it warns,
-// unless private.Shown has the same values already.
+// keepSettings restores the configured settings of a card after a refresh, and sets private.Shown to the service's values
+// that differ from them. It warns of these values unless private.Shown had the same ones before.
 func (r *cardResource) keepSettings(state *model, prior model, private *privateState) diag.Diagnostics {
 	shownBefore := private.Shown
 	private.Shown = keepConfigured(state, &prior, private.DefaultLimit)

@@ -161,8 +161,8 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 	return diags
 }
 
-// moneyChange returns how an update changes the card's money. An amount that is null or unknown in the prior state or in
-// the plan counts as unchanged.
+// moneyChange returns how an update changes the card's money. The attribute amount counts as unchanged if it is null or
+// unknown in the prior state or in the plan, and topped_up if it is unknown in the plan.
 func moneyChange(ctx context.Context, prior, plan model) reconcile.Change {
 	c := reconcile.Change{
 		RangeBefore: prior.topUpRange(ctx),
@@ -204,7 +204,8 @@ func (u *update) abandonPending(ctx context.Context, record reconcile.Record) di
 }
 
 // notMoved returns the error for a transfer that failed or was not sent, and records what the failure shows about the
-// card. earlier is the transfer that an earlier apply left pending, or nil if there is none.
+// card. earlier is the transfer that an earlier apply left pending, or nil if there is none. status is the card's status
+// as read for this transfer, or "" if it was not read.
 func (u *update) notMoved(operation string, earlier *reconcile.Pending, status api.CardStatus, err error) diag.Diagnostic {
 	_, blocked := errors.AsType[*transfer.PendingError](err)
 	if blocked { // by the earlier transfer
