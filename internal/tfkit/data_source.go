@@ -78,7 +78,7 @@ func (d *DataSource[M]) Read(ctx context.Context, req datasource.ReadRequest, re
 	}
 }
 
-// StringOrNull returns null for "".
+// StringOrNull returns a text as a value, or null for "".
 func StringOrNull(text string) types.String {
 	if text == "" {
 		return types.StringNull()

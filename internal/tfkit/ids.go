@@ -66,7 +66,8 @@ func cardIDRule(isValid func(string) bool) validator.String {
 	})
 }
 
-// ImportID returns the id to import, which the request has as such or in an identity.
+// ImportID returns the id to import. A request contains either the id itself or an identity. If the identity cannot be
+// read, ImportID adds an error and returns "".
 func ImportID(ctx context.Context, req resource.ImportStateRequest, diags *diag.Diagnostics) string {
 	if req.ID != "" || req.Identity == nil {
 		return req.ID
@@ -76,7 +77,8 @@ func ImportID(ctx context.Context, req resource.ImportStateRequest, diags *diag.
 	return id.ValueString()
 }
 
-// CreatedAt reads a creation time. If it is malformed, CreatedAt returns null and adds a warning.
+// CreatedAt reads the creation time of an object. If the time is malformed, CreatedAt returns null and adds a warning with
+// the object's name.
 func CreatedAt(at transport.Timestamp, name string, diags *diag.Diagnostics) timetypes.RFC3339 {
 	created, problems := timetypes.NewRFC3339Value(string(at))
 	if problems.HasError() {
@@ -94,7 +96,7 @@ type InvalidIDs struct {
 }
 
 // AddIfMalformed adds a record to the warning if its own id or its owner's id is malformed. It reports whether it has
-// added the record. The owner is "" for a record without one.
+// added the record. The owner is an id, or "" for a record without an owner.
 func (i *InvalidIDs) AddIfMalformed(id, owner string) bool {
 	hasValidOwner := owner == "" || transport.IsID(owner)
 	if hasValidOwner && transport.IsID(id) {
