@@ -1,4 +1,4 @@
-// Package webhook has the Terraform types for webhook endpoints.
+// Package webhook contains the Terraform types for webhook endpoints.
 package webhook
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
-// Keys of Terraform's private state. Their values are "true" or "false".
+// Keys of Terraform's private state. A mark is set if the value is "true".
 const (
 	// importedKey marks an imported endpoint whose configuration has not been adopted yet.
 	importedKey = "imported"
@@ -132,6 +132,7 @@ func (r *webhookResource) ImportState(ctx context.Context, req resource.ImportSt
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedKey, []byte("true"))...)
 }
 
+// model is the configuration, the plan or the state of an endpoint.
 type model struct {
 	ID              types.String      `tfsdk:"id"`
 	URL             types.String      `tfsdk:"url"`
@@ -173,8 +174,8 @@ func (m model) hostSuffix() string {
 	return " at " + u.Hostname()
 }
 
-// ModifyPlan decides what replaces an endpoint, and warns that the old one stays registered. Terraform
-// plans a replacement twice and drops the warnings of the second plan, so the first one warns.
+// ModifyPlan decides which changes replace an endpoint, and warns that an endpoint stays registered after it is replaced
+// or destroyed. Terraform plans a replacement twice and drops the warnings of the second plan, so the first one warns.
 func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	var config, state, plan model
 	creates := req.State.Raw.IsNull()
@@ -226,7 +227,7 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 }
 
-// findChanges returns the attributes whose configured values differ from the state.
+// findChanges returns the attributes whose configured values differ from the state in a way that replaces the endpoint.
 func findChanges(ctx context.Context, config, state model) *tfkit.Replacement {
 	changes := &tfkit.Replacement{}
 	attributes := []struct {

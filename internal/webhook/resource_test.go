@@ -110,7 +110,7 @@ func TestAccWebhook_identity(t *testing.T) {
 	})
 }
 
-// A secret in the state: configured, taken out of the configuration, changed.
+// A secret in the state is configured, removed from the configuration, changed, and replaced by a write-only one.
 func TestAccWebhook_secret(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
@@ -245,7 +245,7 @@ func TestAccWebhook_writeOnlySecret(t *testing.T) {
 	})
 }
 
-// checkRegistered asks the sandbox how many endpoints were registered.
+// checkRegistered returns a check of the number of requests to register an endpoint.
 func checkRegistered(s *acctest.Service, want int) resource.TestCheckFunc {
 	return func(*terraform.State) error {
 		registered := 0
@@ -255,7 +255,7 @@ func checkRegistered(s *acctest.Service, want int) resource.TestCheckFunc {
 			}
 		}
 		if registered != want {
-			return fmt.Errorf("%d endpoints were registered, want %d", registered, want)
+			return fmt.Errorf("got %d requests to register an endpoint, want %d", registered, want)
 		}
 		return nil
 	}
@@ -370,7 +370,7 @@ func TestAccWebhook_mistakes(t *testing.T) {
 	})
 }
 
-// What is not known yet is no mistake. A secret that may turn out to be write-only is not planned.
+// An unknown value is not a mistake. A secret that may turn out to be write-only stays unknown in the plan.
 func TestAccWebhook_unknownValues(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
@@ -485,7 +485,7 @@ func TestAccWebhook_signatures(t *testing.T) {
 					delete(secrets, event.Path)
 				}
 				if len(secrets) > 0 {
-					return fmt.Errorf("no event has come to %d endpoints", len(secrets))
+					return fmt.Errorf("no event has reached %d endpoints", len(secrets))
 				}
 				return nil
 			},

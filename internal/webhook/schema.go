@@ -105,7 +105,8 @@ func events() []string {
 	}
 }
 
-// checkEvents checks a set of events against API §4.15 and §6. It ignores names that are known only after apply.
+// checkEvents checks a set of events against API §4.15 and §6. It ignores what is known only after apply: the
+// whole set, or single names.
 func checkEvents(set types.Set, diags *diag.Diagnostics) {
 	if !isSet(set) {
 		return
@@ -136,8 +137,8 @@ func checkEvents(set types.Set, diags *diag.Diagnostics) {
 	}
 }
 
-// checkHTTPSURL returns what is wrong with an endpoint's address, as in "must be an https:// address, …", or "". It does
-// not repeat the address, which may contain a token.
+// checkHTTPSURL returns what is wrong with an endpoint's address, as in "must be an https:// address, …", or "". It
+// repeats at most the scheme, because the rest of the address may contain a token.
 func checkHTTPSURL(text string) string {
 	u, err := url.Parse(text) // turns the scheme into lower case
 	hasHTTPS := strings.HasPrefix(text, "https://")
