@@ -75,11 +75,12 @@ func mayBeCardID(id string) bool {
 	return len(id) <= maxLength && !strings.Contains(id, " ")
 }
 
-// decodeCard decodes a response about the card with the given id. A response about another card is an error.
+// decodeCard decodes a response about the card with the given id. A response about another card is an error. After an
+// error, into holds the zero value.
 func decodeCard[T any](body []byte, id string, into *T, required ...string) error {
-	var empty T
-	*into = empty // an earlier attempt may have set fields
-	err := transport.DecodeObject(body, into, required...)
+	var decoded T
+	*into = decoded // an earlier attempt may have set fields
+	err := transport.DecodeObject(body, &decoded, required...)
 	if err != nil {
 		return err
 	}
@@ -94,17 +95,23 @@ func decodeCard[T any](body []byte, id string, into *T, required ...string) erro
 	if ids.BinID != "" && !transport.IsID(ids.BinID) {
 		return transport.InvalidID("bin_id", ids.BinID)
 	}
-	return checkSameCard(id, ids.ID)
+	err = checkSameCard("id", id, ids.ID)
+	if err != nil {
+		return err
+	}
+	*into = decoded
+	return nil
 }
 
-// checkSameCard returns an error if a response is about another card than the requested one.
-func checkSameCard(requested, received string) error {
+// checkSameCard returns an error if a response is about another card than the requested one. field is the field of the
+// response that has the received id.
+func checkSameCard(field, requested, received string) error {
 	if requested == received {
 		return nil
 	}
 	if strings.EqualFold(requested, received) {
 		return &transport.ShapeError{
-			Field:   "id",
+			Field:   field,
 			Problem: "is " + received + ", which differs from the requested id only in upper and lower case; use the id exactly as the dashboard shows it",
 		}
 	}

@@ -27,6 +27,7 @@ func TestCardStateAcrossFailures(t *testing.T) {
 	still := func(s api.CardStatus) fault {
 		return undone(fmt.Sprintf(`200 {"id":"card_1","status":%q,"balance":100,"returned_to_wallet":0}`, s))
 	}
+	other := undone(`200 {"id":"card_2","status":"frozen","balance":100}`)
 	later := func(s api.CardStatus) fault {
 		return fault{commit: 20 * time.Second, response: still(s).response, stays: true}
 	}
@@ -64,6 +65,7 @@ func TestCardStateAcrossFailures(t *testing.T) {
 		"unfreeze":                              {},
 		"unfreeze, and it says frozen":          {faults: []fault{still(frozen)}, below: start, ends: frozen},
 		"unfreeze, and it says frozen yet":      {faults: []fault{{response: still(frozen).response}}},
+		"unfreeze, and it is another card's":    {faults: []fault{other}, ends: frozen, fails: "unknown", waits: true},
 		"unfreeze done, response lost":          {faults: []fault{lostButApplied}, lost: true},
 		"unfreeze lost, frozen by the service":  {faults: []fault{lostForGood}, below: start + usd.Cent, ends: frozen, waits: true, lost: true},
 		"unfreeze lost, balance suffices":       {faults: []fault{lostForGood}, below: start, posts: 2, waits: true, lost: true},

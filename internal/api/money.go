@@ -27,7 +27,7 @@ func MoveOperation(card string, delta usd.Amount) string {
 
 // BeginMove prepares to fund a card with delta USD, or to withdraw from it if delta is negative. All attempts
 // have the given idempotency key, as described for Begin of transport.Client. The argument response is set from a 2xx
-// response whose card id and card balance can be read. The caller must read the card to confirm the movement.
+// response about this card whose balance can be read. The caller must read the card to confirm the movement.
 func (c *Client) BeginMove(
 	ctx context.Context, card string, delta usd.Amount, key string, response *MoveResponse,
 ) (m *transport.Mutation, end func(), err error) {
@@ -52,9 +52,13 @@ func (c *Client) BeginMove(
 		if err != nil {
 			return err
 		}
+		err = checkSameCard("card_id", card, fields.CardID)
+		if err != nil {
+			return err
+		}
 		response.CardBalance = fields.CardBalance
 		response.WalletBalance = transport.DecodeOrZero[*usd.Decimal](fields.WalletBalance)
-		return checkSameCard(card, fields.CardID)
+		return nil
 	}
 	return c.Begin(ctx, call, key)
 }
