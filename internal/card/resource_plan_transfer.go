@@ -31,7 +31,7 @@ func (p *planner) planTransfer(ctx context.Context) {
 	if p.diags.HasError() {
 		return
 	}
-	change := moneyChange(ctx, p.state, p.plan)
+	change := moneyChange(ctx, p.state, p.plan, topUpPaused(p.config, p.plan))
 	mayMoveMoney := t.unknown || len(change.Movements()) > 0
 	// Without top_up, an apply that moves no money abandons a pending transfer.
 	mayHaveNoTopUp := p.plan.TopUp.IsNull() || p.plan.TopUp.IsUnknown()

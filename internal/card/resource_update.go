@@ -40,6 +40,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 		plan:             plan,
 		state:            initialState(prior, plan),
 		configuredActive: !config.Frozen.IsNull() && !config.Frozen.ValueBool(),
+		topUpPaused:      topUpPaused(config, plan),
 	}
 	resp.Diagnostics.Append(u.unfreeze(ctx)...)
 	save(ctx, u.state, &resp.State, resp.Identity, &resp.Diagnostics)
@@ -66,6 +67,7 @@ type update struct {
 	plan             model
 	state            model // the state after the steps so far
 	configuredActive bool  // the configuration has frozen = false; with ignore_changes, the plan may differ
+	topUpPaused      bool  // the configuration freezes the card
 	withdrew         bool  // money was withdrawn, so the service may have frozen the card
 	unfreezeFailed   bool
 }
@@ -129,7 +131,7 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 	if u.unfreezeFailed {
 		return nil
 	}
-	change := moneyChange(ctx, u.prior, u.plan)
+	change := moneyChange(ctx, u.prior, u.plan, u.topUpPaused)
 	record := u.prior.record()
 	if change.AmountBefore == change.AmountAfter { // no money moves for amount, which may be a new baseline, for example
 		u.state.Amount = u.plan.Amount
@@ -163,11 +165,11 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 
 // moneyChange returns how an update changes the card's money. The attribute amount counts as unchanged if it is null or
 // unknown in the prior state or in the plan, and topped_up if it is unknown in the plan.
-func moneyChange(ctx context.Context, prior, plan model) reconcile.Change {
+func moneyChange(ctx context.Context, prior, plan model, topUpPaused bool) reconcile.Change {
 	c := reconcile.Change{
 		RangeBefore: prior.topUpRange(ctx),
 		RangeAfter:  plan.topUpRange(ctx),
-		FrozenAfter: plan.Frozen.ValueBool(),
+		TopUpPaused: topUpPaused,
 	}
 	if prior.Amount.IsKnown() && plan.Amount.IsKnown() {
 		c.AmountBefore = prior.Amount.Amount()
@@ -181,6 +183,12 @@ func moneyChange(ctx context.Context, prior, plan model) reconcile.Change {
 		c.RangeAfter.Limit = plan.MaxTopUpPerMonth.Pointer()
 	}
 	return c
+}
+
+// topUpPaused reports whether the configuration freezes the card, so that top_up pauses. A card that is frozen although
+// frozen is not configured is still topped up. The plan's value counts, because Terraform may ignore changes of frozen.
+func topUpPaused(config, plan model) bool {
+	return !config.Frozen.IsNull() && plan.Frozen.ValueBool()
 }
 
 // topUpRange returns the range of top_up without its monthly limit, or nil if top_up is not set or not known.

@@ -62,7 +62,7 @@ type Change struct {
 	ToppedUpBefore, ToppedUpAfter usd.Amount
 
 	RangeBefore, RangeAfter *Range // of top_up; nil if it is not set or not known
-	FrozenAfter             bool   // the card is frozen in the plan
+	TopUpPaused             bool   // the configuration freezes the card, so the next plan does not top it up
 }
 
 // Movements returns the movements of a change: first the one of the attribute amount, then the top-up.
@@ -93,7 +93,7 @@ func (c Change) Movements() []Movement {
 // rangeFor returns the range to use when deciding about a movement of the attribute amount, or nil for none.
 func (c Change) rangeFor(delta usd.Amount) *Range {
 	if delta < 0 {
-		if c.FrozenAfter { // a withdrawal from a frozen card may leave it below the range
+		if c.TopUpPaused { // a withdrawal may leave the card below the range
 			return nil
 		}
 		return c.RangeAfter
