@@ -24,9 +24,9 @@ const (
 const Max Amount = 99_999_999_999_999
 
 var (
-	// ErrFraction reports that a number has fractions of a cent.
+	// ErrFraction reports that a number has fractions of a cent, or an exponent below -maxExponent.
 	ErrFraction = errors.New("an amount in USD has at most two decimals")
-	// ErrRange reports that a number is outside ±Max, or that an addition overflows.
+	// ErrRange reports that a number is outside ±Max or has an exponent above maxExponent, or that an addition overflows.
 	ErrRange = errors.New("the amount is out of range")
 	// ErrSyntax reports that a text is not a decimal number.
 	ErrSyntax = errors.New("not a decimal number")
@@ -34,8 +34,8 @@ var (
 
 // These limits bound the work that an untrusted text can cause.
 const (
-	maxLength   = 400 // of a text
-	maxExponent = 400 // of a parsed number, above and below zero
+	maxLength   = 400 // of a text, in bytes
+	maxExponent = 400 // the largest absolute value of a parsed number's exponent, even if the number is 0
 )
 
 // Parse reads an exact decimal text such as "12.5", "-3" or "5e1". It returns
@@ -141,7 +141,7 @@ func parseDecimal(text string) (decimal.Decimal, error) {
 		return decimal.Decimal{}, fmt.Errorf("%.20q: %w", text, ErrSyntax)
 	}
 	d, err := decimal.NewFromString(text)
-	if err != nil { // the exponent is beyond 32 bits
+	if err != nil { // the exponent is beyond decimal.MaxDecodeExponent
 		_, exponent, _ := strings.Cut(strings.ToLower(text), "e")
 		if strings.HasPrefix(exponent, "-") {
 			return decimal.Decimal{}, fmt.Errorf("%.40q: %w", text, ErrFraction)
