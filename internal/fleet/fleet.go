@@ -38,7 +38,7 @@ type Fleet struct {
 	active *listing
 	frozen *listing
 
-	inUseSince time.Time // when the pages were used again after a pause of pageLifetime
+	inUseSince time.Time // when the pages were first used, or used again after a pause of at least pageLifetime
 	usedAt     time.Time // the last use of the pages
 	waiting    int       // the number of readers that wait for a response
 
@@ -75,7 +75,8 @@ func (f *Fleet) Read(ctx context.Context, cardID string, lastStatus api.CardStat
 	return f.asOfNow(summary.CardListItem), nil
 }
 
-// request requests the card itself. The pages count as used until the response arrives.
+// request requests the card itself, unless Read may return the error for an earlier missing card instead. The pages
+// count as used until request returns.
 func (f *Fleet) request(ctx context.Context, cardID string, state presence) (api.CardSummary, error) {
 	f.mu.Lock()
 	listsComplete := f.active.isComplete() && f.frozen.isComplete()
@@ -162,7 +163,8 @@ func (f *Fleet) markUsed(now time.Time) {
 	f.usedAt = now
 }
 
-// wanted returns how many cards readers have looked for in the listings. A card counts for each listing.
+// wanted returns how many cards readers have looked for in the listings. A card that they looked for in both counts
+// twice.
 func (f *Fleet) wanted() int { return len(f.active.wanted) + len(f.frozen.wanted) }
 
 // asOfNow returns a card that was read just now.

@@ -16,7 +16,8 @@ const (
 	// maxPageLifetime is how long pages that are in use are kept after the last one has arrived. A CLI can take minutes to
 	// read a large fleet.
 	maxPageLifetime = 10 * time.Minute
-	// manyCards is the number of wanted cards at which a fleet is assumed to be large.
+	// manyCards is the number of wanted cards at which a fleet is assumed to be large, and the number of further cards that
+	// readers of a large fleet are then expected to want.
 	manyCards = 10
 )
 
@@ -42,10 +43,10 @@ type contents struct {
 	renewedAt time.Time       // when the earlier contents were discarded
 	arrivedAt time.Time       // when the last request for a page ended; renewedAt before the first one
 	wanted    map[string]bool // the cards that readers have looked for
-	spent     int             // the number of requests for pages and for single cards
+	spent     int             // the number of requests for pages and for uncertain cards
 	fetch     *fetch          // the running fetch; nil for none
 
-	cards        map[string]Card
+	cards        map[string]Card // by id
 	disputed     map[string]bool // cards that pages show differently
 	pages        int             // the number of pages; 0 while unknown
 	size         int             // the number of cards on a full page
@@ -53,7 +54,7 @@ type contents struct {
 	repeated     bool            // whether pages have repeated a card
 	totalsDiffer bool            // whether pages have different totals
 	fetched      map[int]bool    // numbers of the pages that have arrived
-	closed       bool            // whether fetching has stopped, because a request failed or pages are inconsistent
+	closed       bool            // whether fetching has stopped, because it failed or pages are inconsistent
 }
 
 // renew discards the contents if they are too old to look for a card. While a fetch is running, it keeps them, because
@@ -112,7 +113,7 @@ func (l *listing) find(ctx context.Context, cardID string) (Card, presence) {
 }
 
 // lookup looks for a card on the pages that have arrived. A card on them is uncertain if pages show it differently, or
-// with a status other than active or frozen.
+// with a status other than active or frozen. Any other card is uncertain until all pages have arrived, and then absent.
 func (l *listing) lookup(cardID string) (Card, presence) {
 	card, ok := l.cards[cardID]
 	if !ok {
@@ -154,8 +155,8 @@ func (l *listing) isComplete() bool {
 	return !hasGaps
 }
 
-// fetchMore starts to fetch missing pages, unless fetching has stopped or costs too many requests. It reports whether it
-// has started.
+// fetchMore starts to fetch missing pages. It reports whether it has started: it does not if no page is missing, or if
+// fetching has stopped or costs too many requests.
 func (l *listing) fetchMore(ctx context.Context) bool {
 	if l.closed {
 		return false
@@ -211,7 +212,7 @@ func (l *listing) addPage(number int, page api.CardPage) bool {
 		l.totalsDiffer = true
 	}
 	l.fetched[number] = true
-	added := l.add(page.Data)
+	added := l.addCards(page.Data)
 	return added > 0 || len(page.Data) == 0
 }
 
@@ -238,8 +239,8 @@ func (l *listing) countPages(page api.CardPage) bool {
 	return true
 }
 
-// add adds the cards of a page. It returns the number of cards that are new.
-func (l *listing) add(cards []api.CardListItem) int {
+// addCards adds the cards of a page. It returns the number of cards that are new.
+func (l *listing) addCards(cards []api.CardListItem) int {
 	added := 0
 	for _, card := range cards {
 		known, ok := l.cards[card.ID]
@@ -275,7 +276,7 @@ type fetch struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
 	waiters int
-	skipped bool // whether it fetched no page, because no other reader joined
+	skipped bool // whether it fetched no page, because no other card was wanted
 }
 
 // start starts a fetch in a goroutine. The caller holds the fleet's lock, but run is called without it.
@@ -319,7 +320,7 @@ func (f *fetch) wait(ctx context.Context, fleet *Fleet) {
 	}
 }
 
-// fetchBatch fetches the first page if another reader joins within batchWindow.
+// fetchBatch fetches the first page if readers want another card within batchWindow.
 func (l *listing) fetchBatch(ctx context.Context) error {
 	err := l.fleet.clock.Wait(ctx, batchWindow)
 	if err != nil {
