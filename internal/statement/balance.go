@@ -43,7 +43,7 @@ func balanceOf(plan *Plan, wallets []*stateResource, s *Statement) (*Balance, er
 	return balance, nil
 }
 
-// providerCount returns the number of vcard provider configurations, each of which may belong to another account.
+// providerCount returns the number of vcard provider configurations, each of which may belong to a different account.
 func (p *Plan) providerCount() int {
 	if p.Config == nil {
 		return 0

@@ -379,7 +379,7 @@ func (r *reader) readActionAmount(card *Card, action Action, config values) {
 		return
 	}
 	if amount == nil {
-		r.addUnknownValue(card, "amount")
+		r.addUnknown(card.Address, "amount is known only during apply")
 		card.mayTakeMore = action == Fund
 		return
 	}
@@ -416,8 +416,8 @@ func (r *reader) addMissingChanges(plan *Plan) {
 // cardMoney is a card's record, compared with its balance at the refresh.
 type cardMoney struct {
 	record reconcile.Record
-	// unexplained is the balance minus the balance of the record, in USD. It is negative if money was spent, and 0 if one
-	// of the balances is missing.
+	// unexplained is the balance minus the balance of the record, in USD. It is negative if the card has less than the
+	// record explains, for example after purchases, and 0 if either balance is missing.
 	unexplained usd.Amount
 }
 

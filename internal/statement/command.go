@@ -64,8 +64,8 @@ const fromStdin = "-"
 
 // Main prints the statement of a plan and returns the exit status. args follow the name of the command.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	report := func(format string, args ...any) {
-		message := fmt.Sprintf(format, args...)
+	report := func(format string, operands ...any) {
+		message := fmt.Sprintf(format, operands...)
 		_, _ = fmt.Fprintln(stderr, sanitizeLine("statement: "+message))
 	}
 	var s settings

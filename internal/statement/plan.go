@@ -148,8 +148,8 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 	return nil, errors.New("is not a plan: " + expected)
 }
 
-// valueLimiter fails after about maxValues values of JSON. It counts the commas and opening brackets outside of strings,
-// because each element of an array and each member of an object follows one of them.
+// valueLimiter fails after about maxValues values of JSON. It counts the commas, opening brackets and opening braces
+// outside of strings, because each element of an array and each member of an object follows one of them.
 type valueLimiter struct {
 	r        io.Reader
 	values   int
@@ -177,13 +177,12 @@ func (l *valueLimiter) Read(text []byte) (int, error) {
 	return n, err
 }
 
-// decode reads one object. It refuses duplicate names, and null for a member of the plan. It ignores unknown names, which
-// include names in the wrong case.
+// decode reads one object. It refuses duplicate names, and null for a member of the plan that is not of type present. It
+// ignores unknown names, which include names in the wrong case.
 func (p *Plan) decode(r io.Reader) error {
 	decoder := jsontext.NewDecoder(r)
-	switch decoder.PeekKind() {
-	case jsontext.KindBeginObject, jsontext.KindInvalid: // KindInvalid if reading failed; UnmarshalDecode returns the error
-	default:
+	kind := decoder.PeekKind() // KindInvalid if reading failed; UnmarshalDecode returns the error
+	if kind != jsontext.KindBeginObject && kind != jsontext.KindInvalid {
 		// The error does not quote the value, which may be a secret.
 		return errors.New("it is not an object")
 	}
@@ -216,9 +215,10 @@ func withoutValues(err error) string {
 	return err.Error()
 }
 
-// unmarshalers keep numbers as they are written, refuse null for members of the plan, and refuse changes, resources and
-// actions without address, type or mode. With errors.ErrUnsupported they leave a value to the package json. A type named
-// plain has the fields of another type but no unmarshaler, so that decoding it does not recurse.
+// unmarshalers keep numbers as they are written, and refuse null for members of the plan that are not of type present.
+// They refuse changes and resources without address, type or mode, and actions without address or type. With
+// errors.ErrUnsupported they leave a value to the package json. A type named plain has the fields of another type but no
+// unmarshaler, so that decoding it does not recurse.
 func unmarshalers() json.Options {
 	return json.WithUnmarshalers(json.JoinUnmarshalers(
 		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *present) error {

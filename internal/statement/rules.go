@@ -27,7 +27,7 @@ func (r Rules) isAnySet() bool {
 	return r.Only != nil
 }
 
-// Apply checks the statement of a plan against the rules, and sets its Violations and its Remedy.
+// Apply checks the statement of a plan against the rules, and sets the statement's Violations and Remedy.
 func (r Rules) Apply(s *Statement, plan *Plan) {
 	s.Violations = nil
 	s.Remedy = ""

@@ -59,8 +59,8 @@ type Sums struct {
 	Net         usd.Amount `json:"net"`
 }
 
-// Unknown is something that the plan does not tell, such as an amount, or a reason why apply may stop. Notes have the
-// same form.
+// Unknown is a value or a change that the plan does not contain, or a reason why apply may stop. Notes have the same
+// form.
 type Unknown struct {
 	Address string `json:"address"` // of a resource or action; may be ""
 	Reason  string `json:"reason"`
@@ -68,7 +68,8 @@ type Unknown struct {
 	isMissingChange bool // whether the plan leaves out a whole change
 }
 
-// Card is what a resource or an action of a plan does with one card, or with two in a replacement.
+// Card is what a resource or an action of a plan does with one card, or with two in a replacement. The ID, Label and
+// Last4 are "(sensitive)" if the plan marks them as sensitive.
 type Card struct {
 	Address string `json:"address"` // of the resource, or of the action
 	Deposed string `json:"deposed,omitempty"`

@@ -306,15 +306,16 @@ func isReadDuringApply(source *stateResource, plan *Plan) bool {
 	return false
 }
 
-// labelPrefix returns the label_prefix of the provider configuration with a key, and false if it cannot be determined. A
-// plan does not contain the values of expressions, and does not always say which provider configuration a module uses.
+// labelPrefix returns the label_prefix of the provider configuration with this key, and false if it cannot be
+// determined. A plan contains only the values of constant expressions, and does not always say which provider
+// configuration a module uses.
 func (p *Plan) labelPrefix(providerKey string) (string, bool) {
 	if p.Config == nil {
 		return "", false
 	}
 	config := p.Config.ProviderConfigs[providerKey]
 	if config == nil {
-		// The key does not say which configuration it is. If none of them sets label_prefix, it has the default.
+		// The key does not say which configuration it is. If none of them sets label_prefix, all have the default.
 		for _, other := range p.Config.ProviderConfigs {
 			if other != nil && other.Expressions["label_prefix"] != nil {
 				return "", false
@@ -331,9 +332,10 @@ func (p *Plan) labelPrefix(providerKey string) (string, bool) {
 }
 
 var (
-	// instanceKey matches the key of an instance or module: a number or a quoted string in brackets.
+	// instanceKey matches the key of a resource or module instance: a number or a quoted string in brackets.
 	instanceKey = regexp.MustCompile(`\[(?:\d+|"(?:\\.|[^"\\])*")\]`)
-	// keyedAddress matches an address that ends with such a key. Its groups are the address before the key, and the key.
+	// keyedAddress matches an address that ends with such a key. Its groups are the address before the brackets, and the
+	// number or quoted string in them.
 	keyedAddress = regexp.MustCompile(`^(.*)\[(\d+|"(?:\\.|[^"\\])*")\]$`)
 )
 

@@ -37,8 +37,8 @@ func markOf(marks any, name string) any {
 
 func (v values) isUnknown(name string) bool { return markOf(v.unknown, name) == true }
 
-// amount returns an attribute in USD, or nil if it is null or unknown. It refuses values that are not amounts of 0 or
-// more.
+// amount returns an attribute in USD, or nil if it is missing, null or unknown. It refuses values that are not amounts of
+// 0 or more.
 func (v values) amount(name string) (*usd.Amount, error) {
 	if v.known[name] == nil || v.isUnknown(name) {
 		return nil, nil //nolint:nilnil // null is a value
@@ -147,13 +147,13 @@ func (v values) check(needed ...string) error {
 	return nil
 }
 
-// isNullOr reports whether a value is null or of the type.
+// isNullOr reports whether a value is null or has the given type.
 func isNullOr[Type any](value any) bool {
 	_, hasType := value.(Type)
 	return hasType || value == nil
 }
 
-// isMark reports whether a value is a valid mark. Nested attributes have objects and lists of marks.
+// isMark reports whether a value is a valid mark, or nil for no mark. Nested attributes have objects or lists of marks.
 func isMark(mark any) bool {
 	switch mark.(type) {
 	case nil, bool, map[string]any, []any:
