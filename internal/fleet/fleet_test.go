@@ -23,34 +23,34 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// source lists and shows cards and counts the requests.
+// source is a fake of the client. It counts the requests.
 type source struct {
-	cards   []api.CardListItem // newest first
-	noTotal bool
-	onePage bool // knows no pages
-	ofPage  bool // the total is the page's own
-	counts  int  // in place of the cards that are listed
-	cap     int  // of per_page
-	echoes  bool // per_page is answered as it was asked for
-	shuffle bool // cards are in another order in each response
-	fails   bool // lists, from the second page on
-	latency time.Duration
-	clock   ratelimit.Clock
-	limits  *ratelimit.Limiter // nil: none
+	cards          []api.CardListItem // newest first
+	noTotal        bool               // responses have no total
+	firstPageOnly  bool               // each response contains the first page
+	pageTotal      bool               // the total is the number of cards on the page
+	fixedTotal     int                // the total in responses; 0 for the number of cards
+	maxPerPage     int
+	echoesPerPage  bool // responses contain the requested per_page, even above maxPerPage
+	shuffles       bool // each response has the cards in a different order
+	failsLaterList bool // each list page but the first fails
+	latency        time.Duration
+	clock          ratelimit.Clock
+	limits         *ratelimit.Limiter // nil for no limits
 
 	mu      sync.Mutex
-	lists   int
-	gets    []string
+	lists   int      // the number of requests for pages
+	gets    []string // the ids of requested cards
 	written bool
-	hook    func(request string) // before each response
-	patch   func(card *api.CardListItem, page int)
+	hook    func(request string)                   // called before each response with the card's id, or with the status and page
+	patch   func(card *api.CardListItem, page int) // changes the cards of a page
 }
 
 func TestMain(m *testing.M) { sandboxtest.Run(m) }
 
-// newSource has n cards of which every tenth is frozen.
+// newSource returns a source of n cards. One of ten is frozen.
 func newSource(n int) *source {
-	s := &source{cap: api.MaxPerPage, clock: ratelimit.SystemClock{}, latency: time.Millisecond}
+	s := &source{maxPerPage: api.MaxPerPage, clock: ratelimit.SystemClock{}, latency: time.Millisecond}
 	for i := range n {
 		card := api.CardListItem{ID: fmt.Sprintf("card_%d", i), BinID: "bin_1", Status: api.StatusActive, Balance: usd.Amount(5000 + i)}
 		if i%10 == 3 {
@@ -73,8 +73,8 @@ func (s *source) Clock() ratelimit.Clock { return s.clock }
 
 func (s *source) ServiceTime() time.Time { return time.Now() }
 
-// request passes the limits and takes its time.
-func (s *source) request(ctx context.Context, what string) error {
+// request waits for the limits and for the latency, and calls the hook.
+func (s *source) request(ctx context.Context, name string) error {
 	if s.limits != nil {
 		if err := s.limits.Acquire(ctx, ratelimit.General, time.Now().Add(time.Hour)); err != nil {
 			return err
@@ -83,7 +83,7 @@ func (s *source) request(ctx context.Context, what string) error {
 	}
 	time.Sleep(s.latency)
 	if s.hook != nil {
-		s.hook(what)
+		s.hook(name)
 	}
 	return ctx.Err()
 }
@@ -107,11 +107,14 @@ func (s *source) ListCards(ctx context.Context, filter api.CardFilter, number, s
 	err := s.request(ctx, fmt.Sprintf("%s page %d", filter.Status, number))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !errors.Is(err, context.Canceled) { // which was not made
+	if !errors.Is(err, context.Canceled) { // a cancelled request was not made
 		s.lists++
 	}
-	if err != nil || s.fails && number > 1 {
-		return api.CardPage{}, errors.Join(err, errors.New("no page"))
+	if err != nil {
+		return api.CardPage{}, err
+	}
+	if s.failsLaterList && number > 1 {
+		return api.CardPage{}, errors.New("no page")
 	}
 	var found []api.CardListItem
 	for _, card := range s.cards {
@@ -119,12 +122,12 @@ func (s *source) ListCards(ctx context.Context, filter api.CardFilter, number, s
 			found = append(found, card)
 		}
 	}
-	if s.shuffle {
+	if s.shuffles {
 		rand.New(rand.NewPCG(uint64(s.lists), 0)).Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
 	}
-	result := api.CardPage{Page: number, PerPage: min(size, s.cap)}
+	result := api.CardPage{Page: number, PerPage: min(size, s.maxPerPage)}
 	total := len(found)
-	if s.onePage {
+	if s.firstPageOnly {
 		number = 1
 	}
 	low := min((number-1)*result.PerPage, total)
@@ -134,13 +137,13 @@ func (s *source) ListCards(ctx context.Context, filter api.CardFilter, number, s
 			s.patch(&result.Data[i], number)
 		}
 	}
-	if s.echoes {
+	if s.echoesPerPage {
 		result.PerPage = size
 	}
-	if s.ofPage {
+	if s.pageTotal {
 		total = len(result.Data)
-	} else if s.counts > 0 {
-		total = s.counts
+	} else if s.fixedTotal > 0 {
+		total = s.fixedTotal
 	}
 	if !s.noTotal {
 		result.Total = &total
@@ -148,24 +151,23 @@ func (s *source) ListCards(ctx context.Context, filter api.CardFilter, number, s
 	return result, nil
 }
 
-// read reads cards by so many readers, as Terraform does, which remembers a status of
-// each: the card's own where there is no other.
-func read(t *testing.T, f *fleet.Fleet, cards []api.CardListItem, readers int, remembered ...func(api.CardListItem) api.CardStatus) {
+func unchangedStatus(card api.CardListItem) api.CardStatus { return card.Status }
+
+// read reads cards with several concurrent readers, as Terraform does. lastStatus returns the status of a card at the
+// last read.
+func read(t *testing.T, f *fleet.Fleet, cards []api.CardListItem, readers int, lastStatus func(api.CardListItem) api.CardStatus) {
 	t.Helper()
-	sideBySide(cards, readers, func(card api.CardListItem) {
-		time.Sleep(time.Millisecond) // what Terraform takes for a card, at least
-		last := card.Status
-		for _, of := range remembered {
-			last = of(card)
-		}
-		if got, err := f.Read(t.Context(), card.ID, last); err != nil || got.CardListItem != card {
+	visitConcurrently(cards, readers, func(card api.CardListItem) {
+		time.Sleep(time.Millisecond) // Terraform needs at least this long for a card
+		got, err := f.Read(t.Context(), card.ID, lastStatus(card))
+		if err != nil || got.CardListItem != card {
 			t.Errorf("got %+v, %v; want %+v", got, err, card)
 		}
 	})
 }
 
-// sideBySide has so many readers share the cards.
-func sideBySide(cards []api.CardListItem, readers int, visit func(api.CardListItem)) {
+// visitConcurrently divides the cards among several goroutines.
+func visitConcurrently(cards []api.CardListItem, readers int, visit func(api.CardListItem)) {
 	var wg sync.WaitGroup
 	for reader := range readers {
 		wg.Go(func() {
@@ -177,56 +179,64 @@ func sideBySide(cards []api.CardListItem, readers int, visit func(api.CardListIt
 	wg.Wait()
 }
 
-// Whatever part of an account a configuration holds, and whatever the service's pages
-// are like, a refresh tells the truth, and costs little more than the least possible.
+// A refresh returns the right cards with few requests, whichever part of an account is configured, and however the
+// service pages its list.
 func TestRefresh(t *testing.T) {
 	t.Parallel()
 	wasActive := func(api.CardListItem) api.CardStatus { return api.StatusActive }
-	slow := func(perMinute, gone int) func(*source) {
+	slow := func(perMinute, terminated int) func(*source) {
 		return func(s *source) {
 			s.latency = 50 * time.Millisecond
 			s.limits = ratelimit.New(s.clock, ratelimit.Limits{RequestsPerMinute: perMinute})
-			for i := range gone {
+			for i := range terminated {
 				s.cards[i*100].Status = api.StatusTerminated
 			}
 		}
 	}
 	for name, test := range map[string]struct {
-		cards, every, readers int
-		change                func(*source)
-		last                  func(api.CardListItem) api.CardStatus
-		most                  int // requests
-		took                  time.Duration
+		cards       int // in the account
+		every       int // every n-th card is configured; 0 for all
+		readers     int // 0 for 10
+		change      func(*source)
+		lastStatus  func(api.CardListItem) api.CardStatus // nil for unchangedStatus
+		maxRequests int
+		maxDuration time.Duration // 0 for no limit
 	}{
-		"1 card":                       {cards: 1, most: 1, took: 22 * time.Millisecond},
-		"2 cards":                      {cards: 2, most: 2},
-		"100 cards":                    {cards: 100, most: 3},
-		"a total of the page":          {cards: 111, change: func(s *source) { s.ofPage = true }, most: 3},
-		"1,000 cards":                  {cards: 1000, most: 12},
-		"3,000 cards":                  {cards: 3000, most: 32},
-		"10,000 cards":                 {cards: 10_000, most: 178},
-		"one by one":                   {cards: 1000, readers: 1, most: 16},
-		"thirty at once":               {cards: 3000, readers: 30, most: 32},
-		"each second of 500":           {cards: 500, every: 2, most: 8},
-		"each 50th of 500":             {cards: 500, every: 50, most: 8},
-		"each 7th of 2,000":            {cards: 2000, every: 7, most: 24},
-		"each 100th of 2,000":          {cards: 2000, every: 100, most: 20},
-		"each 400th of 5,000":          {cards: 5000, every: 400, most: 15},
-		"each 30th of 5,000":           {cards: 5000, every: 30, most: 72},
-		"statuses have changed":        {cards: 400, last: wasActive, most: 8},
-		"a status nobody knows":        {cards: 400, last: func(api.CardListItem) api.CardStatus { return "sleeping" }, most: 400},
-		"no total":                     {cards: 400, change: func(s *source) { s.noTotal = true }, most: 402},
-		"a page that repeats":          {cards: 400, change: func(s *source) { s.onePage = true }, most: 364},
-		"pages of 30":                  {cards: 400, change: func(s *source) { s.cap = 30 }, most: 17},
-		"pages of 25, called 100":      {cards: 400, change: func(s *source) { s.cap, s.echoes = 25, true }, most: 20},
-		"no order":                     {cards: 400, change: func(s *source) { s.shuffle = true }, most: 440},
-		"a total past paging":          {cards: 400, change: func(s *source) { s.counts = 600_000 }, most: 402},
-		"pages that fail":              {cards: 400, change: func(s *source) { s.fails = true }, most: 440},
-		"25 a minute":                  {cards: 3000, change: slow(25, 0), most: 32, took: 3 * time.Minute},
-		"5 a minute":                   {cards: 3000, change: slow(5, 0), most: 32, took: 9 * time.Minute},
-		"25 a minute, some terminated": {cards: 3000, change: slow(25, 30), last: wasActive, most: 66, took: 5 * time.Minute},
-		"statuses are the other way": {cards: 400, most: 8, last: func(c api.CardListItem) api.CardStatus {
-			return map[bool]api.CardStatus{true: "active", false: "frozen"}[c.Status == "frozen"]
+		"1 card":                        {cards: 1, maxRequests: 1, maxDuration: 22 * time.Millisecond},
+		"2 cards":                       {cards: 2, maxRequests: 2},
+		"100 cards":                     {cards: 100, maxRequests: 3},
+		"the total is that of the page": {cards: 111, change: func(s *source) { s.pageTotal = true }, maxRequests: 3},
+		"1,000 cards":                   {cards: 1000, maxRequests: 12},
+		"3,000 cards":                   {cards: 3000, maxRequests: 32},
+		"10,000 cards":                  {cards: 10_000, maxRequests: 178},
+		"one reader":                    {cards: 1000, readers: 1, maxRequests: 16},
+		"thirty readers":                {cards: 3000, readers: 30, maxRequests: 32},
+		"every 2nd of 500":              {cards: 500, every: 2, maxRequests: 8},
+		"every 50th of 500":             {cards: 500, every: 50, maxRequests: 8},
+		"every 7th of 2,000":            {cards: 2000, every: 7, maxRequests: 24},
+		"every 100th of 2,000":          {cards: 2000, every: 100, maxRequests: 20},
+		"every 400th of 5,000":          {cards: 5000, every: 400, maxRequests: 15},
+		"every 30th of 5,000":           {cards: 5000, every: 30, maxRequests: 72},
+		"statuses have changed":         {cards: 400, lastStatus: wasActive, maxRequests: 8},
+		"unknown status":                {cards: 400, lastStatus: func(api.CardListItem) api.CardStatus { return "sleeping" }, maxRequests: 400},
+		"no total":                      {cards: 400, change: func(s *source) { s.noTotal = true }, maxRequests: 402},
+		"the same page again":           {cards: 400, change: func(s *source) { s.firstPageOnly = true }, maxRequests: 364},
+		"pages of 30":                   {cards: 400, change: func(s *source) { s.maxPerPage = 30 }, maxRequests: 17},
+		"pages of 25 with per_page 100": {cards: 400, change: func(s *source) {
+			s.maxPerPage = 25
+			s.echoesPerPage = true
+		}, maxRequests: 20},
+		"no fixed order":               {cards: 400, change: func(s *source) { s.shuffles = true }, maxRequests: 440},
+		"a total that is too large":    {cards: 400, change: func(s *source) { s.fixedTotal = 600_000 }, maxRequests: 402},
+		"failing pages":                {cards: 400, change: func(s *source) { s.failsLaterList = true }, maxRequests: 440},
+		"25 a minute":                  {cards: 3000, change: slow(25, 0), maxRequests: 32, maxDuration: 3 * time.Minute},
+		"5 a minute":                   {cards: 3000, change: slow(5, 0), maxRequests: 32, maxDuration: 9 * time.Minute},
+		"25 a minute, some terminated": {cards: 3000, change: slow(25, 30), lastStatus: wasActive, maxRequests: 66, maxDuration: 5 * time.Minute},
+		"statuses are swapped": {cards: 400, maxRequests: 8, lastStatus: func(card api.CardListItem) api.CardStatus {
+			if card.Status == api.StatusFrozen {
+				return api.StatusActive
+			}
+			return api.StatusFrozen
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -236,41 +246,44 @@ func TestRefresh(t *testing.T) {
 				if test.change != nil {
 					test.change(s)
 				}
-				var asked []api.CardListItem
+				var configured []api.CardListItem
 				for i := 0; i < len(s.cards); i += cmp.Or(test.every, 1) {
-					asked = append(asked, s.cards[i])
+					configured = append(configured, s.cards[i])
 				}
-				// Terraform's order is not the list's.
-				rand.New(rand.NewPCG(1, 2)).Shuffle(len(asked), func(i, j int) { asked[i], asked[j] = asked[j], asked[i] })
-				began := time.Now()
-				if test.last == nil {
-					test.last = func(card api.CardListItem) api.CardStatus { return card.Status }
+				// Terraform does not read the cards in the order of the list.
+				rand.New(rand.NewPCG(1, 2)).Shuffle(len(configured), func(i, j int) { configured[i], configured[j] = configured[j], configured[i] })
+				lastStatus := test.lastStatus
+				if lastStatus == nil {
+					lastStatus = unchangedStatus
 				}
-				read(t, fleet.New(s), asked, cmp.Or(test.readers, 10), test.last)
-				if got := s.calls(); got > test.most {
-					t.Errorf("%d requests, want at most %d", got, test.most)
+				start := time.Now()
+				read(t, fleet.New(s), configured, cmp.Or(test.readers, 10), lastStatus)
+				if got := s.calls(); got > test.maxRequests {
+					t.Errorf("%d requests, want at most %d", got, test.maxRequests)
 				}
-				if took := time.Since(began); test.took > 0 && took > test.took { //nolint:forbidigo // in a synctest bubble
-					t.Errorf("it took %s, want at most %s", took, test.took)
+				duration := time.Since(start) //nolint:forbidigo // in a synctest bubble
+				if test.maxDuration > 0 && duration > test.maxDuration {
+					t.Errorf("it took %s, want at most %s", duration, test.maxDuration)
 				}
 			})
 		})
 	}
 }
 
-// What pages do not say for certain is asked of the card itself.
+// A card that the pages do not show reliably is requested by its id.
 func TestReadAsksForTheCardInDoubt(t *testing.T) {
 	t.Parallel()
 	const subject = "card_0"
 	for name, change := range map[string]func(*source){
-		"seen twice, with different content": func(s *source) {
+		"listed twice with different values": func(s *source) {
 			s.patch = func(c *api.CardListItem, page int) {
 				if page == 2 && c.ID == "card_150" {
-					c.ID, c.Balance = subject, 1
+					c.ID = subject
+					c.Balance = 1
 				}
 			}
 		},
-		"pages that repeat": func(s *source) { s.onePage = true },
+		"the same page again": func(s *source) { s.firstPageOnly = true },
 		"listed as terminated": func(s *source) {
 			s.patch = func(c *api.CardListItem, _ int) {
 				if c.ID == subject {
@@ -279,7 +292,7 @@ func TestReadAsksForTheCardInDoubt(t *testing.T) {
 			}
 		},
 		"terminated": func(s *source) { s.cards[0].Status = api.StatusTerminated },
-		"not there":  func(s *source) { s.cards[0].ID = "card_of_another" },
+		"not found":  func(s *source) { s.cards[0].ID = "card_other" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -287,55 +300,63 @@ func TestReadAsksForTheCardInDoubt(t *testing.T) {
 				s := newSource(200)
 				change(s)
 				f := fleet.New(s)
-				read(t, f, slices.DeleteFunc(slices.Clone(s.cards[1:]), func(c api.CardListItem) bool { return c.ID == "card_150" }), 10)
+				others := slices.DeleteFunc(slices.Clone(s.cards[1:]), func(c api.CardListItem) bool { return c.ID == "card_150" })
+				read(t, f, others, 10, unchangedStatus)
 				s.gets = nil
 				got, err := f.Read(t.Context(), subject, api.StatusActive)
-				switch {
-				case !slices.Equal(s.gets, []string{subject}):
-					t.Errorf("asked for %q", s.gets)
-				case name == "not there":
+				if !slices.Equal(s.gets, []string{subject}) {
+					t.Errorf("requested %q, want %q", s.gets, subject)
+				}
+				if name == "not found" {
 					if !transport.IsNotFound(err) {
-						t.Errorf("%+v, %v", got, err)
+						t.Errorf("got %+v, %v; want not found", got, err)
 					}
-				case err != nil || got.CardListItem != s.cards[0]:
-					t.Errorf("%+v, %v", got, err)
+				} else if err != nil || got.CardListItem != s.cards[0] {
+					t.Errorf("got %+v, %v; want %+v", got, err, s.cards[0])
 				}
 			})
 		})
 	}
 }
 
-// Where lists have none of the cards, as of another account, the first that the service
-// does not know is asked for alone. One that is there makes each of them its own case.
+// If no configured card exists, for example because the account is a different one, only the first missing card is
+// requested. If one exists, each missing card is requested.
 func TestReadOfCardsThatNoListHas(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		own  int // cards that are there, before 30 that are not
-		gets int
+		existing int // cards that exist, besides 30 that do not
+		wantGets int
 	}{
-		"none": {gets: 1},
-		"one":  {own: 1, gets: 30},
+		"none": {wantGets: 1},
+		"one":  {existing: 1, wantGets: 30},
 	} {
 		for _, readers := range []int{10, 1} {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSource(40)
-				asked := append(slices.Clone(s.cards[:test.own]), newSource(30).cards...)
-				for i := range asked[test.own:] {
-					asked[test.own+i].ID = fmt.Sprintf("card_of_another_%d", i)
+				missingCards := newSource(30).cards
+				for i := range missingCards {
+					missingCards[i].ID = fmt.Sprintf("card_other_%d", i)
 				}
+				configured := append(slices.Clone(s.cards[:test.existing]), missingCards...)
 				f := fleet.New(s)
 				var missing atomic.Int32
-				sideBySide(asked, readers, func(card api.CardListItem) {
+				visitConcurrently(configured, readers, func(card api.CardListItem) {
 					if _, err := f.Read(t.Context(), card.ID, api.StatusActive); transport.IsNotFound(err) {
 						missing.Add(1)
 					}
 				})
-				alone := 0 // what a single reader asks for first has no company
+				maxGets := test.wantGets
 				if readers == 1 {
-					alone = 2
+					maxGets += 2 // the first cards of a single reader are requested before the lists are complete
 				}
-				if got := len(s.gets); missing.Load() != 30 || got < test.gets || got > test.gets+alone || f.HasFound() != (test.own > 0) {
-					t.Errorf("%s, %d readers: %d are missing after %d requests, want 30 after %d", name, readers, missing.Load(), got, test.gets)
+				if missing.Load() != 30 {
+					t.Errorf("%s, %d readers: %d cards are missing, want 30", name, readers, missing.Load())
+				}
+				if got := len(s.gets); got < test.wantGets || got > maxGets {
+					t.Errorf("%s, %d readers: %d cards requested, want %d to %d", name, readers, got, test.wantGets, maxGets)
+				}
+				if f.HasFound() != (test.existing > 0) {
+					t.Errorf("%s, %d readers: HasFound is %t", name, readers, f.HasFound())
 				}
 			})
 		}
@@ -347,7 +368,8 @@ func TestReadOfAMovingFleet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource(1000)
-		before, after := s.cards, slices.Clone(s.cards)
+		before := s.cards
+		after := slices.Clone(s.cards)
 		after[0].Status = api.StatusTerminated
 		s.hook = func(request string) {
 			if request == "active page 5" {
@@ -356,19 +378,19 @@ func TestReadOfAMovingFleet(t *testing.T) {
 				s.mu.Unlock()
 			}
 		}
-		read(t, fleet.New(s), before[1:], 1)
+		read(t, fleet.New(s), before[1:], 1, unchangedStatus)
 		if got := s.calls(); got > 70 {
-			t.Errorf("%d requests", got)
+			t.Errorf("%d requests, want at most 70", got)
 		}
 	})
 }
 
-// panickingClock cannot wait for others.
+// panickingClock panics when the first reader waits for others.
 type panickingClock struct{ ratelimit.Clock }
 
 func (panickingClock) Wait(context.Context, time.Duration) error { panic("planted") }
 
-// A read whose shared pages meet a bug reads the card by itself.
+// If fetching pages panics, Read requests the card itself.
 func TestPanicBesideARead(t *testing.T) {
 	t.Parallel()
 	s := newSource(1)
@@ -383,7 +405,7 @@ func TestPanicBesideARead(t *testing.T) {
 			panic("planted")
 		}
 	}
-	read(t, fleet.New(s), s.cards, 10)
+	read(t, fleet.New(s), s.cards, 10, unchangedStatus)
 }
 
 func balanceOf(t *testing.T, f *fleet.Fleet, card api.CardListItem) usd.Amount {
@@ -391,27 +413,28 @@ func balanceOf(t *testing.T, f *fleet.Fleet, card api.CardListItem) usd.Amount {
 	return sandboxtest.Must(f.Read(t.Context(), card.ID, card.Status)).Balance
 }
 
-// The CLI comes to the last of 10,000 cards minutes after the first. Pages that are in
-// use, or waited for, do not grow old, but not for ever, and end with the first write.
+// A CLI reads the last of 10,000 cards minutes after the first. Pages are kept for up to ten minutes while they are used
+// or a reader waits, and are not used after the first write.
 func TestPagesLiveForMinutes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		reads       int           // of other cards, one every 50 seconds
-		wait, pause time.Duration // with a reader who waits, and with nobody
+		wait        time.Duration // how long a reader then waits for a response
+		pause       time.Duration // how long the test then sleeps
+		duringWait  bool          // the pause starts together with the wait
 		written     bool
-		beside      bool // the reader still waits when the pause is over
-		card        int
-		old         bool
+		card        int  // the index of the card that is read last
+		wantOldPage bool // whether that read uses the old page
 	}{
-		"in use for nine minutes":         {reads: 11, card: 80, old: true},
+		"in use for nine minutes":         {reads: 11, card: 80, wantOldPage: true},
 		"in use for ten minutes":          {reads: 12, card: 80},
-		"not used for a minute":           {reads: 2, pause: time.Minute, card: 80},
-		"read a second time":              {reads: 2, card: 0},
-		"read a second time, at once":     {reads: 1, card: 0, old: true},
-		"frozen, in use for nine minutes": {reads: 11, card: 83, old: true},
-		"waited for nine minutes":         {wait: 9 * time.Minute, card: 80, old: true},
+		"unused for a minute":             {reads: 2, pause: time.Minute, card: 80},
+		"read again after 100 seconds":    {reads: 2, card: 0},
+		"read again after 50 seconds":     {reads: 1, card: 0, wantOldPage: true},
+		"frozen, in use for nine minutes": {reads: 11, card: 83, wantOldPage: true},
+		"waited for nine minutes":         {wait: 9 * time.Minute, card: 80, wantOldPage: true},
 		"waited for eleven minutes":       {wait: 11 * time.Minute, card: 80},
-		"while another waits":             {wait: 9 * time.Minute, pause: 5 * time.Minute, beside: true, card: 80, old: true},
+		"while another reader waits":      {wait: 9 * time.Minute, pause: 5 * time.Minute, duringWait: true, card: 80, wantOldPage: true},
 		"after a write":                   {written: true, card: 80},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -419,9 +442,10 @@ func TestPagesLiveForMinutes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSource(90)
 				f := fleet.New(s)
-				read(t, f, s.cards[:20], 10)
-				for i := range s.cards { // from now on each has another balance than the pages show
-					s.cards[i].Balance = 7
+				read(t, f, s.cards[:20], 10, unchangedStatus)
+				const newBalance usd.Amount = 7 // not the balance on the pages that have arrived
+				for i := range s.cards {
+					s.cards[i].Balance = newBalance
 				}
 				for i := range test.reads {
 					time.Sleep(50 * time.Second)
@@ -436,14 +460,20 @@ func TestPagesLiveForMinutes(t *testing.T) {
 				if test.wait > 0 {
 					waiting.Go(func() { balanceOf(t, f, api.CardListItem{ID: "card_30", Status: "not known"}) })
 				}
-				if !test.beside {
+				if !test.duringWait {
 					waiting.Wait()
 				}
 				time.Sleep(test.pause)
 				s.written = test.written
 				before := s.calls()
-				if got := balanceOf(t, f, s.cards[test.card]); (got != 7) != test.old || test.old && s.calls() != before {
-					t.Errorf("the balance is %s by %d more requests", got, s.calls()-before)
+				got := balanceOf(t, f, s.cards[test.card])
+				requests := s.calls() - before
+				usedOldPage := got != newBalance
+				if usedOldPage != test.wantOldPage {
+					t.Errorf("the balance is %s; used the old page: %t", got, usedOldPage)
+				}
+				if test.wantOldPage && requests > 0 {
+					t.Errorf("%d more requests", requests)
 				}
 				waiting.Wait()
 			})
@@ -451,7 +481,7 @@ func TestPagesLiveForMinutes(t *testing.T) {
 	}
 }
 
-// A page that was on its way before a write must not be used after it.
+// A page that was requested before a write must not be used after the write.
 func TestPageFromBeforeAWriteIsNotUsed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -461,14 +491,14 @@ func TestPageFromBeforeAWriteIsNotUsed(t *testing.T) {
 				s.written = true
 			}
 		}
-		read(t, fleet.New(s), s.cards[:3], 3)
+		read(t, fleet.New(s), s.cards[:3], 3, unchangedStatus)
 		if len(s.gets) != 3 {
-			t.Errorf("%d cards were asked for themselves, want 3", len(s.gets))
+			t.Errorf("%d cards were requested by id, want 3", len(s.gets))
 		}
 	})
 }
 
-// A page that several readers wait for is not lost with the one who started it.
+// If the reader that started a fetch leaves, the others still get the page.
 func TestPageOutlastsTheReaderWhoStartedIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -491,8 +521,8 @@ func TestPageOutlastsTheReaderWhoStartedIt(t *testing.T) {
 	})
 }
 
-// Pages that were on their way when nobody waited for them any more are asked
-// for again, and those that had arrived are kept.
+// If all readers leave, the requests for pages stop. A later reader requests the missing pages, and pages that have
+// arrived are kept.
 func TestInterruptedPagesAreAskedForAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -508,12 +538,13 @@ func TestInterruptedPagesAreAskedForAgain(t *testing.T) {
 		}
 		wg.Wait()
 		stopped := s.calls()
-		if time.Sleep(10 * time.Minute); s.calls() != stopped {
-			t.Errorf("%d requests are made for nobody", s.calls()-stopped)
+		time.Sleep(10 * time.Minute)
+		if s.calls() != stopped {
+			t.Errorf("%d requests after all readers have left", s.calls()-stopped)
 		}
-		read(t, f, s.cards, 10)
+		read(t, f, s.cards, 10, unchangedStatus)
 		if s.calls() > 32 {
-			t.Errorf("%d requests", s.calls())
+			t.Errorf("%d requests, want at most 32", s.calls())
 		}
 	})
 }
