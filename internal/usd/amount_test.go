@@ -56,7 +56,7 @@ func TestJSON(t *testing.T) {
 	if err != nil || string(out) != `{"a":50.00,"b":null}` {
 		t.Errorf("Marshal = %s, %v", out, err)
 	}
-	const none usd.Amount = -1
+	const none usd.Amount = -1 // stands for an error
 	for in, want := range map[string]usd.Amount{
 		`50`: 50_00, `50.5`: 50_50, `"50.50"`: 50_50, `5e1`: 50_00, `null`: 0,
 		`0.001`: none, `"x"`: none, `true`: none, `[1]`: none, `"\""`: none,
@@ -66,7 +66,11 @@ func TestJSON(t *testing.T) {
 	} {
 		var b body
 		err := json.Unmarshal([]byte(`{"a":`+in+`,"b":null}`), &b)
-		if (err != nil) != (want == none) || err == nil && b != (body{A: want}) {
+		if want == none {
+			if err == nil {
+				t.Errorf("Unmarshal(%s) = %+v, want an error", in, b)
+			}
+		} else if err != nil || b != (body{A: want}) {
 			t.Errorf("Unmarshal(%s) = %+v, %v; want %d", in, b, err, want)
 		}
 	}
@@ -91,7 +95,7 @@ func TestFromBigFloat(t *testing.T) {
 	}
 	for text, want := range map[string]usd.Amount{
 		"0": 0, "-0": 0, "60": 60_00, "-60": -60_00, "999999999999": usd.Max - 99, "-999999999999": 99 - usd.Max,
-		// Noise lies on either side of the cent.
+		// Noise can be above or below the amount.
 		"7.4100000000000000000000001": 7_41, "7.4099999999999999999999999": 7_41,
 		"-7.4100000000000000000000001": -7_41, "-7.4099999999999999999999999": -7_41,
 		"-0.0000000000000000000000001": 0, "999999999999.9899999999999999": usd.Max,
@@ -105,8 +109,12 @@ func TestFromBigFloat(t *testing.T) {
 		"1e12": usd.ErrRange, "-1e12": usd.ErrRange, "1e17": usd.ErrRange, "1e300": usd.ErrRange, "-1e300": usd.ErrRange,
 		"1e500": usd.ErrRange, "-1e500": usd.ErrRange, "-9223372036854775808": usd.ErrRange, "9223372036854775807": usd.ErrRange,
 	} {
-		if got, err := usd.FromBigFloat(terraformNumber(t, text)); got != 0 && errors.Is(err, usd.ErrRange) || !errors.Is(err, want) {
+		got, err := usd.FromBigFloat(terraformNumber(t, text))
+		if !errors.Is(err, want) {
 			t.Errorf("FromBigFloat(%s) = %v, %v; want %v", text, got, err, want)
+		}
+		if want == usd.ErrRange && got != 0 {
+			t.Errorf("FromBigFloat(%s) = %v with an error, want 0", text, got)
 		}
 	}
 	for _, a := range []usd.Amount{0, 1, -1, 7_41, 50_00, usd.Max, -usd.Max} {
@@ -164,7 +172,7 @@ func TestDecimal(t *testing.T) {
 		d := exact(t, c.in)
 		floor, err := d.Floor()
 		if d.String() != c.text || err != nil || floor.String() != c.floor || d.WithoutNoise().String() != c.withoutNoise {
-			t.Errorf("%s is %s, at least %s (%v), without noise %s", c.in, d, floor, err, d.WithoutNoise())
+			t.Errorf("%s: String is %s, Floor is %s (%v), WithoutNoise is %s; want %s, %s, %s", c.in, d, floor, err, d.WithoutNoise(), c.text, c.floor, c.withoutNoise)
 		}
 		if got := d.BigFloat(); got.Cmp(terraformNumber(t, d.String())) != 0 {
 			t.Errorf("%s becomes %v", c.in, got)
@@ -186,7 +194,7 @@ func TestDecimal(t *testing.T) {
 	}
 	for _, text := range []string{`"x"`, "true", "{}", `"1e999999"`, "1e30"} {
 		if err := json.Unmarshal([]byte(text), &zero); err == nil {
-			t.Errorf("%s is read", text)
+			t.Errorf("Unmarshal(%s) returns no error", text)
 		}
 	}
 }
@@ -209,7 +217,7 @@ func FuzzAmounts(f *testing.F) {
 			t.Errorf("%q → %s → %s", text, d, back)
 		}
 		if cents, err := d.Floor(); err == nil && cents.BigFloat().Cmp(d.WithoutNoise().BigFloat()) > 0 {
-			t.Errorf("%s is at least %s", d, cents)
+			t.Errorf("Floor(%s) = %s, which is larger", d, cents)
 		}
 	})
 }
