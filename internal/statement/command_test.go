@@ -19,8 +19,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/statement"
 )
 
-// state runs the sub-command on this text and returns its status and what it said.
-func state(t *testing.T, text string, flags ...string) (code int, stdout, stderr string) {
+// runStatement runs the command with the plan on standard input. It returns the exit status and the output.
+func runStatement(t *testing.T, text string, flags ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	code = statement.Main(append(flags, "-"), strings.NewReader(text), &out, &errs)
@@ -29,80 +29,81 @@ func state(t *testing.T, text string, flags ...string) (code int, stdout, stderr
 
 func TestInputIsNotAPlan(t *testing.T) {
 	t.Parallel()
-	plan, fund := planWith(""), updates(held, with("amount", "150"), "")
+	plan := planWith("")
+	fund := updates(held, with("amount", "150"), "")
 	for name, test := range map[string]struct{ text, want string }{
 		"empty":                  {"", "is empty: expected the output of"},
 		"blank":                  {" \n", "is empty"},
 		"truncated":              {plan[:len(plan)-3], "is not the JSON of a plan (/resource_changes: unexpected EOF)"},
-		"a saved plan":           {"PK\x03\x04", "is a saved plan, not its JSON: expected the output of"},
+		"saved plan":             {"PK\x03\x04", "is a saved plan, not its JSON: expected the output of"},
 		"text":                   {"Terraform will perform", "is not the JSON of a plan"},
 		"null":                   {"null", "is not the JSON of a plan (it is not an object)"},
-		"an output that is one":  {`"whsec_planted"`, "is not the JSON of a plan (it is not an object)"},
-		"a number":               {`4111111111111111`, "is not the JSON of a plan (it is not an object)"},
-		"a list":                 {"[]", "is not the JSON of a plan"},
+		"string":                 {`"whsec_planted"`, "is not the JSON of a plan (it is not an object)"},
+		"number":                 {`4111111111111111`, "is not the JSON of a plan (it is not an object)"},
+		"list":                   {"[]", "is not the JSON of a plan"},
 		"two documents":          {plan + plan, "unexpected data after the plan"},
-		"a shown state":          {`{"format_version":"1.0","terraform_version":"1.11.4","values":{"root_module":{}}}`, "is a state, not a plan"},
+		"shown state":            {`{"format_version":"1.0","terraform_version":"1.11.4","values":{"root_module":{}}}`, "is a state, not a plan"},
 		"an empty state":         {`{"format_version":"1.0"}`, "is not a plan"},
-		"a state file":           {`{"version":4,"serial":3,"resources":[]}`, "is a state, not a plan"},
-		"a later format":         {strings.Replace(plan, `"1.2"`, `"2.0"`, 1), "unsupported plan format version"},
-		"no format":              {strings.Replace(plan, `"1.2"`, `""`, 1), "format version is missing"},
-		"changes of no kind":     {strings.Replace(plan, "[]", `"x"`, 1), "is not the JSON of a plan (/resource_changes: "},
-		"amounts of no kind":     {updates(held, with("amount", `"1"`), ""), "vcard_card.a: amount is not a number"},
-		"amounts beyond measure": {updates(held, with("amount", "1e30"), ""), "vcard_card.a: amount: "},
-		"amounts below zero":     {updates(held, with("amount", "-1"), ""), "vcard_card.a: amount is negative"},
-		"a change of its own": {
+		"state file":             {`{"version":4,"serial":3,"resources":[]}`, "is a state, not a plan"},
+		"later format version":   {strings.Replace(plan, `"1.2"`, `"2.0"`, 1), "unsupported plan format version"},
+		"no format version":      {strings.Replace(plan, `"1.2"`, `""`, 1), "format version is missing"},
+		"changes are not a list": {strings.Replace(plan, "[]", `"x"`, 1), "is not the JSON of a plan (/resource_changes: "},
+		"amount is not a number": {updates(held, with("amount", `"1"`), ""), "vcard_card.a: amount is not a number"},
+		"amount is too large":    {updates(held, with("amount", "1e30"), ""), "vcard_card.a: amount: "},
+		"amount is negative":     {updates(held, with("amount", "-1"), ""), "vcard_card.a: amount is negative"},
+		"unknown actions": {
 			does(`"update","renew"`, held, held),
 			`vcard_card.a: this version of vcard does not know the actions "update,renew"`,
 		},
-		"no change": {
+		"change is null": {
 			strings.Replace(updates(held, held, ""), `"change":{`, `"change":null,"x":{`, 1),
 			"vcard_card.a: the plan has no actions for this address",
 		},
-		"no action":             {does("", held, held), "vcard_card.a: the plan has no actions for this address"},
-		"amounts beyond a cent": {updates(held, with("topped_up", "0.001"), ""), "vcard_card.a: topped_up: "},
-		"a name that is there twice": {
+		"no actions":                     {does("", held, held), "vcard_card.a: the plan has no actions for this address"},
+		"amount has fractions of a cent": {updates(held, with("topped_up", "0.001"), ""), "vcard_card.a: topped_up: "},
+		"duplicate name": {
 			updates(held, held+`,"amount":5000`, ""), `(/resource_changes/0/change/after/amount: duplicate object member name)`,
 		},
-		"a name of another case": {strings.Replace(fund, `"mode"`, `"Mode"`, 1), "(/resource_changes/0: the address, type or mode is missing)"},
-		"no mode":                {strings.Replace(fund, `"mode":"managed",`, "", 1), "(/resource_changes/0: the address, type or mode is missing)"},
-		"no type":                {strings.Replace(fund, `"type":"vcard_card",`, "", 1), "(/resource_changes/0: the address, type or mode is missing"},
-		"no address":             {strings.Replace(fund, `"vcard_card.a"`, `""`, 1), "the address, type or mode is missing"},
-		"null as a change":       {planWith("null"), "the address, type or mode is missing"},
-		"an action of no kind":   {strings.Replace(invoke("vcard_card_fund", "", ""), `"type":"vcard_card_fund",`, "", 1), "the address, type or mode is missing"},
-		"null as an action":      {planWith("", `,"action_invocations":[null]`), "the address, type or mode is missing"},
-		"null as all changes":    {strings.Replace(planWith(""), "[]", "null", 1), "(/resource_changes: must not be null)"},
-		"a card that is there twice": {
+		"name in the wrong case":    {strings.Replace(fund, `"mode"`, `"Mode"`, 1), "(/resource_changes/0: the address, type or mode is missing)"},
+		"no mode":                   {strings.Replace(fund, `"mode":"managed",`, "", 1), "(/resource_changes/0: the address, type or mode is missing)"},
+		"no type":                   {strings.Replace(fund, `"type":"vcard_card",`, "", 1), "(/resource_changes/0: the address, type or mode is missing"},
+		"no address":                {strings.Replace(fund, `"vcard_card.a"`, `""`, 1), "the address, type or mode is missing"},
+		"null as a resource change": {planWith("null"), "the address, type or mode is missing"},
+		"invocation without type":   {strings.Replace(invoke("vcard_card_fund", "", ""), `"type":"vcard_card_fund",`, "", 1), "the address, type or mode is missing"},
+		"null as an invocation":     {planWith("", `,"action_invocations":[null]`), "the address, type or mode is missing"},
+		"null as all changes":       {strings.Replace(planWith(""), "[]", "null", 1), "(/resource_changes: must not be null)"},
+		"card appears twice": {
 			planWith(update(held, held, "") + "," + update(held, held, "")), "vcard_card.a: appears twice in the plan",
 		},
-		"actions in another order":  {does(`"update","delete"`, held, held), `does not know the actions "update,delete"`},
-		"an update of nothing":      {updates("", held, ""), "vcard_card.a: the values do not match the actions \"update\""},
-		"a creation of something":   {does(`"create"`, held, created), "vcard_card.a: the values do not match the actions \"create\""},
-		"a deletion that leaves it": {does(`"delete"`, held, held), "vcard_card.a: the values do not match the actions \"delete\""},
-		"a no-op that changes":      {does(`"no-op"`, held, with("amount", "5000")), "vcard_card.a: the values do not match the actions \"no-op\""},
-		"values of no kind": {
+		"actions in another order": {does(`"update","delete"`, held, held), `does not know the actions "update,delete"`},
+		"update without before":    {updates("", held, ""), "vcard_card.a: the values do not match the actions \"update\""},
+		"creation with before":     {does(`"create"`, held, created), "vcard_card.a: the values do not match the actions \"create\""},
+		"deletion with after":      {does(`"delete"`, held, held), "vcard_card.a: the values do not match the actions \"delete\""},
+		"no-op with changes":       {does(`"no-op"`, held, with("amount", "5000")), "vcard_card.a: the values do not match the actions \"no-op\""},
+		"after is not an object": {
 			strings.Replace(fund, `"after":{`, `"after":"x","y":{`, 1), "vcard_card.a: the values do not match the actions \"update\"",
 		},
-		"an amount that is missing": {
+		"amount is missing": {
 			updates(held, strings.Replace(held, `"amount":100,`, "", 1), ""), "vcard_card.a: amount is missing",
 		},
-		"a flag of no kind":     {updates(held, with("frozen", `"true"`), ""), "vcard_card.a: frozen is not a boolean"},
-		"an id of no kind":      {updates(with("id", "1"), held, ""), "vcard_card.a: id is not a string"},
-		"a mark of no kind":     {updates(held, held, `"amount":"true"`), "vcard_card.a: the plan does not mark amount as either known or unknown"},
-		"marks of no kind":      {strings.Replace(fund, `"after_unknown":{}`, `"after_unknown":"true"`, 1), "vcard_card.a: the plan does not mark amount as either known or unknown"},
-		"an action on no text":  {invoke("vcard_card_fund", `"card_id":1`, ""), "module.m.action.vcard_card_fund.x: card_id is not a string"},
-		"a gift of no kind":     {invoke("vcard_card_fund", `"amount":"1"`, ""), "module.m.action.vcard_card_fund.x: amount is not a number"},
-		"a balance of no kind":  {planWith("", was(with("balance", `"1"`))), "balance is not a number"},
-		"text that is no UTF-8": {updates(held, with("label", "\"\xff\""), ""), "invalid UTF-8"},
-		"a list of nothing":     {planWith("", `,"x":[`+strings.Repeat("{},", 4_000_000)+"{}]"), "has more than 4000000 values"},
-		"a mark of no secret": {
+		"frozen is not a boolean":                  {updates(held, with("frozen", `"true"`), ""), "vcard_card.a: frozen is not a boolean"},
+		"id is not a string":                       {updates(with("id", "1"), held, ""), "vcard_card.a: id is not a string"},
+		"invalid mark of an attribute":             {updates(held, held, `"amount":"true"`), "vcard_card.a: the plan does not mark amount as either known or unknown"},
+		"invalid marks":                            {strings.Replace(fund, `"after_unknown":{}`, `"after_unknown":"true"`, 1), "vcard_card.a: the plan does not mark amount as either known or unknown"},
+		"card_id of an invocation is not a string": {invoke("vcard_card_fund", `"card_id":1`, ""), "module.m.action.vcard_card_fund.x: card_id is not a string"},
+		"amount of an invocation is not a number":  {invoke("vcard_card_fund", `"amount":"1"`, ""), "module.m.action.vcard_card_fund.x: amount is not a number"},
+		"balance is not a number":                  {planWith("", was(with("balance", `"1"`))), "balance is not a number"},
+		"invalid UTF-8 in a label":                 {updates(held, with("label", "\"\xff\""), ""), "invalid UTF-8"},
+		"too many values":                          {planWith("", `,"x":[`+strings.Repeat("{},", 4_000_000)+"{}]"), "has more than 4000000 values"},
+		"invalid sensitive mark": {
 			strings.Replace(fund, `"after_unknown"`, `"after_sensitive":"x","after_unknown"`, 1), "vcard_card.a: the plan does not mark id as either sensitive or not sensitive",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			code, stdout, stderr := state(t, test.text, "--max-net", "0")
+			code, stdout, stderr := runStatement(t, test.text, "--max-net", "0")
 			if code != 1 || stdout != "" || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "planted") || strings.Count(stderr, "\n") != 1 {
-				t.Errorf("ended with %d, printed %q and said %q, want %q", code, stdout, stderr, test.want)
+				t.Errorf("exit status %d, stdout %q, stderr %q; want %q", code, stdout, stderr, test.want)
 			}
 		})
 	}
@@ -116,7 +117,7 @@ func TestFiles(t *testing.T) {
 		code := statement.Main([]string{name}, nil, &stdout, &stderr)
 		return code, stdout.String(), stderr.String()
 	}
-	large := filepath.Join(folder, "large") // and empty: nothing of it is read
+	large := filepath.Join(folder, "large") // a sparse file, which is refused before it is read
 	if err := errors.Join(os.WriteFile(large, nil, 0o600), os.Truncate(large, 1<<30+1)); err != nil {
 		t.Fatal(err)
 	}
@@ -124,21 +125,21 @@ func TestFiles(t *testing.T) {
 		filepath.Join(folder, "missing"): "cannot be opened: ", folder: "cannot be read: ", large: "is larger than 1 GiB\n",
 	} {
 		if code, _, stderr := run(name); code != 1 || !strings.HasPrefix(stderr, "statement: "+name+" "+want) || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%s ended with %d and said %q", name, code, stderr)
+			t.Errorf("%s: exit status %d, stderr %q", name, code, stderr)
 		}
 	}
 	plan := updates(held, with("amount", "150"), "")
-	wide := []byte{0xff, 0xfe} // as Windows PowerShell writes with >
+	utf16Plan := []byte{0xff, 0xfe} // the byte-order mark that Windows PowerShell writes
 	for _, unit := range utf16.Encode([]rune(plan)) {
-		wide = binary.LittleEndian.AppendUint16(wide, unit)
+		utf16Plan = binary.LittleEndian.AppendUint16(utf16Plan, unit)
 	}
-	for name, text := range map[string]string{"plain": plan, "utf-8": "\ufeff" + plan, "utf-16": string(wide)} {
+	for name, text := range map[string]string{"plain": plan, "utf-8": "\ufeff" + plan, "utf-16": string(utf16Plan)} {
 		file := filepath.Join(folder, name)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if code, stdout, stderr := run(file); code != 0 || !strings.HasPrefix(stdout, "The wallet pays 50.00 USD.") {
-			t.Errorf("%s ended with %d, printed %q and said %q", name, code, stdout, stderr)
+			t.Errorf("%s: exit status %d, stdout %q, stderr %q", name, code, stdout, stderr)
 		}
 	}
 }
@@ -164,7 +165,7 @@ func TestFlags(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		code := statement.Main(test.args, strings.NewReader(""), &stdout, &stderr)
 		if code != test.code || !strings.Contains(stderr.String(), test.want) || (code == 0) != strings.Contains(stdout.String(), "--no-unmanaged") {
-			t.Errorf("%v ended with %d and said %q", test.args, code, stderr.String())
+			t.Errorf("%v: exit status %d, stderr %q", test.args, code, stderr.String())
 		}
 	}
 }
@@ -175,14 +176,15 @@ func TestRules(t *testing.T) {
 	unknown := updates(held, replaceMember(held, "amount", "null"), `"amount":true`)
 	everything := invoke("vcard_card_withdraw", `"card_id":"card_1"`, "")
 	issue := change("vcard_card.new", `"create"`, "", created, "", "")
-	issues, unloaded := planWith(issue), planWith(change("vcard_card.new", `"create"`, "", `"issuance_fee":1`, `"amount":true`, ""))
-	acts := func(changes, config, unknown string) string { // and gives 50 to a card by an action
+	issues := planWith(issue)
+	unloaded := planWith(change("vcard_card.new", `"create"`, "", `"issuance_fee":1`, `"amount":true`, ""))
+	acts := func(changes, config, unknown string) string { // a plan with changes, and an action that funds a card with 50
 		return strings.Replace(invoke("vcard_card_fund", `"amount":50`+config, unknown), `"resource_changes":[`, `"resource_changes":[`+changes, 1)
 	}
 	for _, test := range []struct {
 		plan  string
 		flags string
-		want  string // "" for a plan that keeps to the rule
+		want  string // "" for a plan that keeps all rules
 	}{
 		{spends, "--max-net 70", ""},
 		{spends, "--max-net 69.99", "--max-net 69.99: the wallet pays 70.00"},
@@ -241,19 +243,23 @@ func TestRules(t *testing.T) {
 		},
 		{unknown, "--max-net 500 --max-card 500 --only fund,withdraw", "vcard_card.a may get more"},
 	} {
-		code, _, stderr := state(t, test.plan, strings.Fields(test.flags)...)
+		code, _, stderr := runStatement(t, test.plan, strings.Fields(test.flags)...)
 		lines := strings.SplitAfter(stderr, "\n")
-		once := len(slices.Compact(slices.Clone(lines))) == len(lines)
-		switch {
-		case test.want == "" && code == 0 && stderr == "":
-		case test.want != "" && code == 3 && once && strings.HasPrefix(stderr, "statement: refused: ") && strings.Contains(stderr, test.want):
-		default:
-			t.Errorf("%s of %s ended with %d and said %q, want %q", test.flags, test.plan, code, stderr, test.want)
+		hasRepeatedLines := len(slices.Compact(slices.Clone(lines))) < len(lines)
+		var matches bool
+		if test.want == "" {
+			matches = code == 0 && stderr == ""
+		} else {
+			isRefusal := code == 3 && strings.HasPrefix(stderr, "statement: refused: ")
+			matches = isRefusal && !hasRepeatedLines && strings.Contains(stderr, test.want)
+		}
+		if !matches {
+			t.Errorf("%s of %s: exit status %d, stderr %q; want %q", test.flags, test.plan, code, stderr, test.want)
 		}
 	}
 }
 
-// list is a data source vcard_cards with these cards, as id and label.
+// list returns a data source vcard_cards. filters are members to add to its values; cards are ids and labels in turn.
 func list(address, filters string, cards ...string) string {
 	var items []string
 	for i := 0; i < len(cards); i += 2 {
@@ -268,9 +274,14 @@ func TestUnmanaged(t *testing.T) {
 	unchanged := change("vcard_card.a", `"no-op"`, held, held, "", "")
 	mine := stateCard("vcard_card.a", held, "")
 	read := func(resources ...string) string { return priorState(strings.Join(resources, ",")) }
-	const all, generated = "data.vcard_cards.all", "tf-20260301-abcdefghij234567klmn"
-	const refused, noList, unread = "live card card_9 has the same label", "data \"vcard_cards\" \"all\" {\n}\n", "has not read all live cards"
-	const left = "live card card_9 has the generated label"
+	const (
+		all       = "data.vcard_cards.all"
+		generated = "tf-20260301-abcdefghij234567klmn"
+		refused   = "live card card_9 has the same label"
+		noList    = "data \"vcard_cards\" \"all\" {\n}\n"
+		unread    = "has not read all live cards"
+		left      = "live card card_9 has the generated label"
+	)
 	of := func(providers, modules string) string {
 		return `,"configuration":{"provider_config":{` + providers + `},"root_module":{
 		"resources":[{"address":"data.vcard_cards.all","mode":"data","provider_config_key":"vcard"},{"address":"data.vcard_cards.more","mode":"data","provider_config_key":"vcard"},
@@ -293,48 +304,48 @@ func TestUnmanaged(t *testing.T) {
 		code int
 		want string
 	}{
-		"a stranger has the label":  {planWith(issues, read(list(all, "", "card_9", "new"), mine), one), 3, refused},
-		"but for spaces":            {planWith(issues, read(list(all, "", "card_9", " new "), mine), one), 3, refused},
-		"another has another":       {planWith(issues, read(list(all, "", "card_9", "newer"), mine), one), 0, ""},
-		"no label at all":           {planWith(issues, read(list(all, "", "card_9", ""), mine), one), 0, ""},
-		"this state's card has it":  {planWith(issues, read(list(all, "", "card_1", "new"), mine), one), 0, ""},
-		"this state's deposed one":  {planWith(issues, read(list(all, "", "card_1", "new"), stateCard("vcard_card.a", held, `,"deposed_key":"abc"`)), one), 0, ""},
-		"it is imported":            {planWith(imported, read(list(all, "", "card_9", "new")), one), 0, ""},
-		"a replacement":             {does(`"delete","create"`, held, created, read(list(all, "", "card_1", "new", "card_9", "new"), mine), one), 3, refused},
-		"what a replacement left":   {planWith(unchanged, read(list(all, "", "card_1", "ads", "card_9", "ads"), mine), one), 3, "vcard_card.a: " + refused},
-		"a generated label":         {planWith(issues, read(list(all, "", "card_9", generated), mine), one), 3, left},
-		"which may be another's":    {planWith(issues, read(list(all, "", "card_9", generated), mine), one), 3, "label_prefix is the default"},
-		"and is to be imported":     {planWith(late, read(list(all, "", "card_9", generated), mine), one), 3, "to = vcard_card.NAME\n  id = \"card_9\""},
-		"a generated one, nothing":  {planWith(unchanged, read(list(all, "", "card_9", generated), mine), one), 3, left},
-		"of another prefix":         {planWith(issues, read(list(all, "", "card_9", "tf-eu-20260301-abcdefghij234567klmn"), mine), one), 0, ""},
-		"of the own prefix":         {planWith(issues, read(list(all, "", "card_9", "eu-"+generated[3:]), mine), prefix(`{"constant_value":"eu-"}`)), 3, left},
-		"of the default":            {planWith(issues, read(list(all, "", "card_9", generated), mine), prefix(`{"constant_value":"eu-"}`)), 0, ""},
-		"a prefix of a variable":    {planWith(issues, read(list(all, ""), mine), prefix(`{"references":["var.prefix"]}`)), 3, "cannot determine label_prefix"},
-		"no configuration":          {planWith(issues, read(list(all, ""), mine)), 3, "cannot determine label_prefix"},
-		"a module's own provider":   {planWith(issues, read(list(all, ""), mine), strings.ReplaceAll(prefix(`{"constant_value":"eu-"}`), `_key":"vcard"`, `_key":"module.m:vcard"`)), 3, "cannot determine label_prefix"},
-		"no list":                   {planWith(issues, read(mine), one), 3, unread},
-		"no state":                  {planWith(issues, one), 3, noList},
-		"a filtered list":           {planWith(issues, read(list(all, `,"label_prefix":"x"`), mine), one), 3, unread},
-		"a list that is read later": {planWith(issues+`,{"address":"data.vcard_cards.all","mode":"data","type":"vcard_cards","change":{"actions":["read"]}}`, read(list(all, ""), mine), one), 3, unread},
-		"a part of a plan":          {planWith(issues, read(list(all, ""), mine), one, `,"complete":false`), 3, "a rule needs the whole plan"},
-		"a list that was not read":  {planWith(issues, read(strings.Replace(list(all, ""), `"cards":[]`, `"ids":[]`, 1), mine), one), 3, unread},
-		"one card in two lists":     {planWith(issues, read(list(all, "", "card_9", "new"), list("data.vcard_cards.more", "", "card_9", "new")), one), 3, "id = \"card_9\""},
-		"two cards of one label":    {planWith(issues, read(list(all, "", "card_8", "new", "card_9", "new")), one), 3, "to = vcard_card.NAME\n  id = \"card_9\""},
-		"no list and nothing new":   {updates(held, with("amount", "150"), "", one), 3, unread},
-		"no list and no card":       {does(`"delete"`, held, "", one), 0, ""},
-		"a label of another resource": {
+		"unmanaged card with the label":              {planWith(issues, read(list(all, "", "card_9", "new"), mine), one), 3, refused},
+		"label with extra spaces":                    {planWith(issues, read(list(all, "", "card_9", " new "), mine), one), 3, refused},
+		"different label":                            {planWith(issues, read(list(all, "", "card_9", "newer"), mine), one), 0, ""},
+		"unmanaged card without label":               {planWith(issues, read(list(all, "", "card_9", ""), mine), one), 0, ""},
+		"card of the state with the label":           {planWith(issues, read(list(all, "", "card_1", "new"), mine), one), 0, ""},
+		"deposed card with the label":                {planWith(issues, read(list(all, "", "card_1", "new"), stateCard("vcard_card.a", held, `,"deposed_key":"abc"`)), one), 0, ""},
+		"imported card":                              {planWith(imported, read(list(all, "", "card_9", "new")), one), 0, ""},
+		"replacement":                                {does(`"delete","create"`, held, created, read(list(all, "", "card_1", "new", "card_9", "new"), mine), one), 3, refused},
+		"left by a replacement":                      {planWith(unchanged, read(list(all, "", "card_1", "ads", "card_9", "ads"), mine), one), 3, "vcard_card.a: " + refused},
+		"generated label":                            {planWith(issues, read(list(all, "", "card_9", generated), mine), one), 3, left},
+		"generated label, advice on label_prefix":    {planWith(issues, read(list(all, "", "card_9", generated), mine), one), 3, "label_prefix is the default"},
+		"generated label, import block":              {planWith(late, read(list(all, "", "card_9", generated), mine), one), 3, "to = vcard_card.NAME\n  id = \"card_9\""},
+		"generated label, nothing new":               {planWith(unchanged, read(list(all, "", "card_9", generated), mine), one), 3, left},
+		"generated label with another prefix":        {planWith(issues, read(list(all, "", "card_9", "tf-eu-20260301-abcdefghij234567klmn"), mine), one), 0, ""},
+		"generated label with the configured prefix": {planWith(issues, read(list(all, "", "card_9", "eu-"+generated[3:]), mine), prefix(`{"constant_value":"eu-"}`)), 3, left},
+		"generated label with the default prefix":    {planWith(issues, read(list(all, "", "card_9", generated), mine), prefix(`{"constant_value":"eu-"}`)), 0, ""},
+		"label_prefix from a variable":               {planWith(issues, read(list(all, ""), mine), prefix(`{"references":["var.prefix"]}`)), 3, "cannot determine label_prefix"},
+		"no configuration":                           {planWith(issues, read(list(all, ""), mine)), 3, "cannot determine label_prefix"},
+		"unknown provider of a module":               {planWith(issues, read(list(all, ""), mine), strings.ReplaceAll(prefix(`{"constant_value":"eu-"}`), `_key":"vcard"`, `_key":"module.m:vcard"`)), 3, "cannot determine label_prefix"},
+		"no list":                                    {planWith(issues, read(mine), one), 3, unread},
+		"no state":                                   {planWith(issues, one), 3, noList},
+		"a filtered list":                            {planWith(issues, read(list(all, `,"label_prefix":"x"`), mine), one), 3, unread},
+		"list is read during apply":                  {planWith(issues+`,{"address":"data.vcard_cards.all","mode":"data","type":"vcard_cards","change":{"actions":["read"]}}`, read(list(all, ""), mine), one), 3, unread},
+		"partial plan":                               {planWith(issues, read(list(all, ""), mine), one, `,"complete":false`), 3, "a rule needs the whole plan"},
+		"list without cards":                         {planWith(issues, read(strings.Replace(list(all, ""), `"cards":[]`, `"ids":[]`, 1), mine), one), 3, unread},
+		"card in two lists":                          {planWith(issues, read(list(all, "", "card_9", "new"), list("data.vcard_cards.more", "", "card_9", "new")), one), 3, "id = \"card_9\""},
+		"two cards with the label":                   {planWith(issues, read(list(all, "", "card_8", "new", "card_9", "new")), one), 3, "to = vcard_card.NAME\n  id = \"card_9\""},
+		"no list, nothing new":                       {updates(held, with("amount", "150"), "", one), 3, unread},
+		"no list, no planned card":                   {does(`"delete"`, held, "", one), 0, ""},
+		"label from another resource": {
 			planWith(late, ofLabel("terraform_data.a.output", "terraform_data.a")),
 			3, "the label of vcard_card.new is known only during apply",
 		},
-		"a label of a variable":       {planWith(late, read(list(all, "")), ofLabel("var.label")), 0, ""},
-		"the list of its account":     {planWith(issues, read(list(all, "", "card_9", "new")), of("", module)), 3, refused},
-		"the list of another account": {planWith(inModule, read(list(all, "", "card_9", "new")), of("", module)), 3, unread},
-		"each account has its list":   {planWith(inModule, read(list(all, ""), list(`module.m["c"].data.vcard_cards.other`, "", "card_9", "new")), of("", module)), 3, refused},
-		"a provider with no prefix": {
+		"label from a variable":      {planWith(late, read(list(all, "")), ofLabel("var.label")), 0, ""},
+		"list of the card's account": {planWith(issues, read(list(all, "", "card_9", "new")), of("", module)), 3, refused},
+		"list of another account":    {planWith(inModule, read(list(all, "", "card_9", "new")), of("", module)), 3, unread},
+		"list of each account":       {planWith(inModule, read(list(all, ""), list(`module.m["c"].data.vcard_cards.other`, "", "card_9", "new")), of("", module)), 3, refused},
+		"provider without label_prefix": {
 			planWith(issues, read(list(all, "", "card_9", generated), mine), of(`"vcard":{"name":"vcard"}`, "")), 3, left,
 		},
-		"null as another provider": {planWith(issues, read(list(all, "", "card_9", generated), mine), of(`"x":null`, "")), 3, left},
-		"a BIN that is not a string": {
+		"null as a provider": {planWith(issues, read(list(all, "", "card_9", generated), mine), of(`"x":null`, "")), 3, left},
+		"bin_id is not a string": {
 			planWith(
 				change("vcard_card.new", `"create"`, "", `"bin_id":[],"amount":50,"issuance_fee":1`, `"label":true`, ""),
 				read(strings.Replace(list(all, "", "card_9", generated), `"label"`, `"bin_id":[],"balance":50,"label"`, 1)),
@@ -345,9 +356,9 @@ func TestUnmanaged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			code, _, stderr := state(t, test.plan, "--no-unmanaged")
+			code, _, stderr := runStatement(t, test.plan, "--no-unmanaged")
 			if code != test.code || !strings.Contains(stderr, test.want) {
-				t.Errorf("ended with %d and said %q, want %d and %q", code, stderr, test.code, test.want)
+				t.Errorf("exit status %d, stderr %q; want %d and %q", code, stderr, test.code, test.want)
 			}
 		})
 	}
@@ -361,48 +372,48 @@ func TestText(t *testing.T) {
 			"  withdrawals                   +0.01\n  net                           +0.01\n\n" +
 			"Cards: 1 withdrawn from.\n\n         +0.01  withdraw  vcard_card.a; \"ads\", ending in 1234; withdrawal 0.01\n",
 	} {
-		if _, got, _ := state(t, plan); got != want {
+		if _, got, _ := runStatement(t, plan); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 	}
 }
 
-// A long list of notes is cut, and its title has the number of all of them.
+// A long list of notes is shortened, and its title has the number of all notes.
 func TestManyNotes(t *testing.T) {
 	t.Parallel()
 	var cards []string
 	for i := range 25 {
 		cards = append(cards, stateCard(fmt.Sprintf("vcard_card.c%d", i), with("money_record", pending(12_00)), ""))
 	}
-	_, got, _ := state(t, planWith("", priorState(strings.Join(cards, ","))))
+	_, got, _ := runStatement(t, planWith("", priorState(strings.Join(cards, ","))))
 	if !strings.Contains(got, "\nWorth a look (25):\n") || !strings.Contains(got, "\n  and 5 more; --format json lists all\n") {
 		t.Errorf("got\n%s", got)
 	}
 }
 
-// A comment on a pull request holds what anybody wrote into labels and keys, and has an end.
+// A comment on a pull request escapes the text of labels and keys, and its length is limited.
 func TestMarkdown(t *testing.T) {
 	t.Parallel()
 	var changes []string
 	for i := range 2000 {
 		changes = append(changes, change(fmt.Sprintf(`vcard_card.c["%d|@everyone <b>"]`, i), `"create"`, "", created, "", ""))
 	}
-	code, got, stderr := state(t, planWith(strings.Join(changes, ",")), "--format", "markdown", "--max-card", "1")
+	code, got, stderr := runStatement(t, planWith(strings.Join(changes, ",")), "--format", "markdown", "--max-card", "1")
 	if code != 3 || strings.Count(stderr, "\n") != 21 {
-		t.Errorf("ended with %d and %d lines", code, strings.Count(stderr, "\n"))
+		t.Errorf("exit status %d, %d lines", code, strings.Count(stderr, "\n"))
 	}
 	sandboxtest.ContainsAll(t, "the comment", got,
 		"### Cards: The wallet pays 303000.00 USD.\n", "**Refused (2000):**", "- and 1980 more", "| loads of new cards | -301000.00 |",
 		"&#124;&#64;everyone &#60;b&#62;", ": `--format text` lists them.")
 	if len(got) > 60_000 || strings.Contains(got, "<b>") {
-		t.Errorf("is %d bytes long, or holds markup", len(got))
+		t.Errorf("the comment has %d bytes, or contains markup", len(got))
 	}
-	if _, got, _ = state(t, planWith(changes[0]), "--format", "markdown"); !strings.Contains(got, "\n| USD | action | card | details |\n") || !strings.Contains(got, "</code><br><code>") {
+	if _, got, _ = runStatement(t, planWith(changes[0]), "--format", "markdown"); !strings.Contains(got, "\n| USD | action | card | details |\n") || !strings.Contains(got, "</code><br><code>") {
 		t.Errorf("one card has no table:\n%s", got)
 	}
 }
 
-// Nobody writes lines, links or markup of their own by a label or a key.
+// A label or key cannot add lines, links or markup to the output.
 func TestForeignText(t *testing.T) {
 	t.Parallel()
 	const evil = "a\n\n::error::**b** [c](https://d.e) ![f](//g) `h` <i> @j | _k_ ~~l~~ $m$ www.n.o \u001b[2J\u202e\u009b2J\u200b\U000e0041"
@@ -412,10 +423,10 @@ func TestForeignText(t *testing.T) {
 		strings.Replace(change("x.EVIL", `"create"`, "", created, "", ""), `"vcard_card"`, `"x"`, 1),
 	}, ",")), `EVIL`, strings.Trim(string(written), `"`))
 	flags := []string{"--max-card", "1", "--only", "fund", "--no-unknown"}
-	_, plain, stderr := state(t, text, flags...)
-	code, markdown, _ := state(t, text, append(flags, "--format", "markdown")...)
+	_, plain, stderr := runStatement(t, text, flags...)
+	code, markdown, _ := runStatement(t, text, append(flags, "--format", "markdown")...)
 	if code != 3 || strings.Count(stderr, "\n") != 4 {
-		t.Errorf("ended with %d and said %q", code, stderr)
+		t.Errorf("exit status %d, stderr %q", code, stderr)
 	}
 	for name, output := range map[string]string{"text": plain, "standard error": stderr, "markdown": markdown} {
 		for _, forbidden := range []string{"\n::", "\u001b", "\u202e"} {
@@ -424,7 +435,7 @@ func TestForeignText(t *testing.T) {
 			}
 		}
 	}
-	_, printed, _ := state(t, text, "--format", "json")
+	_, printed, _ := runStatement(t, text, "--format", "json")
 	var parsed statement.Statement
 	if err := json.Unmarshal([]byte(printed), &parsed); err != nil || parsed.Cards[0].Label != evil {
 		t.Errorf("JSON has the label %q: %v", parsed.Cards[0].Label, err)
@@ -440,14 +451,14 @@ func TestForeignText(t *testing.T) {
 	}
 }
 
-// Whatever stands in a file, there is an answer.
+// Any input gets a statement or an error.
 func FuzzReadPlan(f *testing.F) {
 	f.Add(planWith(change("vcard_card.a", `"create","delete"`, held, created, `"id":true`, "")))
 	f.Add(invoke("vcard_card_withdraw", `"card_id":"card_1"`, ""))
 	f.Add(`{"format_version":"1.2","planned_values":null,"resource_changes":[null,{"mode":"managed","type":"vcard_card","change":{"before":1}}],"prior_state":{"format_version":"1.0","values":null}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, format := range []string{"text", "markdown", "json"} {
-			if code, _, _ := state(t, text, "--format", format, "--no-unmanaged", "--max-net", "1"); code == 2 {
+			if code, _, _ := runStatement(t, text, "--format", format, "--no-unmanaged", "--max-net", "1"); code == 2 {
 				t.Error("the flags are wrong")
 			}
 		}

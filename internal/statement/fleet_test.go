@@ -11,27 +11,33 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// fleetPlan is a plan that changes this many cards of a state with as many.
+// fleetPlan returns the JSON of a plan that raises the amount of each card in the state. The argument is the number of
+// cards.
 func fleetPlan(cards int) string {
-	more := `,"bin_id":"bin_ads_visa_us","network":"visa","status":"active","spending_limit":50000,"allowed_categories":["advertising"],` +
+	moreAttributes := `,"bin_id":"bin_ads_visa_us","network":"visa","status":"active","spending_limit":50000,"allowed_categories":["advertising"],` +
 		`"auto_freeze_at":null,"created_at":"2026-11-22T05:11:59.381Z","expires_at":"2029-11-30"`
 	var changes, resources, planned strings.Builder
 	var listed []string
 	for i := range cards {
 		listed = append(listed, fmt.Sprint("card_", i+1), "ads")
-		own := strings.Replace(held, `"card_1"`, fmt.Sprintf(`"card_%d"`, i+1), 1)
+		card := strings.Replace(held, `"card_1"`, fmt.Sprintf(`"card_%d"`, i+1), 1)
 		address := fmt.Sprintf(`module.campaigns[\"%d\"].vcard_card.campaign[\"search-%d\"]`, i%100, i)
-		changes.WriteString(strings.Replace(change("ADDRESS", `"update"`, own+more, replaceMember(own, "amount", "150")+more, `"balance":true,"money_record":true`, `,"index":"search","provider_name":"registry.terraform.io/vcard/vcard","module_address":"module.campaigns"`), "ADDRESS", address, 1) + ",")
-		resources.WriteString(strings.Replace(stateCard("ADDRESS", own+more, `,"schema_version":0,"sensitive_values":{"metadata":{}}`), "ADDRESS", address, 1) + ",")
-		planned.WriteString(strings.Replace(stateCard("ADDRESS", own+more, ""), "ADDRESS", address, 1) + ",")
+		before := card + moreAttributes
+		after := replaceMember(card, "amount", "150") + moreAttributes
+		const moreOfChange = `,"index":"search","provider_name":"registry.terraform.io/vcard/vcard","module_address":"module.campaigns"`
+		withAddress := func(text string) string { return strings.Replace(text, "ADDRESS", address, 1) + "," }
+		changes.WriteString(withAddress(change("ADDRESS", `"update"`, before, after, `"balance":true,"money_record":true`, moreOfChange)))
+		resources.WriteString(withAddress(stateCard("ADDRESS", before, `,"schema_version":0,"sensitive_values":{"metadata":{}}`)))
+		planned.WriteString(withAddress(stateCard("ADDRESS", before, "")))
 	}
-	whole := func(b *strings.Builder) string { return strings.TrimSuffix(b.String(), ",") }
+	withoutLastComma := func(b *strings.Builder) string { return strings.TrimSuffix(b.String(), ",") }
 	all := resources.String() + list("data.vcard_cards.all", "", listed...)
-	text := planWith(whole(&changes), priorState(all), `,"configuration":{"root_module":{}}`)
-	return strings.Replace(text, `"planned_values":{"root_module":{}}`, `"planned_values":{"root_module":{"resources":[`+whole(&planned)+`]}}`, 1)
+	text := planWith(withoutLastComma(&changes), priorState(all), `,"configuration":{"root_module":{}}`)
+	plannedValues := `"planned_values":{"root_module":{"resources":[` + withoutLastComma(&planned) + `]}}`
+	return strings.Replace(text, `"planned_values":{"root_module":{}}`, plannedValues, 1)
 }
 
-// A plan of 10,000 cards is summed up by the built program.
+// The built program can read a plan of 10,000 cards.
 func TestLargeFleet(t *testing.T) {
 	t.Parallel()
 	output, err := largeStatement(t).Output()
@@ -40,7 +46,7 @@ func TestLargeFleet(t *testing.T) {
 	}
 }
 
-// largeStatement is the command that prints the statement of a plan of 10,000 cards.
+// largeStatement returns the command that prints the statement of a plan of 10,000 cards.
 func largeStatement(t testing.TB) *exec.Cmd {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "plan.json")

@@ -19,47 +19,52 @@ import (
 )
 
 var (
-	randomPlans = flag.Int("statement.plans", 12, "plans of the randomized test of the statement")
-	randomSeed  = flag.Uint64("statement.seed", 1, "its seed")
+	randomPlans = flag.Int("statement.plans", 12, "number of plans in TestRandomPlans")
+	randomSeed  = flag.Uint64("statement.seed", 1, "seed of TestRandomPlans")
 )
 
-// TestRandomPlans edits configurations at random, and cards outside Terraform,
-// before a plan and between plan and apply. The wallet changes by what the
-// statement says to the cent, less what has a name: purchases that the plan cannot
-// have seen on cards whose balance returns, and movements that apply does not make. Each of
-// these the plan has named by its card, and the statement too where the card held more than its
-// record knows of. In a quarter of the plans money moves by hand, and older states are restored.
+// TestRandomPlans makes random plans and applies them. Before a plan, it changes the configuration, and cards outside
+// Terraform. Between plan and apply, it spends money on cards that the plan terminates.
+//
+// The wallet must change by exactly the net of the statement, except for such purchases, for refused terminations, and
+// for movements that apply does not make. If the plan refreshed the state, it must warn about each of these movements,
+// and the statement must report those that the card's balance and record show. In a quarter of the plans, money is also
+// moved by hand, and older states are restored.
 func TestRandomPlans(t *testing.T) {
 	t.Parallel()
 	acctest.Needs(t, "1.7.0", "1.7.0")
 	for _, test := range []struct {
 		plans   int
 		foreign bool
-		kinds   string
+		kinds   string // what must happen at least once in 150 plans or more
 	}{
 		{*randomPlans - *randomPlans/4, false, "capped refused spent unknown unrefreshed"},
 		{*randomPlans / 4, true, "by-hand not-moved restored unknown"},
 	} {
 		t.Run(fmt.Sprintf("foreign=%t", test.foreign), func(t *testing.T) {
 			t.Parallel()
-			r, did := rand.New(rand.NewPCG(*randomSeed, 5)), map[string]int{}
-			for n := 0; did["applied"] < test.plans; {
-				w := newWorld(t, r, test.foreign, did)
-				for ; did["applied"] < test.plans && w.inARow < 3; n++ {
+			r := rand.New(rand.NewPCG(*randomSeed, 5))
+			counts := map[string]int{}
+			n := 0
+			for counts["applied"] < test.plans {
+				w := newWorld(t, r, test.foreign, counts)
+				for counts["applied"] < test.plans && w.refusedInARow < 3 {
 					w.step(n)
-					if t.Failed() || did["refused"] > 2*test.plans+10 {
-						t.Fatalf("plan %d of seed %d: %s\n%s", n, *randomSeed, w.what, w.written)
+					tooManyRefused := counts["refused"] > 2*test.plans+10
+					if t.Failed() || tooManyRefused {
+						t.Fatalf("plan %d of seed %d: %s\n%s", n, *randomSeed, w.notes, w.written)
 					}
+					n++
 				}
 				w.s.Balanced()
 			}
-			t.Logf("%v", did)
+			t.Logf("%v", counts)
 			kinds := test.kinds
 			if test.plans >= 1500 { // some are rare
 				kinds += " issue replace terminate fund withdraw top_up freeze unfreeze import forget configure moved"
 			}
 			for kind := range strings.FieldsSeq(kinds) {
-				if test.plans >= 150 && did[kind] == 0 {
+				if test.plans >= 150 && counts[kind] == 0 {
 					t.Errorf("no plan had %q", kind)
 				}
 			}
@@ -67,26 +72,27 @@ func TestRandomPlans(t *testing.T) {
 	}
 }
 
-// unrefreshed has a plan be made of what the state holds.
+// unrefreshed is the flag for a plan that does not refresh the state.
 const unrefreshed = "-refresh=false"
 
-// config is a card's block.
+// config has the attributes of a card's block.
 type config = map[string]any
 
-// world is a workspace and its service, which ends when nothing but refused plans is left of it.
+// world is a workspace and its service. The test starts a new one after three refused plans in a row.
 type world struct {
 	*acctest.Workspace
 	t       *testing.T
 	s       *acctest.Service
-	foreign bool // money moves by hand, and states are restored
+	foreign bool // whether money is moved by hand, and states are restored
 	r       *rand.Rand
-	cards   map[string]config // by resource name, as applied
-	states  []savedState
-	next    int
-	what    []string // since the last plan
-	written string
-	inARow  int            // refused plans
-	did     map[string]int // how often
+	cards   map[string]config // the applied configuration, by resource name
+	states  []savedState      // oldest first
+	next    int               // the number in the last new resource name
+	notes   []string          // what has happened in this step
+	written string            // the configuration of this step
+
+	refusedInARow int            // the number of plans that were refused since the last successful one
+	counts        map[string]int // how often each kind of thing has happened, in all worlds of a test
 }
 
 // savedState is the state after an apply, with the configuration.
@@ -95,9 +101,9 @@ type savedState struct {
 	cards map[string]config
 }
 
-func newWorld(t *testing.T, r *rand.Rand, foreign bool, did map[string]int) *world {
+func newWorld(t *testing.T, r *rand.Rand, foreign bool, counts map[string]int) *world {
 	t.Helper()
-	w := &world{Workspace: acctest.NewWorkspace(t), t: t, s: acctest.Start(t), foreign: foreign, r: r, cards: map[string]config{}, did: did}
+	w := &world{Workspace: acctest.NewWorkspace(t), t: t, s: acctest.Start(t), foreign: foreign, r: r, cards: map[string]config{}, counts: counts}
 	w.s.Unlimited()
 	deposit := w.s.Post("/_sandbox/deposits", map[string]any{"currency": "usdt", "amount": 1_000_000}).Must()
 	w.s.Post("/_sandbox/deposits/"+deposit.Text("id")+"/confirm", nil).Must()
@@ -105,7 +111,7 @@ func newWorld(t *testing.T, r *rand.Rand, foreign bool, did map[string]int) *wor
 	return w
 }
 
-// json is what a command prints. Before it stands what the CLI has to say of the provider under test.
+// json returns the JSON that a command prints, without the CLI's warning about the provider under test.
 func (w *world) json(args ...string) string {
 	w.t.Helper()
 	_, text, _ := strings.Cut(w.Must(args...), "{")
@@ -113,15 +119,16 @@ func (w *world) json(args ...string) string {
 }
 
 func (w *world) note(format string, args ...any) {
-	w.what = append(w.what, fmt.Sprintf(format, args...))
+	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }
 
+// usd returns a random amount, in cents, that is at least from and less than to.
 func (w *world) usd(from, to int) usd.Amount { return usd.Amount(from + w.r.IntN(to-from)) }
 
 // step makes one plan, and applies it unless it is refused.
 func (w *world) step(n int) {
 	w.t.Helper()
-	w.what = nil
+	w.notes = nil
 	w.restore()
 	for range w.r.IntN(3) {
 		w.outside()
@@ -134,22 +141,22 @@ func (w *world) step(n int) {
 	w.write(e)
 	code, planned := w.Run(append([]string{"plan", "-no-color", "-input=false", "-out=plan"}, flags...)...)
 	if code != 0 {
-		w.did["refused"]++
+		w.counts["refused"]++
 		w.note("refused: %s", planned)
-		w.inARow++
+		w.refusedInARow++
 		return
 	}
-	w.inARow = 0
+	w.refusedInARow = 0
 	text := w.json("show", "-json", "plan")
 	stated := read(w.t, text)
 	w.note("plan %d: %s", n, summary(stated))
 	for _, card := range stated.Cards {
 		for _, action := range card.Actions {
-			w.did[string(action)]++
+			w.counts[string(action)]++
 		}
 	}
 	if len(stated.Unknown) > 0 {
-		w.did["unknown"]++
+		w.counts["unknown"]++
 	}
 	spent := w.spendBetween(stated, !slices.Contains(flags, unrefreshed))
 	if w.r.IntN(8) == 0 {
@@ -158,41 +165,44 @@ func (w *world) step(n int) {
 			"then": map[string]any{"status": 400, "body": map[string]string{"error": "invalid_request", "message": "Not now."}},
 		}).Must()
 	}
-	before, held := w.s.Wallet(), w.balances(stated)
+	before := w.s.Wallet()
+	balances := w.balances(stated)
 	code, output := w.Run("apply", "-no-color", "-input=false", "plan")
 	w.s.Delete("/_sandbox/faults").Must()
 	undone, stops := w.undone(stated, spent, output)
-	for id, amount := range w.notMoved(stated, held) {
+	for id, amount := range w.notMoved(stated, balances) {
 		undone += amount
 		stops++
-		w.did["not-moved"]++
+		w.counts["not-moved"]++
 		if !slices.Contains(flags, unrefreshed) {
-			w.isNamed(id, planned, text, stated, held[id])
+			w.checkIsReported(id, planned, text, stated, balances[id])
 		}
 	}
-	var named usd.Amount
+	var totalSpent usd.Amount
 	for _, amount := range spent {
-		named += amount
+		totalSpent += amount
 	}
-	w.did["applied"]++
-	if gained := w.s.Wallet() - before; gained != stated.Wallet.Net-named-undone {
-		w.t.Errorf("the wallet gained %s; stated is %s, of which %s has a name and %s is in errors:\n%s", gained, stated.Wallet.Net, named, undone, output)
+	w.counts["applied"]++
+	gained := w.s.Wallet() - before
+	if gained != stated.Wallet.Net-totalSpent-undone {
+		w.t.Errorf("the wallet gained %s; the statement has %s, of which %s was spent and %s was not done:\n%s", gained, stated.Wallet.Net, totalSpent, undone, output)
 	}
-	if code != 0 && stops == 0 && !strings.Contains(output, "left behind forgotten instances") { // as OpenTofu -destroy ends
-		w.t.Errorf("the apply ended with %d:\n%s", code, output)
+	leftForgotten := strings.Contains(output, "left behind forgotten instances") // tofu -destroy fails with this message
+	if code != 0 && stops == 0 && !leftForgotten {
+		w.t.Errorf("apply: exit status %d:\n%s", code, output)
 	}
 	if code == 0 && stops == 0 && len(flags) == 0 && w.r.IntN(4) == 0 {
 		if code, output := w.Run("plan", "-no-color", "-input=false", "-detailed-exitcode"); code != 0 {
-			w.t.Errorf("a plan of what was applied ended with %d:\n%s", code, output)
+			w.t.Errorf("a plan after apply: exit status %d:\n%s", code, output)
 		}
 	}
 	w.cards = e.cards
 	w.states = append(w.states, savedState{w.json("state", "pull"), e.cards})
 }
 
-// isNamed holds that a plan and its statement said that apply may not make the movement on a
-// card, the second as far as balance and record show it.
-func (w *world) isNamed(id, planned, text string, stated *statement.Statement, balance usd.Amount) {
+// checkIsReported checks that the plan warned that apply may not make the movement on a card, and that the statement
+// reported it if the card's balance and record show it.
+func (w *world) checkIsReported(id, planned, text string, stated *statement.Statement, balance usd.Amount) {
 	w.t.Helper()
 	if !regexp.MustCompile(`(?m)^Warning: .*` + id).MatchString(planned) {
 		w.t.Errorf("no warning of the plan has %s in its title:\n%s", id, planned)
@@ -207,14 +217,15 @@ func (w *world) isNamed(id, planned, text string, stated *statement.Statement, b
 		}
 		written, _ := resource.AttributeValues["money_record"].(string)
 		record := reconcile.ParseRecord(id, written)
-		isNamed := slices.ContainsFunc(stated.Unknown, func(u statement.Unknown) bool { return u.Address == resource.Address })
-		if !isNamed && (record.Anchor == nil || record.Pending != nil || balance > record.Anchor.Balance) {
-			w.t.Errorf("the statement does not name %s, which held %s", resource.Address, balance)
+		isReported := slices.ContainsFunc(stated.Unknown, func(u statement.Unknown) bool { return u.Address == resource.Address })
+		mustBeReported := record.Anchor == nil || record.Pending != nil || balance > record.Anchor.Balance
+		if mustBeReported && !isReported {
+			w.t.Errorf("the statement does not report %s, which had %s", resource.Address, balance)
 		}
 	}
 }
 
-// movement is what a plan moves on a card that stays, funded above zero.
+// movement returns what the plan adds to the balance of a card. It is 0 for a card that the plan replaces or terminates.
 func movement(card statement.Card) usd.Amount {
 	if slices.Contains(card.Actions, statement.Replace) || slices.Contains(card.Actions, statement.Terminate) {
 		return 0
@@ -222,41 +233,49 @@ func movement(card statement.Card) usd.Amount {
 	return card.Sums.Funds + card.Sums.TopUps - card.Sums.Withdrawals
 }
 
+// balances returns the current balances of the cards on which the plan moves money, by card id.
 func (w *world) balances(stated *statement.Statement) map[string]usd.Amount {
-	held := map[string]usd.Amount{}
+	balances := map[string]usd.Amount{}
 	for _, card := range stated.Cards {
 		if movement(card) != 0 {
-			held[card.ID] = w.balance(card.ID)
+			balances[card.ID] = w.balance(card.ID)
 		}
 	}
-	return held
+	return balances
 }
 
-// notMoved is what the wallet has less, or more below zero, than by the statement, by card.
-func (w *world) notMoved(stated *statement.Statement, held map[string]usd.Amount) map[string]usd.Amount {
-	not := map[string]usd.Amount{}
+// notMoved returns the actual minus the planned movement of each card where they differ, by card id. It is negative if
+// the card got less than planned.
+func (w *world) notMoved(stated *statement.Statement, before map[string]usd.Amount) map[string]usd.Amount {
+	differences := map[string]usd.Amount{}
 	for _, card := range stated.Cards {
-		if moves := movement(card); moves != 0 {
-			if moved := w.balance(card.ID) - held[card.ID]; moved != moves {
-				not[card.ID] = moved - moves
-			}
+		planned := movement(card)
+		if planned == 0 {
+			continue
+		}
+		moved := w.balance(card.ID) - before[card.ID]
+		if moved != planned {
+			differences[card.ID] = moved - planned
 		}
 	}
-	return not
+	return differences
 }
 
+// failed matches the title of an error about a card. Its group is the card's id.
 var failed = regexp.MustCompile(`(?m)^Error: .*(card_\w+)`)
 
-// undone is what apply did not do of terminations, and names in an error, as where one is
-// refused. What was spent of that does not count any more.
+// undone returns the planned wallet changes of the cards whose replacement or termination failed, and the number of
+// errors. It removes these cards from spent. If the new card of a failed replacement exists, undone terminates the old
+// card instead of counting it.
 func (w *world) undone(stated *statement.Statement, spent map[string]usd.Amount, output string) (sum usd.Amount, stops int) {
 	for _, found := range failed.FindAllStringSubmatch(output, -1) {
 		for _, card := range stated.Cards {
 			if card.ID != found[1] || movement(card) != 0 {
 				continue
 			}
-			if stops++; strings.Contains(output, card.Address+": Creation complete") {
-				w.s.Terminate(card.ID) // it is deposed now, and nobody needs it
+			stops++
+			if strings.Contains(output, card.Address+": Creation complete") {
+				w.s.Terminate(card.ID) // the old card is deposed now
 				continue
 			}
 			sum += card.Wallet
@@ -272,32 +291,34 @@ func (w *world) balance(id string) usd.Amount {
 	return card.Balance
 }
 
-// spend buys something on a card, which may be declined.
+// spend makes a purchase on a card. It returns the amount, or 0 if the purchase was declined.
 func (w *world) spend(id string) usd.Amount {
 	amount := w.usd(1, int(w.balance(id))+10_00)
 	declined := w.s.Authorize(id, amount.String(), "7311").Must().Body["decline_reason"] != nil
-	if w.note("spend %s on %s: declined %t", amount, id, declined); declined {
+	w.note("spend %s on %s: declined %t", amount, id, declined)
+	if declined {
 		return 0
 	}
 	return amount
 }
 
-// spendBetween spends on cards that the plan terminates, and returns how much the plan
-// has not seen: of one that did not look, all that is not there.
-func (w *world) spendBetween(stated *statement.Statement, looked bool) map[string]usd.Amount {
+// spendBetween spends money on some cards that the plan terminates. It returns by how much less than stated each card
+// will return. If the plan did not refresh the state, that includes all earlier changes.
+func (w *world) spendBetween(stated *statement.Statement, refreshed bool) map[string]usd.Amount {
 	spent := map[string]usd.Amount{}
 	for _, card := range stated.Cards {
 		if card.Sums.Returns > 0 && w.r.IntN(4) == 0 {
 			spent[card.ID] = w.spend(card.ID)
-			w.did["spent"]++
+			w.counts["spent"]++
 		}
-		if card.Sums.Returns > 0 && !looked {
+		if card.Sums.Returns > 0 && !refreshed {
 			spent[card.ID] = card.Sums.Returns - w.balance(card.ID)
 		}
 	}
 	return spent
 }
 
+// outside changes a live card outside Terraform.
 func (w *world) outside() {
 	live := w.s.LiveCards()
 	if len(live) == 0 {
@@ -312,7 +333,7 @@ func (w *world) outside() {
 	default:
 		w.spend(id)
 	case 0:
-		w.s.Post("/cards/"+id+"/freeze", nil) // which a frozen card may refuse
+		w.s.Post("/cards/"+id+"/freeze", nil) // may fail, because the card may be frozen already
 		w.note("freeze %s", id)
 	case 1:
 		w.s.Terminate(id)
@@ -320,18 +341,21 @@ func (w *world) outside() {
 	}
 }
 
-// moveByHand funds a card or withdraws from it, often by a sum that a plan may have as well.
+// moveByHand funds a card or withdraws from it.
 func (w *world) moveByHand(id string) {
-	way, amount := "fund", w.usd(1, 120_00)
-	if balance := w.balance(id); balance > 0 && w.r.IntN(3) == 0 {
-		way, amount = "withdraw", w.usd(1, int(balance)+1)
+	operation := "fund"
+	amount := w.usd(1, 120_00)
+	balance := w.balance(id)
+	if balance > 0 && w.r.IntN(3) == 0 {
+		operation = "withdraw"
+		amount = w.usd(1, int(balance)+1)
 	}
-	w.s.Post("/cards/"+id+"/"+way, map[string]any{"amount": amount}).Must()
-	w.note("%s %s by hand with %s", way, id, amount)
-	w.did["by-hand"]++
+	w.s.Post("/cards/"+id+"/"+operation, map[string]any{"amount": amount}).Must()
+	w.note("%s %s by hand with %s", operation, id, amount)
+	w.counts["by-hand"]++
 }
 
-// restore puts back an older state, with its configuration.
+// restore sometimes restores an older state and its configuration.
 func (w *world) restore() {
 	if !w.foreign || len(w.states) == 0 || w.r.IntN(6) > 0 {
 		return
@@ -340,15 +364,16 @@ func (w *world) restore() {
 	w.Write("terraform.tfstate", saved.text)
 	w.cards = saved.cards
 	w.note("restored a state")
-	w.did["restored"]++
+	w.counts["restored"]++
 }
 
 // edit is the configuration of the next plan.
 type edit struct {
 	cards  map[string]config
-	blocks map[string][]any // moved, removed, import
+	blocks map[string][]any // by type: moved, removed or import
 }
 
+// name returns a new resource name.
 func (w *world) name() string {
 	w.next++
 	return fmt.Sprint("c", w.next)
@@ -376,15 +401,16 @@ func (w *world) change(e *edit) []string {
 		w.note("target %s", name)
 		return []string{"-target=vcard_card." + name}
 	case n == 3:
-		w.did["unrefreshed"]++
+		w.counts["unrefreshed"]++
 		return []string{unrefreshed}
-	case n < 6: // fails for what is not in the state
+	case n < 6: // taint fails for a card that is not in the state
 		code, _ := w.Run("taint", "vcard_card."+name)
 		w.note("taint %s: %d", name, code)
 	}
 	return nil
 }
 
+// edit changes, adds or removes one card.
 func (w *world) edit(e *edit) {
 	names := slices.Sorted(maps.Keys(e.cards))
 	if len(names) < 3 || len(names) < 7 && w.r.IntN(6) == 0 {
@@ -396,7 +422,7 @@ func (w *world) edit(e *edit) {
 	w.note("edit %s", name)
 	kind := w.r.IntN(16)
 	if w.foreign && w.r.IntN(2) == 0 {
-		kind = w.r.IntN(6) // money
+		kind = w.r.IntN(6) // amount, frozen or top_up
 	}
 	switch kind {
 	case 0, 1, 2:
@@ -411,7 +437,7 @@ func (w *world) edit(e *edit) {
 		card["top_up"] = map[string]any{"below": usd.Amount(below), "to": w.usd(below, below+100_00)}
 		if w.r.IntN(2) == 0 {
 			card["max_top_up_per_month"] = w.usd(1, 120_00)
-			w.did["capped"]++
+			w.counts["capped"]++
 		}
 	case 6:
 		delete(card, "top_up")
@@ -443,7 +469,7 @@ func (w *world) issue(e *edit) {
 	w.note("new %s", name)
 }
 
-// move gives a card of the state another address.
+// move changes the address of a card in the state.
 func (w *world) move(e *edit, name string) {
 	if w.cards[name] == nil {
 		return
@@ -451,10 +477,11 @@ func (w *world) move(e *edit, name string) {
 	to := w.name()
 	e.cards[to] = e.cards[name]
 	delete(e.cards, name)
-	w.did["moved"]++
+	w.counts["moved"]++
 	e.blocks["moved"] = append(e.blocks["moved"], map[string]string{"from": "vcard_card." + name, "to": "vcard_card." + to})
 }
 
+// forget removes a card from the state without terminating it.
 func (w *world) forget(e *edit, name string) {
 	if w.cards[name] == nil {
 		return
@@ -463,7 +490,7 @@ func (w *world) forget(e *edit, name string) {
 	e.blocks["removed"] = append(e.blocks["removed"], map[string]any{"from": "vcard_card." + name, "lifecycle": map[string]bool{"destroy": false}})
 }
 
-// adopt imports a card that no state has.
+// adopt imports a live card that is not in the state, if there is one.
 func (w *world) adopt(e *edit) {
 	state := w.Must("state", "pull")
 	for _, card := range w.s.LiveCards() {
@@ -482,6 +509,7 @@ func (w *world) adopt(e *edit) {
 	}
 }
 
+// write writes the configuration.
 func (w *world) write(e edit) {
 	document := map[string]any{}
 	if len(e.cards) > 0 {

@@ -26,11 +26,10 @@ func TestScripts(t *testing.T) {
 	acctest.Scripts(t, "testdata/script")
 }
 
-// A card of the state, as every attribute of it stands in a plan. It was loaded with 100
-// USD, of which 80 are left.
+// held is a card in the state: the members of its JSON object. It was loaded with 100 USD, of which 80 are left.
 var held = with()
 
-// with is the card with other values.
+// with returns held with different attributes. The arguments are names and values in turn.
 func with(attributes ...string) string {
 	card := `"id":"card_1","label":"ads","last4":"1234","amount":100,"balance":80,"topped_up":0,"frozen":false,` +
 		`"issuance_fee":1,"top_up":null,"metadata":{"team":"eu"},"deletion_protection":false,"money_record":` + record("card_1", reconcile.Record{})
@@ -40,7 +39,7 @@ func with(attributes ...string) string {
 	return card
 }
 
-// record is that of a card, as a value of JSON, and an anchor of 100 USD where it has none.
+// record returns the money_record of a card as a JSON string. If r has no anchor, the record gets one of 100 USD.
 func record(id string, r reconcile.Record) string {
 	if r.Anchor == nil {
 		r.Anchor = &reconcile.Anchor{Balance: 100_00, At: time.Unix(1_800_000_000, 0), Known: make([]reconcile.ShortID, 24)}
@@ -48,10 +47,12 @@ func record(id string, r reconcile.Record) string {
 	return `"` + r.Text(id) + `"`
 }
 
+// pending returns the money_record of card_1 with a pending movement.
 func pending(delta usd.Amount) string {
 	return record("card_1", reconcile.Record{Pending: &reconcile.Pending{Delta: delta}})
 }
 
+// replaceMember replaces the value of a member, or adds the member if there is none.
 func replaceMember(card, name, value string) string {
 	before, after, found := strings.Cut(card, `"`+name+`":`)
 	if !found {
@@ -67,9 +68,11 @@ func replaceMember(card, name, value string) string {
 	return before + `"` + name + `":` + value + after[end:]
 }
 
+// created has the planned attributes of a new card.
 const created = `"label":"new","amount":150.5,"issuance_fee":1,"topped_up":0,"metadata":{"team":"us"}`
 
-// change is a resource change of a card.
+// change returns a resource change of a card. actions are JSON strings; before, after and unknown are the members of
+// objects; more are members to add to the change.
 func change(address, actions, before, after, unknown, more string) string {
 	object := func(members string) string {
 		if members == "" {
@@ -89,10 +92,10 @@ func updates(before, after, unknown string, more ...string) string {
 	return planWith(update(before, after, unknown), more...)
 }
 
-// was is a prior state that has the card so.
+// was returns a prior state that contains the card with these values.
 func was(values string) string { return priorState(stateCard("vcard_card.a", values, "")) }
 
-// does is a plan of these actions on one card, with what a plan has besides.
+// does returns a plan with these actions on one card. more are members to add to the plan.
 func does(actions, before, after string, more ...string) string {
 	return planWith(change("vcard_card.a", actions, before, after, "", ""), more...)
 }
@@ -101,12 +104,12 @@ func creates(after, unknown string) string {
 	return planWith(change("vcard_card.a", `"create"`, "", after, unknown, ""))
 }
 
-// planWith is the JSON of a plan with these changes.
+// planWith returns the JSON of a plan with these changes. more are members to add to the plan.
 func planWith(changes string, more ...string) string {
 	return `{"format_version":"1.2","terraform_version":"1.11.4","planned_values":{"root_module":{}},"resource_changes":[` + changes + "]" + strings.Join(more, "") + "}"
 }
 
-// configuredWith is the configuration of the card, which sets an attribute to something that is known only during apply.
+// configuredWith returns a configuration that sets an attribute of the card to a value that is known only during apply.
 func configuredWith(name string) string {
 	return `,"configuration":{"root_module":{"resources":[{"address":"vcard_card.a","mode":"managed","expressions":{"` + name + `":{"references":["terraform_data.x"]}}}]}}`
 }
@@ -119,13 +122,14 @@ func stateCard(address, values, more string) string {
 	return fmt.Sprintf(`{"address":%q,"mode":"managed","type":"vcard_card","name":"x","values":{%s}%s}`, address, values, more)
 }
 
+// invoke returns a plan that invokes an action. Its prior state contains held.
 func invoke(kind, config, unknown string) string {
 	return planWith("", fmt.Sprintf(`,"action_invocations":[{"address":"module.m.action.%s.x","type":%q,"name":"x","config_values":{%s},"config_unknown":{%s}}]`, kind, kind, config, unknown),
 		was(held))
 }
 
-// summary has what the tests compare in one line for each card and unknown. A card and an action of
-// invoke are called by their names alone.
+// summary describes a statement in one line for each card, unknown, note and other address. It shortens the addresses of
+// cards and of the actions of invoke to their names.
 func summary(s *statement.Statement) string {
 	var lines []string
 	for _, c := range s.Cards {
@@ -168,43 +172,43 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	refreshed := priorState(stateCard("vcard_card.a", with("balance", "60.25"), "") + "," + stateCard("vcard_card.a", with("balance", "7"), `,"deposed_key":"abc"`))
 	for name, test := range map[string]struct{ plan, want string }{
-		"nothing":      {does(`"no-op"`, held, held), ""},
-		"gone":         {planWith(change("vcard_card.a", `"no-op"`, "", "", "", `,"deposed":"abc"`)), ""},
-		"issue":        {creates(created, `"id":true`), "a issue -151.50"},
-		"issue frozen": {creates(created+`,"frozen":true`, ""), "a issue+freeze -151.50"},
+		"nothing":              {does(`"no-op"`, held, held), ""},
+		"removed deposed card": {planWith(change("vcard_card.a", `"no-op"`, "", "", "", `,"deposed":"abc"`)), ""},
+		"issue":                {creates(created, `"id":true`), "a issue -151.50"},
+		"issue frozen":         {creates(created+`,"frozen":true`, ""), "a issue+freeze -151.50"},
 
-		"amounts with the noise of arithmetic": {
+		"amount with noise": {
 			creates(`"amount":74.10000000000000000000000000000000000000000000000003,"issuance_fee":1`, ""),
 			"a issue -75.10",
 		},
-		"fund":         {updates(held, with("amount", "150"), `"balance":true`), "a fund -50.00"},
-		"withdraw":     {updates(held, with("amount", "70.01"), `"balance":true,"frozen":true,"status":true`), "a withdraw 29.99"},
-		"top up":       {updates(held, with("topped_up", "20.5"), `"balance":true`), "a top_up -20.50"},
-		"both":         {updates(held, with("amount", "110", "topped_up", "20"), ""), "a fund+top_up -30.00"},
-		"freeze":       {updates(held, with("frozen", "true"), ""), "a freeze 0.00"},
-		"unfreeze":     {updates(with("frozen", "true"), held, ""), "a unfreeze 0.00"},
-		"protect":      {updates(held, with("deletion_protection", "true"), ""), "a configure 0.00"},
-		"later guard":  {updates(held, held, `"deletion_protection":true`), "a configure 0.00"},
-		"later limit":  {updates(held, held, `"max_top_up_per_month":true`), "a configure 0.00"},
-		"another rule": {updates(held, with("top_up", `{"below":10}`), ""), "a configure 0.00"},
-		"baseline":     {updates(with("amount", "null"), held, ""), "a configure 0.00 from 100.00"},
-		"not ours now": {updates(held, with("amount", "null"), ""), "a configure 0.00"},
-		"record":       {updates(held, strings.Replace(with("topped_up", "20"), `,"money_record":`+record("card_1", reconcile.Record{}), "", 1), `"balance":true,"money_record":true`), "a top_up -20.00"},
-		"holds more, and is funded": {
+		"fund":                         {updates(held, with("amount", "150"), `"balance":true`), "a fund -50.00"},
+		"withdraw":                     {updates(held, with("amount", "70.01"), `"balance":true,"frozen":true,"status":true`), "a withdraw 29.99"},
+		"top up":                       {updates(held, with("topped_up", "20.5"), `"balance":true`), "a top_up -20.50"},
+		"fund and top up":              {updates(held, with("amount", "110", "topped_up", "20"), ""), "a fund+top_up -30.00"},
+		"freeze":                       {updates(held, with("frozen", "true"), ""), "a freeze 0.00"},
+		"unfreeze":                     {updates(with("frozen", "true"), held, ""), "a unfreeze 0.00"},
+		"protect":                      {updates(held, with("deletion_protection", "true"), ""), "a configure 0.00"},
+		"unknown deletion_protection":  {updates(held, held, `"deletion_protection":true`), "a configure 0.00"},
+		"unknown max_top_up_per_month": {updates(held, held, `"max_top_up_per_month":true`), "a configure 0.00"},
+		"different top_up":             {updates(held, with("top_up", `{"below":10}`), ""), "a configure 0.00"},
+		"baseline":                     {updates(with("amount", "null"), held, ""), "a configure 0.00 from 100.00"},
+		"amount removed":               {updates(held, with("amount", "null"), ""), "a configure 0.00"},
+		"unknown money_record":         {updates(held, strings.Replace(with("topped_up", "20"), `,"money_record":`+record("card_1", reconcile.Record{}), "", 1), `"balance":true,"money_record":true`), "a top_up -20.00"},
+		"has more, and is funded": {
 			updates(with("balance", "133"), with("amount", "150"), ""),
 			"a fund -50.00\n? a: holds 33.00 USD more than Terraform knows of: apply may stop",
 		},
-		"holds more, by the refresh": {
+		"has more after the refresh, and is topped up": {
 			updates(held, with("topped_up", "20"), "", was(with("balance", "100.01"))),
 			"a top_up -20.00\n? a: holds 0.01 USD more than Terraform knows of: apply may stop",
 		},
-		"holds as much":                  {updates(with("balance", "100"), with("amount", "150"), ""), "a fund -50.00"},
-		"holds more, and less is loaded": {updates(with("balance", "133"), with("amount", "90"), ""), "a withdraw 10.00"},
-		"holds more, and is both withdrawn from and topped up": {
+		"has the same balance":            {updates(with("balance", "100"), with("amount", "150"), ""), "a fund -50.00"},
+		"has more, and is withdrawn from": {updates(with("balance", "133"), with("amount", "90"), ""), "a withdraw 10.00"},
+		"has more, and is both withdrawn from and topped up": {
 			updates(with("balance", "133"), with("amount", "90", "topped_up", "20"), ""),
 			"a withdraw+top_up -10.00\n? a: holds 33.00 USD more than Terraform knows of: apply may stop",
 		},
-		"holds less by the withdrawal": {
+		"has less by exactly the withdrawal": {
 			updates(held, with("amount", "80"), ""),
 			"a withdraw 20.00\n? a: holds exactly 20.00 USD less than Terraform knows of: apply may find that the withdrawal was made, or stop",
 		},
@@ -216,62 +220,62 @@ func TestNew(t *testing.T) {
 			updates(held, with("amount", "150"), "", was(with("money_record", pending(-12_00)))),
 			"a fund -50.00\n? a: the outcome of an earlier movement of -12.00 USD is unknown: apply may find that the movement was made, or stop",
 		},
-		"holds more, and is left alone": {
+		"has more, and does not change": {
 			planWith(change("vcard_card.a", `"no-op"`, held, held, "", ""), priorState(strings.Join([]string{
 				stateCard("vcard_card.b", with("balance", "101"), `,"deposed_key":"abc"`), stateCard("vcard_card.a", with("balance", "133"), ""),
 				stateCard("vcard_card.c", with("money_record", pending(12_00)), ""), stateCard("vcard_card.d", with("money_record", "null"), ""),
 			}, ","))),
 			"note a: holds 33.00 USD more than Terraform knows of\nnote b: holds 1.00 USD more than Terraform knows of\nnote c: the outcome of an earlier movement of +12.00 USD is unknown",
 		},
-		"holds more, and ends": {does(`"delete"`, with("balance", "133"), "", was(with("balance", "133"))), "a terminate 133.00"},
-		"unknown": {
+		"has more, and is terminated": {does(`"delete"`, with("balance", "133"), "", was(with("balance", "133"))), "a terminate 133.00"},
+		"unknown amount": {
 			updates(held, replaceMember(held, "amount", "null"), `"amount":true,"balance":true`),
 			"a fund+withdraw 0.00\n? a: amount is known only during apply",
 		},
-		"unknown rule": {
+		"unknown top_up": {
 			updates(held, held, `"top_up":true,"topped_up":true`),
 			"a top_up+configure 0.00\n? a: topped_up is known only during apply",
 		},
-		"nothing is known": {
+		"everything is unknown": {
 			planWith(strings.Replace(update(held, held, ""), `"after_unknown":{}`, `"after_unknown":true`, 1)),
 			"a fund+withdraw+top_up+configure 0.00\n? a: amount is known only during apply\n? a: topped_up is known only during apply",
 		},
-		"known and unknown": {creates(created, `"amount":true`), "a issue -1.00\n? a: amount is known only during apply"},
-		"neither price nor load is known": {
+		"amount with a value but marked unknown": {creates(created, `"amount":true`), "a issue -1.00\n? a: amount is known only during apply"},
+		"neither fee nor load is known": {
 			creates(`"label":"a"`, ""),
 			"a issue 0.00\n? a: amount is known only during apply\n? a: issuance_fee is known only during apply",
 		},
 		"a second top-up": {updates(with("topped_up", "30"), with("topped_up", "45"), ""), "a top_up -15.00"},
 		"a first top-up":  {updates(with("topped_up", "null"), with("topped_up", "20"), ""), "a top_up -20.00"},
-		"a part of the rule": {
+		"partly unknown top_up": {
 			updates(held, with("top_up", `{"to":9}`), `"top_up":{"below":true},"topped_up":true`),
 			"a top_up+configure 0.00\n? a: topped_up is known only during apply",
 		},
-		"maybe freezes, and withdraws": {
+		"may freeze, and withdraws": {
 			updates(held, with("amount", "70"), `"frozen":true,"status":true`, configuredWith("frozen")),
 			"a withdraw+freeze+unfreeze 30.00\n? a: frozen is known only during apply",
 		},
-		"maybe freezes":                   {updates(held, held, `"frozen":true`), "a freeze+unfreeze 0.00\n? a: frozen is known only during apply"},
+		"may freeze":                      {updates(held, held, `"frozen":true`), "a freeze+unfreeze 0.00\n? a: frozen is known only during apply"},
 		"terminate":                       {does(`"delete"`, held, "", refreshed), "a terminate 60.25"},
 		"terminate without a prior state": {does(`"delete"`, held, ""), "a terminate 80.00"},
-		"terminate a deposed one": {
+		"terminate a deposed card": {
 			planWith(change("vcard_card.a", `"delete"`, held, "", "", `,"deposed":"abc"`), refreshed), "a terminate 7.00",
 		},
-		"terminate what nobody knows": {
+		"terminate with an unknown balance": {
 			does(`"delete"`, with("balance", "null"), ""),
 			"a terminate 0.00\n? a: the plan does not contain the balance that returns to the wallet",
 		},
-		"replace":                       {does(`"delete","create"`, held, created, refreshed), "a replace -91.25"},
-		"replace, the new one first":    {does(`"create","delete"`, held, created), "a replace -71.50"},
-		"replace and keep":              {does(`"create","forget"`, held, created), "a replace+forget -151.50"},
-		"replace and keep, as OpenTofu": {does(`"forget","create"`, held, created), "a replace+forget -151.50"},
-		"forget":                        {does(`"forget"`, held, ""), "a forget 0.00"},
+		"replace":                            {does(`"delete","create"`, held, created, refreshed), "a replace -91.25"},
+		"replace, create first":              {does(`"create","delete"`, held, created), "a replace -71.50"},
+		"replace and forget":                 {does(`"create","forget"`, held, created), "a replace+forget -151.50"},
+		"replace and forget, as in OpenTofu": {does(`"forget","create"`, held, created), "a replace+forget -151.50"},
+		"forget":                             {does(`"forget"`, held, ""), "a forget 0.00"},
 		"import": {
 			planWith(strings.Replace(change("vcard_card.a", `"no-op"`, held, held, "", ""), `"actions"`, `"importing":{"id":"card_1"},"actions"`, 1)),
 			"a import 0.00",
 		},
 
-		"what is no card": {
+		"other resources": {
 			planWith(`{"address":"vcard_webhook.a","mode":"managed","type":"vcard_webhook","change":{"actions":["delete","create"]}},
 				{"address":"data.vcard_card.a","mode":"data","type":"vcard_card","change":{"actions":["read"]}},
 				{"address":"vcard_webhook.b","mode":"managed","type":"vcard_webhook","change":{"importing":{"id":"wh_1"},"actions":["no-op"]}},
@@ -285,16 +289,16 @@ func TestNew(t *testing.T) {
 			"withdraw.x withdraw 0.00\n? withdraw.x: withdraws the whole balance of the card, which is known only during apply",
 		},
 
-		"withdraw what is not known": {
+		"withdraw an unknown amount": {
 			invoke("vcard_card_withdraw", `"card_id":"card_1"`, `"amount":true`),
 			"withdraw.x withdraw 0.00\n? withdraw.x: amount is known only during apply",
 		},
-		"freeze by an action":         {invoke("vcard_card_freeze", `"card_id":"card_1"`, ""), "freeze.x freeze 0.00"},
-		"unfreeze by an action":       {invoke("vcard_card_unfreeze", `"card_id":"card_1"`, ""), "unfreeze.x unfreeze 0.00"},
-		"an action on something else": {invoke("x_y", `"amount":1`, ""), "other module.m.action.x_y.x"},
-		"a failed plan":               {planWith("", `,"errored":true,"complete":false`), "? planning failed, so the plan is partial"},
-		"a part of a plan":            {planWith("", `,"complete":false`), "? the plan is partial, for example because of -target"},
-		"a deferred change that nobody knows": {
+		"freeze by an action":       {invoke("vcard_card_freeze", `"card_id":"card_1"`, ""), "freeze.x freeze 0.00"},
+		"unfreeze by an action":     {invoke("vcard_card_unfreeze", `"card_id":"card_1"`, ""), "unfreeze.x unfreeze 0.00"},
+		"another provider's action": {invoke("x_y", `"amount":1`, ""), "other module.m.action.x_y.x"},
+		"a failed plan":             {planWith("", `,"errored":true,"complete":false`), "? planning failed, so the plan is partial"},
+		"a partial plan":            {planWith("", `,"complete":false`), "? the plan is partial, for example because of -target"},
+		"deferred changes without an address": {
 			planWith("", `,"complete":false,"deferred_changes":[{"reason":"unknown"},null]`),
 			"? a change is deferred to a later plan\n? a change is deferred to a later plan",
 		},
@@ -336,12 +340,12 @@ func TestSums(t *testing.T) {
 	}
 	const counts = "Cards: 1 new, 1 replaced, 1 terminated, 1 funded, 1 withdrawn from, 1 topped up, 1 with changed settings.\n"
 	var text strings.Builder
-	if err := s.WriteText(&text); err != nil || !strings.Contains(text.String(), counts) { // each card once
+	if err := s.WriteText(&text); err != nil || !strings.Contains(text.String(), counts) { // vcard_card.a counts once, although an action funds it too
 		t.Errorf("%v: says %s, want %s", err, text.String(), counts)
 	}
 }
 
-// What the wallet holds, and will hold, is shown if the plan read it and has one account.
+// The balance of the wallet is shown if the plan has read it and has only one account.
 func TestBalance(t *testing.T) {
 	t.Parallel()
 	wallet := func(balance string) string {
@@ -381,7 +385,7 @@ func TestBalance(t *testing.T) {
 	}
 }
 
-// What a plan marks as sensitive is in no output.
+// A sensitive label is not in the statement.
 func TestSensitive(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(does(`"create"`, "", created), `"after_unknown"`, `"after_sensitive":{"label":true,"metadata":true},"after_unknown"`, 1)
@@ -394,8 +398,8 @@ func TestSensitive(t *testing.T) {
 	}
 }
 
-// Plans of command lines that tests may not have, as they have printed them, one that does
-// all that a plan can do, and the statements that examples/policy is tested with.
+// The samples are plans as several versions of the CLIs have printed them. One contains every kind of action. The tests
+// of examples/policy read the statements too.
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	plans, err := filepath.Glob("testdata/*.plan.json")
@@ -410,7 +414,7 @@ func TestSamples(t *testing.T) {
 			})
 			for flag, form := range map[string]string{"text": ".txt", "markdown": ".comment.txt", "json": ".statement.json"} {
 				want := sandboxtest.File(t, strings.TrimSuffix(plan, ".plan.json")+form)
-				_, got, _ := state(t, text, "--format", flag)
+				_, got, _ := runStatement(t, text, "--format", flag)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Error(diff)
 				}
@@ -419,7 +423,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// The published schema matches what is printed.
+// The printed JSON matches the published schema.
 func TestPublishedSchema(t *testing.T) {
 	t.Parallel()
 	document, err := jsonschema.UnmarshalJSON(strings.NewReader(sandboxtest.File(t, "../../examples/policy/statement.schema.json")))
@@ -445,7 +449,7 @@ func TestPublishedSchema(t *testing.T) {
 		invoke("vcard_card_withdraw", `"card_id":"card_1"`, ""),
 		planWith("", priorState(`{"address":"data.vcard_wallet_balance.now","mode":"data","type":"vcard_wallet_balance","name":"now","values":{"balance":10}}`)),
 	} {
-		_, stdout, _ := state(t, plan, "--format", "json", "--max-card", "0", "--no-unknown")
+		_, stdout, _ := runStatement(t, plan, "--format", "json", "--max-card", "0", "--no-unknown")
 		printed, err := jsonschema.UnmarshalJSON(strings.NewReader(stdout))
 		if err != nil {
 			t.Fatal(err)
