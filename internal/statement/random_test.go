@@ -393,17 +393,18 @@ func (w *world) change(e *edit) []string {
 		return nil
 	}
 	name := names[w.r.IntN(len(names))]
-	switch n := w.r.IntN(12); {
-	case n < 2:
+	choice := w.r.IntN(12)
+	switch {
+	case choice < 2:
 		w.note("replace %s", name)
 		return []string{"-replace=vcard_card." + name}
-	case n == 2 && len(e.blocks) == 0:
+	case choice == 2 && len(e.blocks) == 0:
 		w.note("target %s", name)
 		return []string{"-target=vcard_card." + name}
-	case n == 3:
+	case choice == 3:
 		w.counts["unrefreshed"]++
 		return []string{unrefreshed}
-	case n < 6: // taint fails for a card that is not in the state
+	case choice < 6: // taint fails for a card that is not in the state
 		code, _ := w.Run("taint", "vcard_card."+name)
 		w.note("taint %s: %d", name, code)
 	}
