@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Version returns linked, the version that the linker has set, unless it is empty. Otherwise it returns the version of
-// the main module without the "v", as the go command recorded it, or "dev" if there is none.
+// Version returns linked, the version that the linker set. If linked is empty, Version returns the version of the main
+// module that the go command recorded, without its "v", or "dev" if there is none.
 func Version(linked string) string {
 	if linked != "" {
 		return linked
