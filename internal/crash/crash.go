@@ -1,5 +1,5 @@
-// Package crash turns panics into errors. The runtime would print the value of a panic, which may
-// be a secret, to the terminal.
+// Package crash reports panics without their values, which may be secrets. The runtime would print a value to the
+// terminal.
 package crash
 
 import (
@@ -28,7 +28,7 @@ func Catch(err *error) {
 }
 
 // ExitOnPanic reports a panic on standard error, without its value, and exits with status 1. Defer it in functions that
-// cannot return an error, such as main and goroutines.
+// cannot return an error, such as main and the function of a goroutine.
 func ExitOnPanic() {
 	if reason := recover(); reason != nil {
 		_, _ = fmt.Fprintln(os.Stderr, New(reason))
