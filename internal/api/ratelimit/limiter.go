@@ -17,8 +17,8 @@ const (
 	DocumentedDetailsPerMinute  = 30
 )
 
-// Limits are the maximum numbers of requests. Zero means the documented number. A smaller number leaves room for other
-// clients with the same API key.
+// Limits are the maximum numbers of requests. For a number that is not positive, the documented one applies. A smaller
+// number leaves room for other clients with the same API key.
 type Limits struct {
 	RequestsPerMinute int
 	RequestsPerHour   int
@@ -75,9 +75,10 @@ func New(clock Clock, limits Limits) *Limiter {
 }
 
 // Acquire waits until b is not paused and every window of b has room. It then takes a slot in all of these
-// windows at once, so that a caller who waits for one window does not use up another. The caller must call Release
-// after the request. If the pause ends after deadline, Acquire returns a *PausedError instead of waiting for its end.
-// The deadline does not limit the wait for room in the windows.
+// windows at once, so that a caller who waits for one window does not use up another. After a success, the caller must
+// call Release when the request has ended. If a pause ends after deadline, Acquire returns a *PausedError instead of
+// waiting for its end. The deadline does not limit the wait for room in the windows. If ctx ends first, Acquire returns
+// the error of ctx.
 func (l *Limiter) Acquire(ctx context.Context, b Budget, deadline time.Time) error {
 	for {
 		err := ctx.Err()
@@ -98,8 +99,8 @@ func (l *Limiter) Acquire(ctx context.Context, b Budget, deadline time.Time) err
 	}
 }
 
-// tryAcquire takes the slots and returns 0, or returns how long to wait before the next try. After a rejection, taking
-// the slots also delays the next caller.
+// tryAcquire takes the slots and returns 0, or returns how long to wait before the next try. The error is a
+// *PausedError. After a rejection, taking the slots also delays the next caller.
 func (l *Limiter) tryAcquire(b Budget, deadline time.Time) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,6 +114,7 @@ func (l *Limiter) tryAcquire(b Budget, deadline time.Time) (time.Duration, error
 	}
 	var wait time.Duration
 	for _, w := range l.windows[b] {
+		w.removeExpired(now)
 		wait = max(wait, w.timeUntilRoom(now))
 	}
 	if wait > 0 {
@@ -147,8 +149,8 @@ func (l *Limiter) Release(b Budget) {
 type window struct {
 	length    time.Duration
 	limit     int         // the maximum number of requests
-	inFlight  int         // requests without a response
-	responses []time.Time // when they arrived, oldest first
+	inFlight  int         // requests whose response is still expected
+	responses []time.Time // when they arrived or were no longer expected, oldest first
 }
 
 func newWindow(length time.Duration, configured, documented int) *window {
@@ -159,20 +161,25 @@ func newWindow(length time.Duration, configured, documented int) *window {
 	return &window{length: length, limit: limit}
 }
 
-// timeUntilRoom forgets the requests that no longer count, and returns the time until there may be room. It is 0 if
-// there is room now.
-func (w *window) timeUntilRoom(now time.Time) time.Duration {
-	span := w.length + clockSlack
-	for len(w.responses) > 0 && now.Sub(w.responses[0]) >= span {
+// span returns how long a request counts after its response.
+func (w *window) span() time.Duration { return w.length + clockSlack }
+
+// removeExpired removes the responses whose requests no longer count.
+func (w *window) removeExpired(now time.Time) {
+	for len(w.responses) > 0 && now.Sub(w.responses[0]) >= w.span() {
 		w.responses = w.responses[1:]
 	}
+}
+
+// timeUntilRoom returns the time until there may be room. It is 0 if there is room now.
+func (w *window) timeUntilRoom(now time.Time) time.Duration {
 	if w.inFlight+len(w.responses) < w.limit {
 		return 0
 	}
 	if len(w.responses) == 0 { // all requests are in flight, so no slot becomes free before span has passed
-		return span
+		return w.span()
 	}
-	return w.responses[0].Add(span).Sub(now)
+	return w.responses[0].Add(w.span()).Sub(now)
 }
 
 // Clock provides the time and waits. Tests inject a simulated one.

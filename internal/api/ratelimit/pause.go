@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	// firstPause and longestPause are the limits of Backoff for a 429 response without a usable Retry-After.
+	// firstPause and longestPause are the arguments of Backoff after a 429 response without a usable Retry-After.
 	firstPause   = time.Second
 	longestPause = time.Minute
 	// probeTime is the time between single requests after a pause, until the service accepts one. Without it, all
 	// waiting callers would send at once, and might be rejected again.
 	probeTime = time.Second
-	// longestRetryAfter is the longest plausible Retry-After, because the limits are per minute and per hour.
+	// longestRetryAfter is the longest Retry-After that is used. A longer one is implausible, because the limits are
+	// per minute and per hour.
 	longestRetryAfter = 24 * time.Hour
 )
 
@@ -34,10 +35,10 @@ func (e *PausedError) Error() string {
 	return fmt.Sprintf("the service enforces its rate limit until %s, which is after the deadline of this operation", e.Until.UTC().Format(time.RFC3339))
 }
 
-// RecordRejection records a 429 response to a request of b that was sent at sentAt. retryAfter is 0 if the response
-// does not say how long to wait. A rejected request of Creates or Details pauses that budget alone, because the limit
-// may be the budget's own. A rejected General request pauses all budgets. Rejections of requests that were in flight
-// together count as one.
+// RecordRejection records a 429 response to a request of b that was sent at sentAt. retryAfter is the result of
+// RetryAfter; if it is 0, the pause grows with the number of rejections in a row. A rejected request of Creates or
+// Details pauses that budget alone, because the limit may be the budget's own. A rejected General request pauses all
+// budgets. Rejections of requests that were in flight together count as one.
 func (l *Limiter) RecordRejection(b Budget, sentAt time.Time, retryAfter time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,7 +60,7 @@ func (l *Limiter) RecordRejection(b Budget, sentAt time.Time, retryAfter time.Du
 }
 
 // RecordAcceptance records a response other than 429 to a request of b that was sent at sentAt. It ends each pause
-// that applies to b, unless the pause has counted a rejection since then.
+// that applies to b, unless the pause has counted a rejection since sentAt.
 func (l *Limiter) RecordAcceptance(b Budget, sentAt time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +71,7 @@ func (l *Limiter) RecordAcceptance(b Budget, sentAt time.Time) {
 	}
 }
 
-// PausedUntil returns when the latest pause that applies to b ends. Without a pause, the time is in the past or zero.
+// PausedUntil returns the end of the last pause that applies to b. Without a pause, the time is in the past or zero.
 func (l *Limiter) PausedUntil(b Budget) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,7 +99,7 @@ func Backoff(first, longest time.Duration, n int) time.Duration {
 }
 
 // RetryAfter returns the wait that a Retry-After header requests, in seconds or as a date. It returns 0 if the header
-// is missing, invalid or implausible, or if it requests no wait.
+// is missing, invalid or implausible, or if it requests no wait. now replaces a Date header that is missing or invalid.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	seconds, err := strconv.ParseInt(text, 10, 64)
