@@ -206,7 +206,7 @@ func TestFailuresOfSecretCallsAreNamed(t *testing.T) {
 			says("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", shut),
 			"the 200 response is incomplete: the connection closed before the end of the response",
 		},
-		"a silence": {says("", func(net.Conn) {}), "got no usable response: no response arrived in time"},
+		"a silence": {says("", func(net.Conn) {}), "got no usable response: the request timed out"},
 		"a reset": {says("", func(to net.Conn) {
 			_ = to.(*net.TCPConn).SetLinger(0)
 			shut(to)

@@ -173,7 +173,7 @@ func (s scrubber) connectionProblem(call *Call, connected bool, err error) strin
 		return problem
 	}
 	if timedOut {
-		return "no response arrived in time"
+		return "the request timed out"
 	}
 	if !call.Secret {
 		return s.quote(call, err.Error())
