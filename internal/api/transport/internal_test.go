@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// Only the service's own words say that nothing was done.
+// Only an error code of the service shows that a change was not made.
 func TestFateOfResponses(t *testing.T) {
 	t.Parallel()
 	type responses struct {
@@ -23,30 +23,67 @@ func TestFateOfResponses(t *testing.T) {
 		final     bool
 		responses []responses
 	}{
-		"done": {Done, true, []responses{{[]int{200, 201, 202, 204, 299}, []string{"", "insufficient_funds"}}}},
+		"done": {Done, true, []responses{
+			{[]int{200, 201, 202, 204, 299}, []string{"", "insufficient_funds"}},
+		}},
 		"unknown": {Unknown, false, []responses{
-			{[]int{0, 100, 199, 300, 302, 307, 399, 408, 500, 502, 503, 504, 599}, []string{"", "internal", "insufficient_funds", "idempotency_key_reused"}},
-			{[]int{400, 401, 402, 403, 404, 405, 409, 410, 413, 422, 425, 429, 451, 499}, []string{""}},
-			{[]int{409}, []string{"Conflict", "conflict", "request_in_progress", "card_state_conflict"}},
-			{[]int{400, 409, 422, 425}, []string{"idempotency_key_in_use", "request_in_flight", "still_processing", "CONCURRENT_request"}},
+			{
+				[]int{0, 100, 199, 300, 302, 307, 399, 408, 500, 502, 503, 504, 599},
+				[]string{"", "internal", "insufficient_funds", "idempotency_key_reused"},
+			},
+			{
+				[]int{400, 401, 402, 403, 404, 405, 409, 410, 413, 422, 425, 429, 451, 499},
+				[]string{""},
+			},
+			{
+				[]int{409},
+				[]string{"Conflict", "conflict", "request_in_progress", "card_state_conflict"},
+			},
+			{
+				[]int{400, 409, 422, 425},
+				[]string{"idempotency_key_in_use", "request_in_flight", "still_processing", "CONCURRENT_request"},
+			},
 		}},
-		"rate limited": {NotDone, false, []responses{{[]int{429}, []string{"rate_limited", "too_many_requests", "idempotency_key_reused"}}}},
+		"rate limited": {NotDone, false, []responses{
+			{[]int{429}, []string{"rate_limited", "too_many_requests", "idempotency_key_reused"}},
+		}},
 		"refused": {NotDone, true, []responses{
-			{[]int{400, 402, 409, 422}, []string{"insufficient_funds", "insufficient_card_balance", "card_frozen", "card_already_frozen", "card_terminated", "card_already_terminated", "Bin_Not_Found", "invalid_request", "invalid_idempotency_key", "duplicate_label"}},
-			{[]int{400, 401, 402, 403, 404, 410, 422}, []string{"planned", "unauthorized", "not_found", "request_not_processed", "merchant_blocked", "limit_exceeded", "onboarding_incomplete"}},
+			{
+				[]int{400, 402, 409, 422},
+				[]string{
+					"insufficient_funds", "insufficient_card_balance",
+					"card_frozen", "card_already_frozen", "card_terminated", "card_already_terminated",
+					"Bin_Not_Found", "invalid_request", "invalid_idempotency_key", "duplicate_label",
+				},
+			},
+			{
+				[]int{400, 401, 402, 403, 404, 410, 422},
+				[]string{
+					"planned", "unauthorized", "not_found", "request_not_processed",
+					"merchant_blocked", "limit_exceeded", "onboarding_incomplete",
+				},
+			},
 		}},
-		"key refused": {Unknown, true, []responses{{[]int{400, 403, 409, 422}, []string{"idempotency_key_reused", "idempotency_error", "duplicate_request", "already_processed", "already_funded", "key_reused"}}}},
+		"key refused": {Unknown, true, []responses{
+			{
+				[]int{400, 403, 409, 422},
+				[]string{
+					"idempotency_key_reused", "idempotency_error", "duplicate_request",
+					"already_processed", "already_funded", "key_reused",
+				},
+			},
+		}},
 	} {
 		for _, response := range test.responses {
 			for _, status := range response.statuses {
 				for _, code := range response.codes {
 					fate, final := fateOf(status, code)
 					if fate != test.fate || final != test.final {
-						t.Errorf("%d %q: %d, final %t, want that of %q", status, code, fate, final, name)
+						t.Errorf("%s: %d %q: fate %d, final %t, want %d, %t", name, status, code, fate, final, test.fate, test.final)
 					}
-					lacksFunds := (&Error{Status: status, Code: code}).LacksFunds()
-					if lacksFunds && status >= 500 {
-						t.Errorf("%d %q is about the funds", status, code)
+					e := &Error{Status: status, Code: code}
+					if status >= 500 && e.LacksFunds() {
+						t.Errorf("%d %q: LacksFunds reports true", status, code)
 					}
 				}
 			}
@@ -54,7 +91,7 @@ func TestFateOfResponses(t *testing.T) {
 	}
 }
 
-// What decides about money is unknown until it is known.
+// The zero value of a failure must not say that a change was not made.
 func TestZeroValuesAreSafe(t *testing.T) {
 	t.Parallel()
 	var f failure
@@ -63,7 +100,7 @@ func TestZeroValuesAreSafe(t *testing.T) {
 	}
 }
 
-// Over HTTP/2 net/http sends again by itself what a stream's end may have cut off.
+// Over HTTP/2, net/http may repeat a request by itself.
 func TestRequestsAreMadeOverHTTP1(t *testing.T) {
 	t.Parallel()
 	service := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,54 +109,73 @@ func TestRequestsAreMadeOverHTTP1(t *testing.T) {
 	service.EnableHTTP2 = true
 	service.StartTLS()
 	defer service.Close()
-	through, err := newTransport(service.URL, &httpproxy.Config{})
+	transport, err := newTransport(service.URL, &httpproxy.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	through.TLSClientConfig.RootCAs = x509.NewCertPool()
-	through.TLSClientConfig.RootCAs.AddCert(service.Certificate())
+	transport.TLSClientConfig.RootCAs = x509.NewCertPool()
+	transport.TLSClientConfig.RootCAs.AddCert(service.Certificate())
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, service.URL, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := through.RoundTrip(request)
-	if err != nil || response.Body.Close() != nil || response.Header.Get("Proto") != "HTTP/1.1" {
-		t.Errorf("%+v, %v", response, err)
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = response.Body.Close()
+	if err != nil {
+		t.Error(err)
+	}
+	protocol := response.Header.Get("Proto")
+	if protocol != "HTTP/1.1" {
+		t.Errorf("the request was made over %q, want HTTP/1.1", protocol)
 	}
 }
 
-// A proxy that cannot be made out is not passed over, unless nothing would go through it.
+// An invalid proxy address is an error, unless requests to the base URL use no proxy.
 func TestWrongProxyIsRefused(t *testing.T) {
 	t.Parallel()
-	const base, here = "https://cards.example.com/api/v1", "https://127.0.0.1:8420/api/v1"
+	const base = "https://cards.example.com/api/v1"
+	const loopback = "https://127.0.0.1:8420/api/v1"
 	for name, test := range map[string]struct {
 		base        string
 		environment httpproxy.Config
-		want        string
+		want        string // the invalid variable, or ""
 	}{
 		"none":                      {base, httpproxy.Config{}, ""},
-		"one":                       {base, httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy.example.com:3128"}, ""},
+		"valid":                     {base, httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy.example.com:3128"}, ""},
 		"without a scheme":          {base, httpproxy.Config{HTTPSProxy: "proxy.example.com:3128"}, ""},
-		"of SOCKS":                  {base, httpproxy.Config{HTTPSProxy: "socks5://proxy.example.com"}, ""},
-		"a port in words":           {base, httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy.example.com:port"}, "HTTPS_PROXY"},
+		"SOCKS":                     {base, httpproxy.Config{HTTPSProxy: "socks5://proxy.example.com"}, ""},
+		"a port without digits":     {base, httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy.example.com:port"}, "HTTPS_PROXY"},
 		"a password with a percent": {base, httpproxy.Config{HTTPSProxy: "http://me:100%@proxy.example.com:3128"}, "HTTPS_PROXY"},
 		"a misspelt scheme":         {base, httpproxy.Config{HTTPSProxy: "htp://me:hunter2@proxy.example.com:3128"}, "HTTPS_PROXY"},
 		"no host":                   {base, httpproxy.Config{HTTPSProxy: "http://:3128"}, "HTTPS_PROXY"},
 		"a space":                   {base, httpproxy.Config{HTTPSProxy: " "}, "HTTPS_PROXY"},
-		"for http alone":            {base, httpproxy.Config{HTTPProxy: "http://proxy.example.com:port"}, ""},
+		"for http only":             {base, httpproxy.Config{HTTPProxy: "http://proxy.example.com:port"}, ""},
 		"for http":                  {"http://sandbox:8420/api/v1", httpproxy.Config{HTTPProxy: "http://proxy.example.com:port"}, "HTTP_PROXY"},
-		"not for this host":         {base, httpproxy.Config{HTTPSProxy: "http://proxy.example.com:port", NoProxy: "example.com"}, ""},
-		"not for this machine":      {here, httpproxy.Config{HTTPSProxy: "http://proxy.example.com:port"}, ""},
+		"excluded by NO_PROXY":      {base, httpproxy.Config{HTTPSProxy: "http://proxy.example.com:port", NoProxy: "example.com"}, ""},
+		"to a loopback address":     {loopback, httpproxy.Config{HTTPSProxy: "http://proxy.example.com:port"}, ""},
 	} {
 		_, err := newTransport(test.base, &test.environment)
-		broken, _ := errors.AsType[*ConfigError](err)
-		if (broken != nil) != (test.want != "") || broken != nil && (broken.Field != test.want || !broken.Secret || strings.Contains(err.Error(), "hunter2")) {
-			t.Errorf("%s: %v, want %q", name, err, test.want)
+		if test.want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		invalid, ok := errors.AsType[*ConfigError](err)
+		if !ok || invalid.Field != test.want || !invalid.Secret {
+			t.Errorf("%s: %v, want a secret *ConfigError about %s", name, err, test.want)
+			continue
+		}
+		if strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: the error contains the password: %v", name, err)
 		}
 	}
 }
 
-// An invalid id is marked whatever else its object has: a null field must not hide it.
+// An invalid id is marked, whichever other fields its object has.
 func TestInvalidIDIsMarked(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{`{"id": "card 1"}`, `{"id": "card 1", "auto_freeze_at": null}`, `{"id": "card 1", "ID": "card_2"}`} {
@@ -133,7 +189,7 @@ func TestInvalidIDIsMarked(t *testing.T) {
 	}
 }
 
-// A null field makes its variants in another case ignored, in whatever order the fields are looked at.
+// A null field hides the same field in another case, whatever the random order of the map's keys is.
 func TestVariantOfNullIsIgnored(t *testing.T) {
 	t.Parallel()
 	for range 100 {
