@@ -19,8 +19,8 @@ import (
 
 // Client makes calls as one account. It is safe for concurrent use. Its calls share the rate limits.
 type Client struct {
-	config    Config // without the key
-	base      string
+	config    Config            // without the key
+	base      string            // the base URL, without a slash at the end
 	setHeader func(http.Header) // a closure, so that printing a client shows no key
 	scrub     scrubber
 	clock     ratelimit.Clock
@@ -78,10 +78,6 @@ func New(config Config) (*Client, error) {
 	}, nil
 }
 
-// Config returns the configuration of the client, without the key. Transport, RequestTimeout and Clock are those that
-// the client uses.
-func (c *Client) Config() Config { return c.config }
-
 // Clock returns the client's clock.
 func (c *Client) Clock() ratelimit.Clock { return c.clock }
 
@@ -117,9 +113,9 @@ func (c *Client) ServiceTime() time.Time {
 // KnowsServiceTime reports whether a response has shown the service's time.
 func (c *Client) KnowsServiceTime() bool { return c.knowsServiceTime.Load() }
 
-// Redact replaces keys, webhook secrets, the proxy's password, possible card numbers, and non-graphic characters
-// except line breaks in a text that this program wrote. A nil client has no key or proxy of its own, but recognizes
-// the form of keys and webhook secrets.
+// Redact redacts keys, webhook secrets, the proxy's password and possible card numbers in a text that this program
+// wrote. It also replaces non-graphic characters, except line breaks. A nil client has no key or proxy of its own, but
+// recognizes the form of keys and webhook secrets.
 func (c *Client) Redact(text string) string {
 	if c == nil {
 		withoutKey := newScrubber("", "")
@@ -170,9 +166,9 @@ func newTransport(base string, environment *httpproxy.Config) (singleAttempt, er
 	}}, nil
 }
 
-// invalidProxyVariable returns the name of the environment variable that should configure the proxy for base,
-// if its value is not a proxy's address. Otherwise it returns "". With an invalid value, requests with the API key
-// might use another proxy, or none.
+// invalidProxyVariable returns the name of the environment variable that configures the proxy for base, if its value is
+// not a proxy's address. With such a value, requests with the API key might use another proxy, or none. The result is ""
+// if the variable is empty or valid, or if requests to base use no proxy.
 func invalidProxyVariable(base string, environment httpproxy.Config) string {
 	name := "HTTPS_PROXY"
 	address := environment.HTTPSProxy
@@ -210,7 +206,8 @@ func isProxyAddress(address string) bool {
 	return slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme)
 }
 
-// proxySecrets returns the password for the proxy that requests to base use, in the forms that an error may contain.
+// proxySecrets returns the password for the proxy that requests to base use, in the forms that an error may contain. It
+// returns nil if there is no such proxy, or if the proxy's URL has no user name.
 func (t singleAttempt) proxySecrets(base string) []string {
 	request, err := http.NewRequest(http.MethodGet, base, http.NoBody) //nolint:noctx // it is not sent
 	if err != nil || t.Proxy == nil {
@@ -232,10 +229,11 @@ func (t singleAttempt) proxySecrets(base string) []string {
 	return []string{password, escapedPassword, encoded}
 }
 
-// singleAttempt keeps net/http from repeating requests because they have an idempotency key. net/http recognizes the
-// header by its canonical name, so singleAttempt writes the name in lower case, which HTTP treats as the same name.
+// singleAttempt hides the idempotency key from net/http, which may repeat a request that has one. net/http recognizes
+// the header by its canonical name, so singleAttempt writes the name in lower case, which HTTP treats as the same name.
 type singleAttempt struct{ *http.Transport }
 
+// RoundTrip makes one request. If a request through a proxy fails, the error is a *ProxyError.
 func (t singleAttempt) RoundTrip(r *http.Request) (*http.Response, error) {
 	keys, ok := r.Header[keyHeader]
 	if ok {
