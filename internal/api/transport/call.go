@@ -19,7 +19,7 @@ type Call struct {
 	NewUntil  time.Time    // until then, the card may be so new that the service does not find it
 	Operation string       // for messages, such as "freeze card card_1"
 	Method    string
-	Path      string
+	Path      string // below the base URL, as in "/cards/card_1"
 	Query     url.Values
 	Body      []byte
 	Budget    ratelimit.Budget
@@ -74,7 +74,7 @@ func (call *Call) noResponseFailure(err error) *failure {
 }
 
 // isTransient reports whether another attempt may succeed after a connection failed with err. A wrong host name or
-// certificate, for example, stays wrong.
+// certificate, for example, stays wrong. After a cancellation, the result is false.
 func isTransient(err error) bool {
 	dnsError, ok := errors.AsType[*net.DNSError](err)
 	if ok {

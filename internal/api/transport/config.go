@@ -37,15 +37,15 @@ const SandboxKeyPrefix = keyPrefix + "sandbox_"
 
 // Config is the configuration of a client.
 type Config struct {
-	// BaseURL ends in /api/v1. It is https, or http to a loopback address or with a
-	// sandbox's key.
+	// BaseURL starts with https:// and ends in /api/v1. http:// is also allowed if the host is a
+	// loopback address or if APIKey is a sandbox's key.
 	BaseURL string
 	// APIKey begins with sk_live_.
 	APIKey    Secret
 	UserAgent string
 	Transport http.RoundTripper // if nil, the client makes its own
 	// RequestTimeout limits one attempt, from sending to the end of the response. If it is not
-	// positive, it is DefaultRequestTimeout.
+	// positive, DefaultRequestTimeout applies.
 	RequestTimeout time.Duration
 	// MaxRetries limits the retries of a call. Some attempts do not count, for example those after
 	// the service's 429 responses. With KeysHonoured, a change with an unknown outcome may be
@@ -54,7 +54,7 @@ type Config struct {
 	// KeysHonoured says that the service executes requests with the same idempotency key only
 	// once, so that a change can be repeated without verifying first whether it was made.
 	KeysHonoured bool
-	Limits       ratelimit.Limits // if zero, the documented limits (API §8)
+	Limits       ratelimit.Limits // zero fields mean the documented limits (API §8)
 	Clock        ratelimit.Clock  // if nil, the system's clock
 	// Observe, if not nil, is called after attempts to send a request. It must be safe for
 	// concurrent use.
@@ -75,7 +75,8 @@ type Exchange struct {
 type ConfigError struct {
 	Field string // such as FieldBaseURL, or the name of an environment variable
 	Rule  string // completes "<field> must …"
-	// Secret reports whether the value may contain a secret, so that it must not be shown.
+	// Secret reports whether the value may contain a secret, so that it must not be shown. It is false
+	// for FieldAPIKey, whose value is always a secret.
 	Secret bool
 }
 
@@ -87,7 +88,8 @@ const (
 
 func (e *ConfigError) Error() string { return "the " + e.Field + " must " + e.Rule }
 
-// checkBaseURL returns the base URL for a key, with its host in lower case and without trailing slashes.
+// checkBaseURL checks the base URL of a client with the given key. It returns the URL with its host in lower case, and
+// without surrounding spaces or trailing slashes. The error is a *ConfigError.
 func checkBaseURL(text, key string) (string, error) {
 	violation := func(format string, args ...any) (string, error) {
 		return "", &ConfigError{
@@ -154,8 +156,11 @@ func checkKey(key string) error {
 	if strings.Trim(key, quotes) != key {
 		return violation("begin with " + keyPrefix + ", without quotes around it")
 	}
-	if !strings.HasPrefix(key, keyPrefix) || key == keyPrefix {
+	if !strings.HasPrefix(key, keyPrefix) {
 		return violation("begin with " + keyPrefix)
+	}
+	if key == keyPrefix {
+		return violation("continue after " + keyPrefix)
 	}
 	for _, r := range key {
 		if r < '!' || r > '~' { // outside of the printable ASCII characters, or a space

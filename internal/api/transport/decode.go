@@ -43,8 +43,8 @@ func (e *ShapeError) withPath(path string) *ShapeError {
 // zero. A null counts as missing. A name in lower case hides the same name in another case, because encoding/json
 // would mix the two fields up.
 //
-// markInvalidIDs replaces invalid ids. Other texts should be decoded into a type that is safe to show, such as Word or
-// Timestamp. An error other than a *ShapeError means that the body may not come from the service.
+// DecodeObject replaces invalid ids; see markInvalidIDs. Other texts should be decoded into a type that is safe to show,
+// such as Word or Timestamp. An error other than a *ShapeError means that the body may not come from the service.
 func DecodeObject(body []byte, into any, required ...string) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
@@ -163,8 +163,8 @@ const (
 	maxFields  = 1_000 // of one object
 )
 
-// DecodeListFunc decodes a list and calls read for each entry. The list is also empty if data is null, or if data is
-// missing and total is 0.
+// DecodeListFunc decodes a list, and each entry with read. If read fails, DecodeListFunc stops and returns that error.
+// The list is also empty if data is null, or if data is missing and total is 0.
 func DecodeListFunc[T any](body []byte, read func(i int, data json.RawMessage) (T, error)) ([]T, List, error) {
 	var envelope List
 	if err := DecodeObject(body, &envelope); err != nil {
@@ -220,10 +220,10 @@ func DecodeEntry(i int, data json.RawMessage, into any, required ...string) erro
 // Timestamp is a time in RFC 3339, or any other value that the service sent instead, as a Word shows it.
 type Timestamp string
 
-// UnmarshalJSON decodes a time in one of several forms of ISO 8601. A time without a zone is in UTC (API §1). Another
+// UnmarshalJSON decodes a time in one of several forms of ISO 8601. A time without a zone is in UTC (API §1). Any other
 // value is not an error, so that an invalid time does not make a whole card or challenge unreadable.
 func (t *Timestamp) UnmarshalJSON(data []byte) error {
-	_ = json.Unmarshal(data, (*string)(t)) // a value that is not a string is not a time, either
+	*t = Timestamp(stringOrEmpty(data))
 	_, err := t.Time()
 	if err == nil {
 		return nil
@@ -266,10 +266,11 @@ func (d *Date) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		at, err = time.Parse(time.DateOnly, string(text))
 	}
-	*d = ""
-	if err == nil {
-		*d = Date(at.Format(time.DateOnly))
+	if err != nil {
+		*d = ""
+		return nil
 	}
+	*d = Date(at.Format(time.DateOnly))
 	return nil
 }
 

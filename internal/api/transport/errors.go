@@ -24,7 +24,7 @@ type Error struct {
 	Message   string // the service's message or another part of the body, redacted; may be empty
 	Withheld  bool   // the response has a message, which may contain secrets and is not in Message
 	Attempts  int
-	RetryAt   time.Time // the end of the pause after the service's own 429 response, by the client's clock
+	RetryAt   time.Time // the end of the pause after the service's own 429 response, by the client's clock; else zero
 	// AfterLostResponse reports whether an attempt, or an earlier run, may have made the change, and a later read did
 	// not show it.
 	AfterLostResponse bool
@@ -105,8 +105,9 @@ func (e *ProxyError) Unwrap() error { return e.Err }
 
 type errorBody struct{ Code, Message string }
 
-// decodeErrorBody decodes a code and a message, which may be at the top level or nested in "error". It keeps a message
-// that is not a string as it is written. What it does not find is empty.
+// decodeErrorBody decodes a body of the form {"error": code, "message": message}, or one with the object {"code": code,
+// "message": message} in "error". It keeps a message that is not a string as it is written. What it does not find is
+// empty.
 func decodeErrorBody(body []byte) errorBody {
 	var fields, nested map[string]json.RawMessage
 	_ = json.Unmarshal(body, &fields) // a body that is not JSON has no code and no message
@@ -227,7 +228,8 @@ func (e *UndecidedError) Error() string {
 
 func (e *UndecidedError) Unwrap() []error { return append([]error{e.Err}, e.Findings...) }
 
-// WithoutOperation returns the text of an error without the operations of its calls, as in "freeze card card_1: ".
+// WithoutOperation returns the text of an error without the operations that operationsOf finds, such as
+// "freeze card card_1: ".
 func WithoutOperation(err error) string {
 	text := err.Error()
 	for _, operation := range operationsOf(err) {
@@ -236,7 +238,7 @@ func WithoutOperation(err error) string {
 	return text
 }
 
-// operationsOf returns the operations that the text of an error may contain.
+// operationsOf returns the operations of the first *UndecidedError, *Error and *RequestError in the tree of err.
 func operationsOf(err error) []string {
 	var operations []string
 	if undecided, ok := errors.AsType[*UndecidedError](err); ok {

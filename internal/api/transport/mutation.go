@@ -31,8 +31,8 @@ type Mutation struct {
 	priorAnswers int // the result of breaker.begin
 }
 
-// Begin prepares a change. From then on, HasWritten reports true. If key is empty, Begin makes a random one. The
-// caller must call end when it knows the outcome of the change or gives up. The error says why nothing can be sent.
+// Begin prepares a change. After a success, HasWritten reports true, and the caller must call end when it knows the
+// outcome of the change or gives up. If key is empty, Begin makes a random one. The error says why nothing can be sent.
 func (c *Client) Begin(ctx context.Context, call *Call, key string) (m *Mutation, end func(), err error) {
 	if call.Invalid != nil {
 		return nil, nil, call.Invalid
@@ -75,6 +75,7 @@ func (m *Mutation) Try() (Fate, error) {
 		m.retries++
 	}
 	for {
+		// The attempt may fail before do sets the time.
 		m.call.sentAt = m.client.ServiceTime()
 		f := m.client.do(m.runCtx, m.graceCtx, m.call) // a request that is being sent outlives an interruption
 		m.SentAt = m.call.sentAt
@@ -105,8 +106,9 @@ func (m *Mutation) Try() (Fate, error) {
 // mayBeDone reports whether a lost attempt, or an earlier run with the same key, may have made the change.
 func (m *Mutation) mayBeDone() bool { return m.Lost || m.SentBefore }
 
-// waitToRepeat waits until Try may make another attempt. It returns false if no attempt is allowed without verifying
-// first what the failed one did, or if the run is interrupted.
+// waitToRepeat waits until Try may make another attempt, and counts it if it is a retry. It returns false if Try must not
+// make one: another attempt may be useless or exceed a limit, the outcome of the failed one may have to be verified
+// first, or the run may be interrupted.
 func (m *Mutation) waitToRepeat() bool {
 	f := m.last
 	if f.final || m.got2xx {
@@ -175,8 +177,8 @@ func (m *Mutation) pausedTooLong() bool {
 // Answered reports whether an attempt got a 2xx response, even one that cannot be decoded.
 func (m *Mutation) Answered() bool { return m.got2xx }
 
-// WaitForCommit gives a request whose response was lost time to take effect. The error says that the wait was
-// cancelled.
+// WaitForCommit gives a request whose response was lost time to take effect. It returns at once if a rate limit stopped
+// the last attempt. The error says that the wait was cancelled.
 func (m *Mutation) WaitForCommit() error {
 	if m.last.isRateLimited() { // that request did nothing
 		return nil
@@ -208,8 +210,8 @@ func (m *Mutation) metConflictsOnly() bool {
 	return m.conflicts > 1 && m.conflicts == m.call.attempts
 }
 
-// GiveUpError returns the error for a change that was not visible in a read after the last attempt. It is the
-// service's last response if repeating the request is useless, and otherwise an *UndecidedError.
+// GiveUpError returns the error for a change that was not visible in a read after the last attempt. If repeating the
+// request is useless, the error is the last response, with AfterLostResponse set. Otherwise it is an *UndecidedError.
 func (m *Mutation) GiveUpError() error {
 	// If keys are honoured, a conflict may come from an earlier attempt with the same key.
 	refusedByConflict := m.metConflictsOnly() && !m.client.config.KeysHonoured
@@ -222,16 +224,16 @@ func (m *Mutation) GiveUpError() error {
 	return m.Undecided(m.last.err, errors.New("the last check did not show the change"))
 }
 
-// Undecided returns the *UndecidedError for a change that failed with failure. The findings say what later reads
-// showed, or why they failed.
-func (m *Mutation) Undecided(failure error, findings ...error) error {
+// Undecided returns the *UndecidedError for a change that failed with err. The findings say what later reads showed, or
+// why they failed.
+func (m *Mutation) Undecided(err error, findings ...error) error {
 	return &UndecidedError{
 		Kind:      m.call.Kind,
 		Operation: m.call.Operation,
 		Key:       m.call.key,
 		Answered:  m.got2xx,
 		SentAt:    m.SentAt,
-		Err:       failure,
+		Err:       err,
 		Findings:  findings,
 	}
 }

@@ -92,7 +92,7 @@ func (b *breaker) recordAnswer() {
 func (b *breaker) begin(call *Call, hasWritten bool) (priorAnswers int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, endpoint := range []string{call.endpoint(), ""} { // an outage of all endpoints replaces the first error
+	for _, endpoint := range []string{"", call.endpoint()} { // first look for an outage of all endpoints
 		o := b.outages[endpoint]
 		if !b.isActive(o) {
 			continue
@@ -100,14 +100,14 @@ func (b *breaker) begin(call *Call, hasWritten bool) (priorAnswers int, err erro
 		if hasWritten && !o.kind.isRefusal() {
 			continue
 		}
-		err = o.error(nil) // nil, because this call is not made
+		return b.answers, o.error(nil) // nil, because this call is not made
 	}
-	return b.answers, err
+	return b.answers, nil
 }
 
 // recordFailure returns the error of a call whose last attempt failed with f, where priorAnswers is the result of
-// begin. If the failure means an outage and no answer has been recorded since begin, it records the outage and returns
-// an *OutageError. The failure of an interrupted call shows no outage.
+// begin. If the failure means an outage and no answer has been recorded since begin, it returns an *OutageError, and
+// records the outage unless it is already known. The failure of an interrupted call shows no outage.
 func (b *breaker) recordFailure(ctx context.Context, call *Call, priorAnswers int, f *failure) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -23,8 +23,8 @@ const (
 	PollInterval = 5 * time.Second
 )
 
-// Read makes a call that changes nothing, and may repeat it. The error is an *OutageError if the failure affects other
-// calls, too. A read that verifies a change returns its own failure instead.
+// Read makes a call that changes nothing, and may repeat it. The error is an *OutageError if the failure seems to affect
+// other calls, too. A read that verifies a change returns its own failure instead.
 func (c *Client) Read(ctx context.Context, call *Call) error {
 	if call.Invalid != nil {
 		return call.Invalid

@@ -44,8 +44,8 @@ func (c *Client) do(ctx, sendCtx context.Context, call *Call) *failure {
 	return f
 }
 
-// attempt makes an attempt, and returns nil after a success. Its error has no host yet. It turns a panic into a
-// failure.
+// attempt makes an attempt, and returns nil after a success. A *RequestError in the failure has no Host yet. A panic
+// becomes a failure, too.
 func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) {
 	call.attempts++
 	var status int
@@ -126,8 +126,8 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 	return f
 }
 
-// send sends the request and reads the response. It returns an error if the response is not complete. It returns the
-// status, if it is known, even with an error.
+// send sends the request and reads the response. The error is a *notSentError if the request was certainly not sent. Any
+// other error means that there is no complete response. send returns the status, if it is known, even with an error.
 func (c *Client) send(ctx context.Context, call *Call) (int, http.Header, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.RequestTimeout)
 	defer cancel()

@@ -64,15 +64,15 @@ var (
 )
 
 // longNumbers says whether safe redacts numbers that are as long as a card number.
-type longNumbers bool
+type longNumbers int
 
 const (
-	redactLongNumbers longNumbers = false
-	keepLongNumbers   longNumbers = true
+	redactLongNumbers longNumbers = iota
+	keepLongNumbers
 )
 
-// safe redacts keys, and long numbers if they are to be redacted. It shortens a longer text and adds "…", so that the
-// result does not look complete.
+// safe redacts keys, and long numbers if they are to be redacted. It shortens a text of more than length characters and
+// adds "…", so that the result does not look complete.
 func safe(text string, length int, numbers longNumbers) string {
 	const factor = 16 // redacting shortens the text, so more of it is needed at first
 	text = shortened(text, factor*length)
@@ -96,7 +96,8 @@ func stringOrJSON(data []byte) string {
 	return text
 }
 
-// ReadWord decodes a JSON string as a Word, and returns it in lower case, as it may be shown. It returns "" for null.
+// ReadWord decodes a JSON string as a Word, and returns it in lower case, as it may be shown. It returns "" for null, and
+// an error for any other value.
 func ReadWord(data []byte) (string, error) {
 	var text string
 	err := json.Unmarshal(data, &text)
@@ -233,7 +234,8 @@ var (
 )
 
 // IsID reports whether a text can be the id of an object of the service. It rejects characters that could have a
-// special meaning in a command, in a configuration or in a path, and texts that look like a key.
+// special meaning in a command, in a configuration or in a path. It also rejects texts that are empty, very long, or
+// contain what looks like a key.
 func IsID(text string) bool {
 	const longest = 256
 	if len(text) > longest || !idForm.MatchString(text) {
@@ -243,8 +245,8 @@ func IsID(text string) bool {
 }
 
 // markInvalidIDs replaces invalid ids in the fields "id" and "…_id" with a text that people can read but that is not
-// an id. The text consists of the harmless characters of the invalid id and a hash. An empty id stays as it is.
-// markInvalidIDs reports whether it has replaced an id.
+// an id. The text has the beginning of the invalid id, without its harmful characters, and a hash. An empty id stays as
+// it is. markInvalidIDs reports whether it has replaced an id.
 func markInvalidIDs(fields map[string]json.RawMessage) bool {
 	replaced := false
 	for field, value := range fields {
