@@ -132,8 +132,8 @@ func (l *Limiter) tryAcquire(b Budget, deadline time.Time) (time.Duration, error
 	return 0, nil
 }
 
-// Release records that the response to a request of b has arrived or is no longer expected. From then on, the slots of
-// the request become free as time passes.
+// Release records that the response to a request of b has arrived or is no longer expected. The slot of the request in
+// each window becomes free when the span of the window has passed since then.
 func (l *Limiter) Release(b Budget) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
