@@ -111,10 +111,12 @@ type errorBody struct{ Code, Message string }
 func decodeErrorBody(body []byte) errorBody {
 	var fields, nested map[string]json.RawMessage
 	_ = json.Unmarshal(body, &fields) // a body that is not JSON has no code and no message
-	decoded := errorBody{Code: stringOrEmpty(fields["error"])}
+	var decoded errorBody
 	err := json.Unmarshal(fields["error"], &nested)
 	if err == nil {
 		decoded.Code = stringOrEmpty(nested["code"])
+	} else {
+		decoded.Code = stringOrEmpty(fields["error"])
 	}
 	messages := []json.RawMessage{fields["message"], nested["message"]}
 	for _, message := range messages { // a nested message replaces one at the top level

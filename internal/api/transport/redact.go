@@ -21,6 +21,8 @@ type scrubber struct {
 	base string         // the base URL, which is known and therefore not a secret
 }
 
+// newScrubber returns the scrubber of a client with this key and base URL. It also removes the given secrets. An empty
+// text is not a secret.
 func newScrubber(key, base string, secrets ...string) scrubber {
 	const (
 		keyCharacters = `[\w.~+/=-]*`
@@ -111,13 +113,11 @@ var (
 func (s scrubber) quoteCode(call *Call, code string) string {
 	const maxLength = 64
 	harmless := wordCode.MatchString(code)
-	if !call.Secret { // in a response with secrets, the digits of a code could be one
-		harmless = harmless || numberCode.MatchString(code)
+	if !harmless && !call.Secret { // in a response with secrets, the digits of a code could be a secret
+		harmless = numberCode.MatchString(code)
 	}
-	if len(code) > maxLength || s.redactKnown(call, code) != code {
-		harmless = false
-	}
-	if harmless {
+	hasKnownSecret := s.redactKnown(call, code) != code
+	if harmless && !hasKnownSecret && len(code) <= maxLength {
 		return code
 	}
 	if call.Secret {

@@ -14,7 +14,8 @@ import (
 )
 
 // text is a text from the service, which may have received it from someone else, such as a merchant. Formatted or
-// marshalled, a text is one line of graphic characters. The functions that make it redact secrets and shorten it.
+// marshalled, a text is one line of graphic characters. The functions that make a text also redact secrets in it and
+// shorten it.
 type text struct{ raw string }
 
 // Raw returns the text before String replaces characters in it. It is for comparisons and must not be shown.
