@@ -75,7 +75,7 @@ func (m *Mutation) Try() (Fate, error) {
 		m.retries++
 	}
 	for {
-		// The attempt may fail before do sets the time.
+		// Set the time of an attempt that is not sent. If do sends the request, do sets the time again.
 		m.call.sentAt = m.client.ServiceTime()
 		f := m.client.do(m.runCtx, m.graceCtx, m.call) // a request that is being sent outlives an interruption
 		m.SentAt = m.call.sentAt
