@@ -56,8 +56,8 @@ func ByKey(tx *store.Tx, key string) (Account, error) {
 	return a, err
 }
 
-// CounterID returns the id under which calls with the account's key are counted, because limits apply to each key
-// separately. It is negative for an additional key, so that it differs from the ids of accounts.
+// CounterID returns the id under which calls are counted. Limits apply to each key separately. For an additional key, it
+// is the negated KeyID, so that it differs from the ids of accounts. Otherwise, it is the ID.
 func (a Account) CounterID() int64 {
 	if a.KeyID != 0 {
 		return -a.KeyID
@@ -68,7 +68,8 @@ func (a Account) CounterID() int64 {
 // maxKeys is the maximum number of additional keys of an account.
 const maxKeys = 100
 
-// AddKey creates an additional API key of an account. It returns the key's public id and the key itself.
+// AddKey creates an additional API key of an account. It returns the key's public id and the key itself. If the account
+// already has maxKeys, it returns a 400.
 func (a Account) AddKey(tx *store.Tx, keys *vault.Keyring) (id, key string, err error) {
 	existing, err := store.Value[int](tx, `SELECT COUNT(*) FROM api_keys WHERE account_id = ?`, a.ID)
 	if err != nil {
@@ -138,7 +139,8 @@ type New struct {
 // maxAccounts is the maximum number of accounts of a file.
 const maxAccounts = 100
 
-// Create adds an account with its ledger and returns its API key.
+// Create adds an account with its ledger and returns the account's API key. If the file already has maxAccounts, it
+// returns a 400.
 func Create(tx *store.Tx, keys *vault.Keyring, n New) (string, error) {
 	existing, err := count(tx)
 	if err != nil {
