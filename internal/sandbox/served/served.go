@@ -36,8 +36,8 @@ type Sandbox struct {
 // Routes returns the routes that Open adds to those of the options.
 func Routes() []server.Route { return slices.Concat(control.Routes(), seed.Routes()) }
 
-// Open opens the sandbox in a file, or creates the file. If there is a seed, Open also creates its world. This fails if
-// the file already has data.
+// Open opens the sandbox in a file, or creates the file. If there is a seed, Open also creates its world, and fails if
+// the file already has data. The caller must close the sandbox.
 func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
