@@ -30,7 +30,7 @@ type cardAttention struct {
 
 	IsLow       bool // the balance is low
 	Balance     usd.Amount
-	IsNearLimit bool
+	IsNearLimit bool       // more than nine tenths of the spending limit are used
 	Used        usd.Amount // of the spending limit
 	Limit       usd.Amount
 	Declines    int64            // of the card since the beginning of yesterday, among the account's newest ones

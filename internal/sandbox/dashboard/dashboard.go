@@ -38,7 +38,7 @@ type Options struct {
 type Dashboard struct {
 	Options
 
-	address     *url.URL
+	address     *url.URL // Options.Address
 	sessions    *sessions
 	link        *loginLink
 	pages       []*page
@@ -187,14 +187,14 @@ func liveVersion(fileVersion string, now time.Time) string {
 	return fmt.Sprintf("%s.%d", fileVersion, now.UnixMilli()/refreshInterval.Milliseconds())
 }
 
-// liveState is the event that informs a page that it is out of date.
+// liveState is the data of the event that informs a page of the newest version.
 type liveState struct {
 	Version string `json:"version"` // from liveVersion
 	Now     string `json:"now"`     // by the service's clock
 }
 
-// live sends a server-sent event whenever liveVersion returns another text. It ignores errors from setting deadlines,
-// because not every http.ResponseWriter supports them.
+// live sends a server-sent event at once and whenever liveVersion returns another text, and a last one when the session
+// has ended. It ignores errors from setting deadlines, because not every http.ResponseWriter supports them.
 func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Time{}) // no deadline, because the connection stays open
@@ -246,7 +246,8 @@ func (d *Dashboard) Close() { d.close() }
 //go:embed templates assets
 var files embed.FS
 
-// assetPath returns the path of a file of assets. It has a hash of the content, so that browsers may cache the file.
+// assetPath returns the path of a file of assets. The path contains a hash of the content, so that browsers may cache
+// the file.
 func assetPath(file string) (string, error) {
 	content, err := files.ReadFile("assets/" + file)
 	if err != nil {

@@ -158,7 +158,7 @@ type timelineDay struct {
 
 	Date       string
 	Balance    usd.Amount // of the card, at the end of the day
-	HasBalance bool       // false without a single card, and before its first known balance
+	HasBalance bool       // false in the timeline of all cards, and before the card's first known balance
 }
 
 // plot is a chart with stacked bars or a line. It is plotHeight units high. y is 0 at the top.

@@ -299,7 +299,7 @@ func withoutControls(page string) string {
 	}, page)
 }
 
-// showError shows an error, below the navigation if a user is signed in.
+// showError shows an error. If a user is signed in and the frame can be read, the page also has the navigation.
 func (d *Dashboard) showError(w http.ResponseWriter, r *http.Request, e *wire.Error) {
 	f := &frame{}
 	accountID, found := d.sessions.accountID(cookieValue(r))

@@ -56,7 +56,7 @@ func readRequests(v *view) (any, error) {
 	return &requestList{Requests: requests}, nil
 }
 
-// runData is a run with its effect on each card and its requests.
+// runData is the data of the page with one run: a page of its effects on cards, and a page of its requests.
 type runData struct {
 	*requestlog.Run
 
@@ -65,8 +65,8 @@ type runData struct {
 	Story      []storyLine
 }
 
-// cardChange sums up the requests of a run for one card. A request to issue a card has a cardChange of its own if the
-// id of the card is unknown.
+// cardChange sums up the requests of a run for changes to one card. A request to issue a card has a cardChange of its
+// own if the id of the card is unknown.
 type cardChange struct {
 	First *requestlog.Entry // the first of these requests, which also identifies the card
 

@@ -228,7 +228,8 @@ func setCookie(w http.ResponseWriter, r *http.Request, value string) {
 // maxFormBytes is the maximum size of a form.
 const maxFormBytes = 64 * 1024
 
-// showLogin logs in by the login link, asks for a key, or opens the overview if a user is already logged in.
+// showLogin logs in by the token of the login link. If the token is refused, or the request may be a prefetch, it asks
+// for a key. Without a token, it opens the overview if a user is already logged in, and otherwise asks for a key.
 func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 	_, loggedIn := d.sessions.accountID(cookieValue(r))
 	token := r.URL.Query().Get("token")

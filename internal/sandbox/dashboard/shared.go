@@ -155,7 +155,8 @@ type bar struct {
 	Full    bool // whether the part is the whole or more
 }
 
-// newBar accepts values of signed integer types, such as amounts.
+// newBar returns the bar of a part of a whole. Both must have a signed integer type, such as usd.Amount. The bar is
+// empty unless both are above zero.
 func newBar(part, whole any) bar {
 	p := reflect.ValueOf(part).Int()
 	w := reflect.ValueOf(whole).Int()
@@ -177,17 +178,18 @@ type copyable struct{ Title, Text string }
 
 // inputField is a field of a filter or a form.
 type inputField struct {
-	Name, Label, Type string
-	Any               string // the text for choosing no value; empty if a value is required
-	Chosen            string
-	Values            []string
-	Texts             map[string]string // the texts of values that need one
+	Name, Label string
+	Type        string // of the HTML input; empty for a choice of Values
+	Any         string // the text of a choice for no value; empty if a value is required
+	Chosen      string
+	Values      []string
+	Texts       map[string]string // the texts of values that need one
 }
 
 // listPage is a page of a list, with the list's filter. The rows are in the Data of the frame.
 type listPage struct {
 	Fields      []*inputField // of the filter
-	First, Last int64         // the numbers of the first and the last row on the page, counted from 1
+	First, Last int64         // the numbers, from 1, of the page's first and last row; Last < First if it is empty
 	Total       int64         // of the rows on all pages; 0 if unknown
 	Previous    string        // the query of the previous page; empty if there is none
 	Next        string        // the query of the next page; empty if there is none

@@ -97,7 +97,7 @@ func faultResponse(f form) map[string]any {
 	return map[string]any{"then": response}
 }
 
-// presets returns common faults by their names. If times is 0, the fault stays until it is removed.
+// presets returns the fields of common faults by their names. If times is 0, the fault stays until it is removed.
 func presets() map[string]map[string]any {
 	rateLimited := map[string]any{
 		"status": 429,
@@ -110,7 +110,7 @@ func presets() map[string]map[string]any {
 	}
 }
 
-// presetFault returns the fields of the common fault that the user has chosen.
+// presetFault returns the fields of the common fault that the user has chosen, or nil if there is no such fault.
 func presetFault(f form) map[string]any { return presets()[f.text("preset")] }
 
 // merchantNames returns the field with the names of merchants, which commas separate in the form.
