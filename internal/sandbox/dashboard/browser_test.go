@@ -30,9 +30,10 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// stopChromium stops the browser that chromium has started. It is nil if there is none.
 var stopChromium func()
 
-// chromium starts one browser for all tests; nil where there is none.
+// chromium starts one browser for all tests and returns its context, or nil if no chromium is installed.
 var chromium = sync.OnceValues(func() (context.Context, error) {
 	path, err := exec.LookPath("chromium")
 	if err != nil {
@@ -56,19 +57,19 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 	return browser, chromedp.Do(browser)
 })
 
-// tab is a page in a real browser, with cookies of its own.
+// tab is a tab of a real browser, with its own cookies.
 type tab struct {
 	t   testing.TB
 	ctx context.Context
 	s   *sandboxtest.Server
 
 	mu       sync.Mutex
-	problems []string // what the console said, and requests to other hosts
-	abroad   bool     // on pages of other hosts, what goes wrong is theirs
+	problems []string // errors of the console and of scripts, and requests to other hosts
+	ignored  bool     // whether new problems are ignored
 }
 
-// openTab opens a tab on a sandbox's dashboard, which is at most 1280 pixels wide. At
-// the end of the test, the console has to be without errors, unless excused.
+// openTab opens a tab for a sandbox's dashboard, 1280 pixels wide. If there is a problem that excuse has not removed,
+// the test fails at its end. Without a browser, the test is skipped.
 func openTab(t testing.TB, s *sandboxtest.Server) *tab {
 	t.Helper()
 	if testing.Short() {
@@ -85,12 +86,13 @@ func openTab(t testing.TB, s *sandboxtest.Server) *tab {
 	var cancel context.CancelFunc
 	b.ctx, cancel = chromedp.NewContext(browser, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.listen))
 	t.Cleanup(cancel)
-	if err := chromedp.Do(b.ctx); err != nil { // the tab lives as long as the first context it sees
+	if err := chromedp.Do(b.ctx); err != nil { // the tab lives as long as the context of the first call
 		t.Fatal(err)
 	}
 	b.run(chromedp.EmulateViewport(1280, 900))
 	call(b, network.Enable, network.EnableParams{})
-	call(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}) // else tabs behind others would be hidden
+	// Without the emulation, a tab behind another one would be hidden.
+	call(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	t.Cleanup(func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -101,16 +103,20 @@ func openTab(t testing.TB, s *sandboxtest.Server) *tab {
 	return b
 }
 
+// listen receives the events of the browser and notes problems.
 func (b *tab) listen(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.abroad {
+	if b.ignored {
 		return
 	}
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
 		u, err := url.Parse(e.Request.URL)
-		if err != nil || u.Scheme != "data" && "http://"+u.Host != b.s.Root() { // data: the browser's own pictures in fields
+		if err == nil && u.Scheme == "data" { // an image of the browser's own, for example in a field
+			return
+		}
+		if err != nil || "http://"+u.Host != b.s.Root() {
 			b.problems = append(b.problems, "a request to another host: "+e.Request.URL)
 		}
 	case *log.EventEntryAdded:
@@ -124,24 +130,23 @@ func (b *tab) listen(event any) {
 	}
 }
 
-// startTab serves a sandbox, and opens a tab that is logged in to its first account.
+// startTab serves a sandbox and opens a tab that is logged in to the first account.
 func startTab(t testing.TB, options ...func(*sandboxtest.Options)) (*sandboxtest.Server, *tab) {
 	t.Helper()
 	s := sandboxtest.Start(t, append(options, sandboxtest.WithDashboard)...)
 	return s, openTab(t, s).logIn()
 }
 
-// leave lets the tab show pages of other hosts, and ends the watch over it.
+// leave ignores problems from now on, because the tab leaves the dashboard or the server stops.
 func (b *tab) leave() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.abroad = true
+	b.ignored = true
 }
 
-// excuse forgets the problems so far that hold a text, of which there must be one.
+// excuse waits for a problem that contains a text, and removes all such problems.
 func (b *tab) excuse(text string) {
 	b.t.Helper()
-	found := false
 	sandboxtest.Eventually(b.t, func() bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -151,15 +156,16 @@ func (b *tab) excuse(text string) {
 				left = append(left, problem)
 			}
 		}
-		found, b.problems = found || len(left) < len(b.problems), left
+		found := len(left) < len(b.problems)
+		b.problems = left
 		return found
 	})
 }
 
-// patience is how long anything may take on a slow machine.
+// patience is how long an operation of the browser may take on a slow machine.
 const patience = time.Minute
 
-// patiently returns what something comes to that must not fail.
+// patiently returns the result of an operation of the browser. It fails the test if the operation fails.
 func patiently[T any](b *tab, what string, do func(context.Context) (T, error)) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -171,6 +177,7 @@ func patiently[T any](b *tab, what string, do func(context.Context) (T, error)) 
 	return value
 }
 
+// run performs an action.
 func (b *tab) run(action chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	patiently(b, "acting", func(ctx context.Context) (int, error) { return 0, chromedp.Do(ctx, action) })
@@ -182,13 +189,13 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
 	patiently(b, command.Method, func(ctx context.Context) (R, error) { return chromedp.Call(ctx, command, params) })
 }
 
-// open shows a path.
+// open opens a page of the dashboard.
 func (b *tab) open(path string) {
 	b.t.Helper()
 	b.run(chromedp.Navigate(b.s.Root() + path))
 }
 
-// logIn opens the overview, with the first account's key.
+// logIn logs in with the first account's key, which opens the overview.
 func (b *tab) logIn() *tab {
 	b.t.Helper()
 	b.open("/login")
@@ -197,7 +204,7 @@ func (b *tab) logIn() *tab {
 	return b
 }
 
-// evaluate returns what an expression comes to.
+// evaluate returns the value of a JavaScript expression.
 func evaluate[T any](b *tab, expression string) T {
 	b.t.Helper()
 	return patiently(b, expression, func(ctx context.Context) (T, error) { return chromedp.Run(ctx, chromedp.Evaluate[T](expression)) })
@@ -206,13 +213,13 @@ func evaluate[T any](b *tab, expression string) T {
 // do runs a script.
 func (b *tab) do(script string) { b.t.Helper(); evaluate[chromedp.Void](b, script) }
 
-// await returns when an expression is true, also on a page that is yet to come.
+// await waits until an expression is true. The tab may load another page meanwhile.
 func (b *tab) await(expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	for {
-		// A page that goes away amid this is no failure.
+		// The evaluation fails while the tab changes to another page.
 		holds, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("document.readyState === 'complete' && Boolean("+expression+")"))
 		if err == nil && holds {
 			return
@@ -224,22 +231,21 @@ func (b *tab) await(expression string) {
 	}
 }
 
-// shows returns when the page shows a text.
+// shows waits until the page shows a text.
 func (b *tab) shows(text string) {
 	b.t.Helper()
 	b.await(fmt.Sprintf("document.querySelector('main').innerText.includes(%q)", text))
 }
 
-// holds fails the test unless an expression is true at once.
+// holds fails the test unless an expression is true now.
 func (b *tab) holds(what, expression string) {
 	b.t.Helper()
 	if !evaluate[bool](b, expression) {
-		b.t.Errorf("it is not so that %s: %s", what, expression)
+		b.t.Errorf("not true: %s: %s", what, expression)
 	}
 }
 
-// fill types a text over what a field has. A browser that is short of time loses
-// keys; whoever types sees it, and types again.
+// fill replaces the text of a field by typing. A slow browser may lose keys, so fill tries again if the text differs.
 func (b *tab) fill(selector, text string) {
 	b.t.Helper()
 	const tries = 3
@@ -250,24 +256,25 @@ func (b *tab) fill(selector, text string) {
 			return
 		}
 	}
-	b.t.Fatalf("%s does not take %q", selector, text)
+	b.t.Fatalf("%s does not have the text %q after %d attempts", selector, text, tries)
 }
 
-// press clicks on what a selector finds, as a person does.
+// press clicks on the element that a selector finds.
 func (b *tab) press(selector string) *tab {
 	b.t.Helper()
 	b.run(chromedp.Click(chromedp.CSS(selector)))
 	return b
 }
 
-// key presses a key on what has the focus.
+// key presses keys. The element that has the focus receives them.
 func (b *tab) key(keys string) *tab {
 	b.t.Helper()
 	b.run(chromedp.KeyEvent(keys))
 	return b
 }
 
-// mouse does something at a place of the page.
+// mouse sends a mouse event at a place of the page, as x and y. For a click, clicks is its number in a series such as a
+// double click, counted from 1. For a movement, it is 0.
 func (b *tab) mouse(kind input.DispatchMouseEventType, place []float64, clicks int64) {
 	b.t.Helper()
 	event := input.DispatchMouseEventParams{Type: kind, X: place[0], Y: place[1], ClickCount: clicks}
@@ -277,17 +284,17 @@ func (b *tab) mouse(kind input.DispatchMouseEventType, place []float64, clicks i
 	call(b, input.DispatchMouseEvent, event)
 }
 
-// middle is where the middle of an element is.
+// middle returns the middle of an element, as x and y.
 func (b *tab) middle(selector string) []float64 {
 	b.t.Helper()
 	return evaluate[[]float64](b, fmt.Sprintf("(r => [r.x + r.width / 2, r.y + r.height / 2])(document.querySelector(%q).getBoundingClientRect())", selector))
 }
 
-// hostile is what a caller would have a browser run.
+// hostile is a text that changes the title of a page if the page does not escape it.
 const hostile = `"><img src=x onerror=document.title='owned'><script>document.title='owned'</script>`
 
-// populated is a sandbox in which every page has something to show, of any length and
-// whatever it looks like. The paths are those that the navigation does not have.
+// populated returns a sandbox in which every page has content, including long and hostile texts. The paths are those of
+// pages to which the navigation has no link.
 func populated(t testing.TB) (s *sandboxtest.Server, paths []string) {
 	t.Helper()
 	inbox := sandboxtest.NewReceiver(t, nil)
@@ -318,14 +325,14 @@ func populated(t testing.TB) (s *sandboxtest.Server, paths []string) {
 	s.Quirks(map[string]any{"idempotency": "conflict"})
 	inbox.Wait(1)
 	delivery, _ := s.Get("/_sandbox/deliveries").OK(200).Data()[0]["id"].(string)
-	asked := url.QueryEscape(hostile)
+	search := url.QueryEscape(hostile)
 	return s, []string{
-		"/cards?q=nothing", "/cards?q=" + asked, "/cards/" + card, "/cards/" + frozen, "/cards/" + ended, "/webhooks/" + delivery + "?signature=" + asked,
-		"/transactions?state=refunded&q=" + asked, "/transactions/" + settlement, "/requests?outcome=refused", "/runs/1", "/nowhere",
+		"/cards?q=nothing", "/cards?q=" + search, "/cards/" + card, "/cards/" + frozen, "/cards/" + ended, "/webhooks/" + delivery + "?signature=" + search,
+		"/transactions?state=refunded&q=" + search, "/transactions/" + settlement, "/requests?outcome=refused", "/runs/1", "/nowhere",
 	}
 }
 
-// each opens the page to log in, then every other one, with everything on it unfolded.
+// each calls look for the login page, the pages of the navigation and the given ones, with all sections open.
 func (b *tab) each(paths []string, look func(path string)) {
 	b.t.Helper()
 	b.open("/login")
@@ -333,20 +340,20 @@ func (b *tab) each(paths []string, look func(path string)) {
 	b.logIn()
 	pages := evaluate[[]string](b, "[...document.querySelectorAll('.pages a')].map(a => a.pathname)")
 	if len(pages) < 2 {
-		b.t.Fatalf("the navigation has just %v", pages)
+		b.t.Fatalf("the navigation has only the pages %v", pages)
 	}
 	for _, path := range append(pages, paths...) {
 		b.open(path)
 		b.await("true")
 		b.do("document.querySelectorAll('details').forEach(d => { d.open = true })")
 		look(path)
-		if path == "/nowhere" { // which is asked for again as time passes
+		if path == "/nowhere" { // this page does not exist
 			b.excuse("404")
 		}
 	}
 }
 
-// theme has the page shown in the light or the dark theme.
+// theme shows the page in the light or the dark theme, without animations.
 func (b *tab) theme(name string) {
 	b.t.Helper()
 	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{

@@ -17,12 +17,12 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// browser speaks to the dashboard as a browser does, without showing anything.
+// browser sends requests to the dashboard like a browser, with cookies, but does not run scripts.
 type browser struct {
 	t      testing.TB
 	client *http.Client
 	root   string
-	header http.Header // of each request, beside a browser's own
+	header http.Header // additional headers of each request
 }
 
 func newBrowser(t testing.TB, s *sandboxtest.Server) *browser {
@@ -38,6 +38,7 @@ func start(t testing.TB, options ...func(*sandboxtest.Options)) (*sandboxtest.Se
 	return s, newBrowser(t, s).logIn(s.Key)
 }
 
+// send sends a form, or a request without one if the form is nil. It returns the page after all redirects.
 func (b *browser) send(method, path string, form url.Values) seen {
 	b.t.Helper()
 	request := sandboxtest.Must(http.NewRequestWithContext(b.t.Context(), method, b.root+path, strings.NewReader(form.Encode())))
@@ -54,14 +55,20 @@ func (b *browser) send(method, path string, form url.Values) seen {
 		b.t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	return seen{response, b.t, string(sandboxtest.Must(io.ReadAll(response.Body)))}
+	return seen{Response: response, t: b.t, text: string(sandboxtest.Must(io.ReadAll(response.Body)))}
 }
 
-func (b *browser) get(path string) seen { b.t.Helper(); return b.send(http.MethodGet, path, nil) }
+// get opens a page.
+func (b *browser) get(path string) seen {
+	b.t.Helper()
+	return b.send(http.MethodGet, path, nil)
+}
 
+// pageField matches the field that distinguishes the forms of a response from those of other responses.
 var pageField = regexp.MustCompile(`name="page" value="([A-Z2-7]+)"`)
 
-// form is a form of a page, which can be sent more than once.
+// form opens a page and returns its form with the given fields, as names and values. The form can be sent more than
+// once.
 func (b *browser) form(path string, fields ...string) url.Values {
 	b.t.Helper()
 	page := b.get(path)
@@ -78,22 +85,24 @@ func (b *browser) form(path string, fields ...string) url.Values {
 	return form
 }
 
-// post presses a button of a page.
+// post opens a page and presses the button of an action, with the given fields.
 func (b *browser) post(path, action string, fields ...string) seen {
 	b.t.Helper()
 	return b.send(http.MethodPost, path, b.form(path, append([]string{"action", action}, fields...)...))
 }
 
-// logIn opens the overview of an account.
+// logIn logs in to the account of a key.
 func (b *browser) logIn(key string) *browser {
 	b.t.Helper()
-	if page := b.post("/login", "", "key", key); page.StatusCode != http.StatusOK || page.Request.URL.Path != "/" {
+	const noAction = ""
+	page := b.post("/login", noAction, "key", key)
+	if page.StatusCode != http.StatusOK || page.Request.URL.Path != "/" {
 		b.t.Fatalf("logging in ended at %s: %d %s", page.Request.URL, page.StatusCode, page.text)
 	}
 	return b
 }
 
-// seen is a page as it was answered.
+// seen is a response of the dashboard.
 type seen struct {
 	*http.Response
 
@@ -101,14 +110,16 @@ type seen struct {
 	text string
 }
 
+// is fails the test unless the response has a status.
 func (p seen) is(status int) seen {
 	p.t.Helper()
 	if p.StatusCode != status {
-		p.t.Errorf("%s %s was answered %d, want %d: %s", p.Request.Method, p.Request.URL, p.StatusCode, status, p.text)
+		p.t.Errorf("%s %s: status %d, want %d: %s", p.Request.Method, p.Request.URL, p.StatusCode, status, p.text)
 	}
 	return p
 }
 
+// has fails the test unless the page contains all texts.
 func (p seen) has(texts ...string) seen {
 	p.t.Helper()
 	for _, text := range texts {
@@ -119,6 +130,7 @@ func (p seen) has(texts ...string) seen {
 	return p
 }
 
+// lacks fails the test if the page contains one of the texts.
 func (p seen) lacks(texts ...string) seen {
 	p.t.Helper()
 	for _, text := range texts {
@@ -129,6 +141,7 @@ func (p seen) lacks(texts ...string) seen {
 	return p
 }
 
+// matches fails the test unless a regular expression matches a part of the page.
 func (p seen) matches(pattern string) seen {
 	p.t.Helper()
 	if !regexp.MustCompile(pattern).MatchString(p.text) {
@@ -137,40 +150,45 @@ func (p seen) matches(pattern string) seen {
 	return p
 }
 
-// find is the first match of a pattern, or of its group.
+// find returns the first match of a regular expression, or of its last group if it has one. It returns "" if nothing
+// matches.
 func (p seen) find(pattern string) string {
-	found := append(regexp.MustCompile(pattern).FindStringSubmatch(p.text), "")
-	return html.UnescapeString(found[max(0, len(found)-2)])
+	groups := regexp.MustCompile(pattern).FindStringSubmatch(p.text)
+	if groups == nil {
+		return ""
+	}
+	return html.UnescapeString(groups[len(groups)-1])
 }
 
-// counts fails the test unless the page has a text so many times.
+// counts fails the test unless the page contains a text the given number of times.
 func (p seen) counts(text string, want int) seen {
 	p.t.Helper()
 	sandboxtest.Equal(p.t, p.Request.URL.Path+": "+text, strings.Count(p.text, text), want)
 	return p
 }
 
-// newKey is the key of a second account of the file.
+// newKey creates another account in the state ready and returns its key. The fields are more members of the JSON body,
+// starting with a comma, or "".
 func newKey(s *sandboxtest.Server, fields string) string {
 	s.T.Helper()
 	return s.Post("/_sandbox/accounts", `{"state":"ready"`+fields+`}`).OK(201).Text("api_key")
 }
 
-// execute runs statements on the file of a sandbox, until close.
-func execute(t testing.TB, s *sandboxtest.Server) (run func(string)) {
+// execute opens the file of a sandbox and returns a function that runs SQL statements on it until the test ends.
+func execute(t testing.TB, s *sandboxtest.Server) func(statements string) {
 	t.Helper()
 	db := sandboxtest.Must(sql.Open("sqlite", s.Path))
 	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(1)
-	run = func(statements string) { sandboxtest.Must(db.ExecContext(t.Context(), statements)) }
+	run := func(statements string) { sandboxtest.Must(db.ExecContext(t.Context(), statements)) }
 	run("PRAGMA busy_timeout = 10000")
 	return run
 }
 
-// day is noon of a day of March 2026.
+// day returns noon, in UTC, of the nth day of March 2026.
 func day(n int) time.Time { return time.Date(2026, 3, n, 12, 0, 0, 0, time.UTC) }
 
-// wall is a clock on the wall that a test moves.
+// wall is a real clock that a test moves. It starts at day(1).
 type wall struct{ passed atomic.Int64 }
 
 func (w *wall) now() time.Time           { return day(1).Add(time.Duration(w.passed.Load())) }
