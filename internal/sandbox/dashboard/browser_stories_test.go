@@ -18,26 +18,27 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// Every page fits into a narrow window, also where a text cannot be broken, and into
-// 1280 pixels at 200 %; a long label of a card is cut off. In either theme, every text is to be read by WCAG 2 AA, and
-// axe finds nothing to say. None has made a part of itself of what callers wrote.
+// Every page fits into narrow windows, even with long words, and runs no script that a caller has put into a text. In
+// both themes, the contrast of every text meets WCAG 2 AA. If VCARD_AXE is set, axe finds no problem of accessibility.
 func TestBrowserEveryPage(t *testing.T) {
 	t.Parallel()
-	script, contrast := []byte(nil), string(sandboxtest.Must(os.ReadFile("testdata/contrast.js")))
-	if path := os.Getenv("VCARD_AXE"); path != "" {
-		script = sandboxtest.Must(os.ReadFile(path)) // axe.min.js of the npm package axe-core, which checks accessibility
+	contrast := sandboxtest.File(t, "testdata/contrast.js")
+	axe := "" // axe.min.js of the npm package axe-core, which checks accessibility
+	axePath := os.Getenv("VCARD_AXE")
+	if axePath != "" {
+		axe = sandboxtest.File(t, axePath)
 	} else {
-		t.Log("NOT RUN: axe; VCARD_AXE names no axe.min.js of npm's axe-core")
+		t.Log("NOT RUN: axe; set VCARD_AXE to the path of axe.min.js of the npm package axe-core")
 	}
 	s, paths := populated(t)
 	b := openTab(t, s)
 	b.each(paths, func(path string) {
-		b.holds(path+" runs nothing that it lists", "document.title !== 'owned' && !document.querySelector('main img, main script')")
+		b.holds(path+" runs no script from a text", "document.title !== 'owned' && !document.querySelector('main img, main script')")
 		for _, theme := range []string{"light", "dark"} {
 			b.theme(theme)
 			problems := evaluate[[]string](b, contrast)
-			if script != nil {
-				b.do(string(script) + "; window.found = undefined; axe.run().then(r => { window.found = r.violations" +
+			if axe != "" {
+				b.do(axe + "; window.found = undefined; axe.run().then(r => { window.found = r.violations" +
 					".map(v => v.id + ' (' + v.help + '): ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | ')) }); undefined")
 				b.await("window.found !== undefined")
 				problems = append(problems, evaluate[[]string](b, "window.found")...)
@@ -59,22 +60,22 @@ func TestBrowserEveryPage(t *testing.T) {
 	})
 }
 
-// A card is found, used and looked at, by the buttons of its page.
+// A user searches for a card, uses the buttons of its page and looks at its details.
 func TestBrowserCard(t *testing.T) {
 	t.Parallel()
 	s, b := startTab(t)
 	card := s.Issue("200", `"label":"summer"`)
 	b.press(`nav a[href="/cards"]`).await("document.querySelector('h1').textContent === 'Cards'")
 	b.key("/").await("document.activeElement.id === 'q'")
-	b.key("a/b").await("document.activeElement.value.endsWith('/b')") // there, a slash is text
+	b.key("a/b").await("document.activeElement.value.endsWith('/b')") // in a field, a slash is text
 	b.fill("#q", "summ")
 	b.press(".filter button").await("location.search.includes('q=summ')")
 	b.press("tbody a").await("location.pathname.startsWith('/cards/card_')")
 	b.fill("#buy-amount", "25")
-	b.press(`#buy button[value="buy"]`).shows("Authorized: 25.00 USD") // which takes its place on the page
+	b.press(`#buy button[value="buy"]`).shows("Authorized: 25.00 USD")
 
-	// What comes after the first click is there before the second one, with the same
-	// button at the same place.
+	// A double click buys only once. The first click opens the page anew, with the same button at the same place, and the
+	// second click hits that button. The notice is already shown, so it does not move the button.
 	place := b.middle(`button[value="buy"]`)
 	b.do("window.before = true")
 	for click := range int64(2) {
@@ -82,22 +83,22 @@ func TestBrowserCard(t *testing.T) {
 		b.mouse(input.DispatchMouseEventTypeMouseReleased, place, click+1)
 		b.await("!window.before")
 	}
-	b.press(`button[value="freeze"]`).shows("The card is frozen.") // nothing else is on its way
+	b.press(`button[value="freeze"]`).shows("The card is frozen.") // the purchases have ended
 	b.press(`button[value="unfreeze"]`).shows("The card is active again.")
-	sandboxtest.Equal(t, "transactions of a click and a double click", len(s.Get("/transactions").Data()), 2)
+	sandboxtest.Equal(t, "transactions after a click and a double click", len(s.Get("/transactions").Data()), 2)
 
-	// What was refused stays in its form while the page is brought up to date.
+	// The refused input stays in its form while the page updates itself.
 	b.fill("#buy-amount", "4,50")
 	b.fill("#buy-merchant", "Corner Shop")
 	b.press(`button[value="buy"]`).shows("Amount must be a number.")
 	b.excuse("400")
 	s.Freeze(card)
-	b.await(`document.querySelector('h1 .badge').textContent === 'frozen'`) // by itself
+	b.await(`document.querySelector('h1 .badge').textContent === 'frozen'`) // without a reload
 	b.shows("Amount must be a number.")
-	b.holds("the form has what was typed", `['amount', 'merchant'].map((f) => document.querySelector('#buy-' + f).value).join('|') === '4,50|Corner Shop'`)
+	b.holds("the form has the refused input", `['amount', 'merchant'].map((f) => document.querySelector('#buy-' + f).value).join('|') === '4,50|Corner Shop'`)
 
-	// Back from what a form has shown is a page that was opened, not a form to be sent
-	// again. The number stays while it is looked at, and goes with the card.
+	// Going back to the page does not send the form again. The number stays while the page updates itself, and disappears
+	// when the card is terminated.
 	b.press(`button[value="details"]`).await(`document.querySelector('#details code')?.textContent.replaceAll(' ', '').length === 16`)
 	b.open("/3ds")
 	b.do("history.back()")
@@ -108,16 +109,16 @@ func TestBrowserCard(t *testing.T) {
 	b.press(`button[value="details"]`).await(`document.querySelector('#details code')`)
 	s.Post("/cards/"+card+"/unfreeze", nil).OK(200)
 	b.await(`document.querySelector('h1 .badge').textContent === 'active'`)
-	b.holds("the number is still there, and not offered twice", `document.querySelector('#details code') && !document.querySelector('button[value="details"]')`)
-	b.holds("a single press terminates no card", `!document.querySelector('button[value="terminate"]').checkVisibility()`)
+	b.holds("the page still shows the number, without a button that shows it", `document.querySelector('#details code') && !document.querySelector('button[value="details"]')`)
+	b.holds("the button that terminates the card is in a closed section", `!document.querySelector('button[value="terminate"]').checkVisibility()`)
 	s.Terminate(card)
 	b.await(`document.querySelector('h1 .badge').textContent === 'terminated'`)
-	b.holds("the number went with the card", `!document.querySelector('#details code')`)
+	b.holds("the number has disappeared with the termination", `!document.querySelector('#details code')`)
 	s.Balanced()
 }
 
-// What another process does to the file shows by itself, soon, without a reload, and
-// takes away neither what is being typed nor the focus. Then the sandbox ends.
+// The page shows what another process changes in the file, without a reload. Typed text and the focus stay. When the
+// sandbox stops, the page says so.
 func TestBrowserShowsOtherProcesses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "shared.db")
@@ -127,7 +128,7 @@ func TestBrowserShowsOtherProcesses(t *testing.T) {
 	card := other.Issue("100", `"label":"<img src=x> one"`)
 	b.shows("9,899.00")
 	b.shows("<img src=x> one")
-	b.holds("the page is still the same, and runs nothing", "window.marked && !document.querySelector('main img')")
+	b.holds("the page was not loaded again, and runs no script from a text", "window.marked && !document.querySelector('main img')")
 	b.open("/cards?status=all")
 	b.do("window.marked = true")
 	other.Terminate(other.Issue("50"))
@@ -143,21 +144,21 @@ func TestBrowserShowsOtherProcesses(t *testing.T) {
 	other.Post("/cards/"+card+"/unfreeze", nil).OK(200)
 	other.Authorize(card, "1", "7311").OK(201)
 	b.await(`document.querySelector('h1 .badge').textContent === 'active' && document.querySelector('#held').textContent === '3 new'`)
-	b.do(`document.querySelector('#held').click()`) // which takes no focus without a pointer
+	b.do(`document.querySelector('#held').click()`) // unlike a real click, this does not move the focus
 	b.await(`document.querySelectorAll('.follow-up summary').length === 2`)
-	b.holds("the update left what was typed, and the focus", fmt.Sprintf(`window.marked.isConnected && document.activeElement === window.marked
+	b.holds("the update kept the typed text and the focus", fmt.Sprintf(`window.marked.isConnected && document.activeElement === window.marked
 		&& window.marked.value === '12.34' && window.marked.id === 'settle-%s' && document.querySelector('#buy-merchant').value === 'Half a na'
 		&& document.querySelector('#%[1]s details').open`, authorization))
 	b.press("#" + authorization + ` button[value="settle"]`).shows("The authorization is settled.")
 	other.Balanced()
 
-	b.leave() // the console tells of each attempt
+	b.leave() // the console reports each failed attempt to connect
 	s.Close()
 	b.await("document.querySelector('#connection').textContent === 'The sandbox does not answer'")
 }
 
-// Rows come and go without moving what is under the pointer, or taking the focus from
-// a button, whose press is not lost. Labels from right to left leave digits as they are.
+// New rows neither move the row under the pointer nor take the focus from a button. A label that is written from right
+// to left does not change the order of the digits next to it.
 func TestBrowserRows(t *testing.T) {
 	t.Parallel()
 	s, b := startTab(t)
@@ -166,7 +167,8 @@ func TestBrowserRows(t *testing.T) {
 	b.open("/deposits")
 	b.fill("#amount", "250")
 	b.press(`button[value="announce"]`).shows("The deposit is pending.")
-	place, first := b.middle("tbody button"), evaluate[string](b, "document.querySelector('tbody tr').id")
+	place := b.middle("tbody button")
+	first := evaluate[string](b, "document.querySelector('tbody tr').id")
 	b.mouse(input.DispatchMouseEventTypeMouseMoved, place, 0)
 	deposit()
 	deposit()
@@ -176,8 +178,9 @@ func TestBrowserRows(t *testing.T) {
 	b.await("document.querySelectorAll('td.follow-up').length === 3 && document.querySelector('#held').hidden")
 
 	for _, c := range []struct {
-		path, says string
-		add        func()
+		path   string
+		notice string // after the button of a row is pressed
+		add    func() // adds a row
 	}{
 		{"/3ds", "The challenge is approved.", func() {
 			s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": "متجر", "amount": 5}).OK(201)
@@ -190,16 +193,16 @@ func TestBrowserRows(t *testing.T) {
 		b.await("document.querySelector('td.follow-up')")
 		b.do("window.rows = document.querySelectorAll('td.follow-up').length; window.marked = document.querySelector('td.follow-up button'); window.marked.focus()")
 		c.add()
-		b.await("document.querySelector('#held').textContent === '1 new'") // by itself
+		b.await("document.querySelector('#held').textContent === '1 new'") // without a reload
 		b.do("window.marked.closest('tr').querySelector('td').click(); document.querySelector('#held').click()")
 		b.await("document.querySelectorAll('td.follow-up').length === window.rows + 1")
-		b.holds("the update left the focus on "+c.path, "window.marked.isConnected && document.activeElement === window.marked")
-		b.key(kb.Enter).shows(c.says)
+		b.holds("the update kept the focus on "+c.path, "window.marked.isConnected && document.activeElement === window.marked")
+		b.key(kb.Enter).shows(c.notice)
 	}
 	for _, path := range []string{"/cards", "/cards/" + card, "/3ds"} {
 		b.open(path)
 		b.run(chromedp.EmulateViewport(760, 900))
-		b.holds(path+" mixes no directions, and breaks no code", `[...document.querySelectorAll('.last4')].every((e) => {
+		b.holds(path+" shows digits from left to right, and codes on one line", `[...document.querySelectorAll('.last4')].every((e) => {
 			const [dots, digits] = [[0, 2], [2, 6]].map(([from, to]) => {
 				const range = document.createRange();
 				range.setStart(e.firstChild, from);
@@ -211,8 +214,8 @@ func TestBrowserRows(t *testing.T) {
 	}
 }
 
-// What is typed into a form of settings stays while others change the world, and so
-// does a new account's key, until it is put away.
+// Text that is typed into a form of settings stays while others change settings and faults. So does the key of a new
+// account, until the user hides it.
 func TestBrowserWorld(t *testing.T) {
 	t.Parallel()
 	s, b := startTab(t)
@@ -224,19 +227,19 @@ func TestBrowserWorld(t *testing.T) {
 	s.Fault(`{"method":"GET","path":"/cards","then":"drop"}`)
 	b.shows("default: 1000")
 	b.shows("no response; the call is not processed")
-	b.holds("the fields have what was typed", "['advance', 'idempotency', 'path'].map((id) => document.getElementById(id).value).join() === '720h,ignored,/bins'")
+	b.holds("the fields have the typed text", "['advance', 'idempotency', 'path'].map((id) => document.getElementById(id).value).join() === '720h,ignored,/bins'")
 	b.press(`button[value="create-account"]`).await(`document.querySelector('#created code')`)
 	key := evaluate[string](b, `document.querySelectorAll('#created code')[1].textContent`)
 	s.Put("/_sandbox/limits", `{}`).OK(200)
 	b.await(`!document.querySelector('#limits .changed') && document.querySelector('#created code')`) // an update keeps the key
 	b.press("#created a").await("!document.querySelector('#created code')")
 	b.holds("the key is not shown again", fmt.Sprintf("!document.documentElement.outerHTML.includes(%q)", key))
-	b.holds("a single press takes nothing back", `!document.querySelector('button[value="reset"]').checkVisibility()`)
+	b.holds("the button that resets the sandbox is in a closed section", `!document.querySelector('button[value="reset"]').checkVisibility()`)
 }
 
-// The link logs in, time is told and logs out, and a wrong key is said to be. A page of another
-// site, on the same machine, and a name that an attacker has resolve to it, get nowhere
-// with a browser that is logged in.
+// The login link logs in, relative times update themselves, and the session expires. A wrong key is refused. The
+// dashboard refuses forms that another site sends from a browser that is logged in, and requests under a foreign host
+// name.
 func TestBrowserSessions(t *testing.T) {
 	t.Parallel()
 	clock := new(wall)
@@ -246,12 +249,12 @@ func TestBrowserSessions(t *testing.T) {
 	b.run(chromedp.Navigate(s.Link))
 	b.await("location.pathname === '/' && document.querySelector('h1').textContent === 'Overview'")
 	b.open("/cards/" + card)
-	for _, ago := range []string{"10 min ago", "20 min ago"} { // by itself, as nothing but the time has changed
+	for _, ago := range []string{"10 min ago", "20 min ago"} { // the page updates itself even if only the time has changed
 		clock.advance(10 * time.Minute)
 		b.shows(ago)
 	}
 	clock.advance(13 * time.Hour)
-	b.await("location.pathname === '/login'") // by itself
+	b.await("location.pathname === '/login'") // without a reload
 	b.fill("#key", "sk_live_sandbox_wrong")
 	b.press("main button").shows("No account has this API key")
 	b.excuse("403")
@@ -272,6 +275,7 @@ func TestBrowserSessions(t *testing.T) {
 	b.await("document.body.innerText.includes('not served under this name')")
 }
 
+// The dashboard can be used with the keyboard alone.
 func TestBrowserKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
@@ -293,20 +297,22 @@ func TestBrowserKeyboardAlone(t *testing.T) {
 	sandboxtest.Equal(t, "the card", s.Get("/cards/"+card).Text("status"), "terminated")
 }
 
-// tabTo presses the tabulator until the focus is where it should be.
-func (b *tab) tabTo(there string) {
+// tabTo presses Tab until an expression is true, which says that the element has the focus.
+func (b *tab) tabTo(expression string) {
 	b.t.Helper()
-	for range 60 {
-		if evaluate[bool](b.key(kb.Tab), there) {
+	const presses = 60
+	for range presses {
+		b.key(kb.Tab)
+		if evaluate[bool](b, expression) {
 			return
 		}
 	}
-	b.t.Fatalf("the focus never came to %s", there)
+	b.t.Fatalf("not true after pressing Tab %d times: %s", presses, expression)
 }
 
-// night is a sandbox in the morning after a run, in the world of the pictures: the run
-// has issued a card, moved money, lost a response and found it again, met a limit, and
-// asked for more than the wallet holds.
+// night returns a sandbox with the data of examples/world.yaml after a plan and an apply, and its cards' ids by their
+// labels. The apply has issued a card, moved money, repeated a request after a lost response, exceeded a rate limit,
+// and asked for more than the wallet has.
 func night(t *testing.T) (s *sandboxtest.Server, cards map[string]string) {
 	t.Helper()
 	world := sandboxtest.Must(os.ReadFile("../../../examples/world.yaml"))
@@ -332,24 +338,25 @@ func night(t *testing.T) (s *sandboxtest.Server, cards map[string]string) {
 	run("decade00", http.MethodPost, "/cards/"+cards["social-ads"]+"/withdraw", `{"amount":12.50}`).OK(http.StatusOK)
 	s.Fault(`{"method":"POST","path":"/cards/*/unfreeze","then":{"status":429,"body":{"error":"rate_limited","message":"the API key has reached a rate limit"}}}`)
 	run("decade00", http.MethodPost, "/cards/"+cards["display-ads"]+"/unfreeze", "")
-	sandboxtest.Eventually(t, func() bool { return strings.Contains(s.Get("/_sandbox/deliveries").Raw, `"tries":[{`) }) // at this time
+	sandboxtest.Eventually(t, func() bool { return strings.Contains(s.Get("/_sandbox/deliveries").Raw, `"tries":[{`) }) // the first attempts belong before the advance
 	s.Advance("3s")
 	run("decade00", http.MethodPost, "/cards/"+cards["display-ads"]+"/unfreeze", "").OK(http.StatusOK)
 	run("decade00", http.MethodPost, "/cards/"+cards["display-ads"]+"/fund", `{"amount":25000}`).Refused(http.StatusBadRequest, "insufficient_funds", "")
 	s.Authorize(cards["video-ads"], "500", "7311").OK(http.StatusCreated)
-	s.Get("/_sandbox/requests").OK(http.StatusOK) // by then, they are in the file
+	s.Get("/_sandbox/requests").OK(http.StatusOK) // writes the recorded requests to the file
 	return s, cards
 }
 
-// The morning after a run, each question has its answer at most three clicks from the
-// overview, in either theme and in windows of a phone, a tablet and a desk.
+// After an apply, the answer to each question is at most three clicks away from the overview, in both themes and in
+// windows of a phone, a tablet and a desktop.
 func TestBrowserMorningAfter(t *testing.T) {
 	t.Parallel()
 	s, cards := night(t)
 	b := openTab(t, s).logIn()
 	find := func(clicks []string, shown ...string) {
 		t.Helper()
-		if b.open("/"); len(clicks) > 3 {
+		b.open("/")
+		if len(clicks) > 3 {
 			t.Errorf("%v takes %d clicks", shown, len(clicks))
 		}
 		for _, selector := range clicks {
@@ -376,12 +383,12 @@ func TestBrowserMorningAfter(t *testing.T) {
 	}
 }
 
-// On a phone, each row of a table is a block: what leads it and its figure on the first
-// line, the rest below, with the same space around the last row as around the others.
+// On a phone, each row of a table is a block: the cells .lead and .fig are on the first line, and the others below. All
+// rows have the same padding.
 func TestBrowserStackedRows(t *testing.T) {
 	t.Parallel()
 	s, cards := night(t)
-	for range 6 { // plans do not push the apply off the overview
+	for range 6 { // more runs than the overview shows
 		s.WithoutRetries().Send(t.Context(), http.MethodGet, "/cards", nil, "User-Agent", "run/0000000f").OK(http.StatusOK)
 	}
 	s.Get("/_sandbox/requests").OK(http.StatusOK)
@@ -397,8 +404,8 @@ func TestBrowserStackedRows(t *testing.T) {
 			const top = (cell) => cell.getBoundingClientRect().top;
 			const lead = cells.find((cell) => cell.matches('.lead'));
 			const rest = cells.filter((cell) => !cell.matches('.lead, .fig'));
-			if (!lead) say('nothing leads the row');
-			else if (rest.some((cell) => top(cell) <= top(lead))) say('a cell is not below what leads the row');
+			if (!lead) say('the row has no cell .lead');
+			else if (rest.some((cell) => top(cell) <= top(lead))) say('a cell is not below the cell .lead');
 			if (cells.some((cell) => parseFloat(getComputedStyle(cell).paddingLeft) > 0)) say('a cell is indented');
 			const body = row.parentElement;
 			const first = body.querySelector('tr');
@@ -411,60 +418,60 @@ func TestBrowserStackedRows(t *testing.T) {
 			t.Errorf("%s: %s", path, problem)
 		}
 		if width := evaluate[int64](b, "document.scrollingElement.scrollWidth"); width > 390 {
-			t.Errorf("%s is %d pixels wide, of 390", path, width)
+			t.Errorf("%s is %d pixels wide, more than 390", path, width)
 		}
 	}
 	b.open("/")
-	b.holds("the apply is shown before plans", `document.querySelector('#runs tbody .lead').textContent === 'Apply decade00'`)
+	b.holds("the newest plans do not hide the apply", `document.querySelector('#runs tbody .lead').textContent === 'Apply decade00'`)
 	b.run(chromedp.EmulateViewport(1280, 900))
 	b.holds("times and labels take one line each", `[...document.querySelectorAll('td time, td .card')].every((e) => e.getBoundingClientRect().height < 30)`)
 	b.holds("each card that needs attention takes one line", `[...document.querySelectorAll('.attention > li')].every((e) => e.getBoundingClientRect().height < 45)`)
 }
 
-// A chart tells of a day to the pointer, to the focus and to a first tap, and leads to its
-// purchases. On paper, a page is without what is there to be pressed.
+// A chart shows the figures of a day that the pointer points at, that has the focus, or that is tapped once. A second
+// tap opens the list of its purchases. A printed page has no navigation.
 func TestBrowserChartsAndPaper(t *testing.T) {
 	t.Parallel()
 	s, _ := night(t)
 	b := openTab(t, s).logIn()
-	// Live news take the readout away, so each script reads it right after its event.
-	b.holds("the pointer reads a day", `(() => {
+	// A live update resets the readout, so each script reads it right after its event.
+	b.holds("the pointer shows the figures of a day", `(() => {
 		const box = document.querySelector('#time .money a[data-read^="2026-11-18"]').getBoundingClientRect();
 		const under = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
 		under.dispatchEvent(new PointerEvent("pointerover", {pointerType: "mouse", bubbles: true}));
 		return document.querySelector('.readout').textContent.startsWith('2026-11-18: ');
 	})()`)
-	b.holds("the focus reads a day", `(() => {
+	b.holds("the focus shows the figures of a day", `(() => {
 		document.querySelector('#time .money a[data-read^="2026-11-17"]').focus();
 		return document.querySelector('.readout').textContent.startsWith('2026-11-17: ');
 	})()`)
 	const taps = `(() => {
 		const tap = () => document.querySelector('#time .money a[data-read^="2026-11-16"]').dispatchEvent(
 			new PointerEvent("click", {pointerType: "touch", bubbles: true, cancelable: true}));
-		const ledAway = tap();
+		const followed = tap();
 		const readout = document.querySelector('.readout').textContent;
 		tap();
-		return !ledAway && readout.startsWith('2026-11-16: ');
+		return !followed && readout.startsWith('2026-11-16: ');
 	})()`
-	b.holds("a first tap tells of the day and leads nowhere", taps)
+	b.holds("the first tap shows the figures of a day, and does not follow the link", taps)
 	b.await("location.search === '?from=2026-11-16&to=2026-11-16' && document.querySelectorAll('tbody tr').length === 2")
 	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
-	b.holds("paper shows the rows", "document.querySelector('tbody tr').checkVisibility()")
-	b.holds("paper shows no navigation", "!['.top', '.pages', '.filter'].some((e) => document.querySelector(e).checkVisibility())")
+	b.holds("the printed page has the rows", "document.querySelector('tbody tr').checkVisibility()")
+	b.holds("the printed page has no navigation", "!['.top', '.pages', '.filter'].some((e) => document.querySelector(e).checkVisibility())")
 }
 
-// What is there to be copied is copied as it is needed.
+// The buttons copy the texts that a user needs, without the spaces that are only for display.
 func TestBrowserCopies(t *testing.T) {
 	t.Parallel()
 	s, b := startTab(t)
 	card := s.Issue("100", `"label":"display-ads"`)
 	b.open("/cards/" + card)
 	b.press(`button[value="details"]`).await("document.querySelector('#details code') !== null")
-	b.do("navigator.clipboard.writeText = async (text) => { window.copied = text }") // tabs have one clipboard
+	b.do("navigator.clipboard.writeText = async (text) => { window.copied = text }") // because all tabs share one clipboard
 	details := s.Get("/cards/" + card + "/details").OK(http.StatusOK)
-	for what, text := range map[string]string{
+	for title, text := range map[string]string{
 		"the ID": card, "the number": details.Text("pan"), "the code": details.Text("cvv"), "the resource": `= "display-ads"`, "the import block": `id = "` + card + `"`,
 	} {
-		b.press(`button[aria-label="Copy ` + what + `"]`).await(fmt.Sprintf("window.copied?.includes(%q)", text)) // without the spaces that the number shows
+		b.press(`button[aria-label="Copy ` + title + `"]`).await(fmt.Sprintf("window.copied?.includes(%q)", text))
 	}
 }
