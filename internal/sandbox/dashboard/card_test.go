@@ -13,14 +13,15 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// The life of a card, by forms alone, which act on what their page's path names,
-// whatever they say themselves.
+// A card is used by the forms of its page from the first purchase to its end. The forms act on the card in the path of
+// the page, even if they send another id.
 func TestStoryOfACard(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
 	b.get("/cards").has("No active or frozen cards")
 	card := s.Issue("100", `"label":"summer"`)
-	page, other := "/cards/"+card, s.Issue("100")
+	page := "/cards/" + card
+	other := s.Issue("100")
 	press := func(action string, fields ...string) seen {
 		t.Helper()
 		return b.post(page, action, append(fields, "card_id", other)...)
@@ -38,14 +39,14 @@ func TestStoryOfACard(t *testing.T) {
 	press("freeze").has(`class="badge frozen"`, "unfreeze")
 	press("unfreeze").has(`class="badge unfrozen"`)
 
-	// A settlement and a refund without an amount are of all that is left.
+	// Without an amount, a settlement or a refund takes the whole remaining amount.
 	authorization = s.Authorize(card, "40", "7311").Transaction()
 	press("settle", "transaction_id", authorization, "amount", " ").has("is settled", "31.50")
 	settlement = s.Get("/transactions").Data()[0]["id"].(string)
 	press("refund", "transaction_id", settlement, "amount", "1")
 	press("refund", "transaction_id", settlement).has("is credited", "40.00 settled, 40.00 refunded", `<span class="authorization">0.00</span>`)
 
-	// The end of a card gives its balance back; what merchants were promised stays theirs.
+	// Termination returns the balance to the wallet. An open authorization can still be settled.
 	s.Authorize(card, "20", "7311").OK(201)
 	press("terminate").has("51.50 USD returned", `class="badge terminated"`).lacks(`value="buy"`)
 	sandboxtest.Equal(t, "the card", s.Get(page).Text("status"), "terminated")
@@ -56,7 +57,7 @@ func TestStoryOfACard(t *testing.T) {
 	s.Balanced()
 }
 
-// A refused form says why, and keeps what was typed.
+// A refused form shows the reason and keeps the input.
 func TestRefusedForm(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
@@ -66,14 +67,14 @@ func TestRefusedForm(t *testing.T) {
 		has("Amount must be a number.", `value="Corner Shop"`).counts(`value="4,50"`, 1)
 	b.post(page, "buy", "amount", "-1", "merchant", "Corner Shop", "mcc", "7311").has("Amount must be above 0.")
 	sandboxtest.Equal(t, "transactions", len(s.Get("/transactions").Data()), 0)
-	first, _ := s.Authorize(card, "10", "7311").Transaction(), s.Authorize(card, "20", "7311").OK(201)
+	first := s.Authorize(card, "10", "7311").Transaction()
+	s.Authorize(card, "20", "7311").OK(201)
 	b.post(page, "settle", "transaction_id", first, "amount", "1,5").has("Amount must be a number.", `value="1,5"`, `value="20.00"`).
 		matches(`id="`+first+`".*?<details class="confirm" open>`).counts(`"confirm" open`, 1)
 }
 
-// The number and the code are in no page but the response to the press for them,
-// which counts against the limit of details, and is in no request log. Other reads of
-// pages count for nothing.
+// Only the response to the form that asks for the details shows the number and the code. The form counts against the
+// rate limit for details. Opening other pages counts against no limit. The request log records neither.
 func TestDetailsOnlyWhenPressed(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
@@ -84,15 +85,16 @@ func TestDetailsOnlyWhenPressed(t *testing.T) {
 		sandboxtest.Equal(t, limit, s.Get("/_sandbox/limits/used").OK(200).Text(limit), want)
 	}
 	details := s.Get("/cards/" + card + "/details").OK(200)
-	pan, page := details.Text("pan"), "/cards/"+card
+	pan := details.Text("pan")
+	page := "/cards/" + card
 	grouped := fmt.Sprint(pan[:4], " ", pan[4:8], " ", pan[8:12], " ", pan[12:])
-	const goes = `<meta http-equiv="refresh" content="60">` // the number, with a page that is left alone
-	b.get(page).lacks(pan, grouped, goes)
-	shown := b.post(page, "details").has(grouped, details.Text("cvv"), goes)
+	const refresh = `<meta http-equiv="refresh" content="60">` // removes the number after a minute
+	b.get(page).lacks(pan, grouped, refresh)
+	shown := b.post(page, "details").has(grouped, details.Text("cvv"), refresh)
 	sandboxtest.Equal(t, "Cache-Control", shown.Header.Get("Cache-Control"), "no-store")
 	b.get(page).lacks(grouped)
 	again := b.form(page, "action", "details")
-	for range 2 { // no session keeps it: it is read anew when its page is loaded again
+	for range 2 { // the session does not keep the details: a repeated form reads them again
 		b.send(http.MethodPost, page, again).has("<dt>Number</dt>")
 	}
 	b.post(page, "details").is(429).lacks(grouped)
@@ -104,7 +106,7 @@ func TestDetailsOnlyWhenPressed(t *testing.T) {
 	sandboxtest.Equal(t, "logged requests", len(s.Get("/_sandbox/requests").OK(200).Data()), 2)
 }
 
-// A bar is a part of its whole, seen as soon as there is any of it, and never more.
+// The width of a bar is a percentage: at least 1 if the part is not 0, and at most 100.
 func TestBars(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
@@ -112,19 +114,22 @@ func TestBars(t *testing.T) {
 	for range 3 {
 		s.Get("/cards/" + card + "/details").OK(200)
 	}
-	for limit, bar := range map[string][3]string{
-		"1000": {"3 / 1,000", "bar", "1"}, "4": {"3 / 4", "bar", "75"}, "3": {
-			"3 / 3", "bar full",
-			"100",
-		}, "2": {"3 / 2", "bar full", "100"}, "0": {"no limit", "bar", "0"},
+	for _, test := range []struct{ limit, text, class, width string }{
+		{limit: "1000", text: "3 / 1,000", class: "bar", width: "1"},
+		{limit: "4", text: "3 / 4", class: "bar", width: "75"},
+		{limit: "3", text: "3 / 3", class: "bar full", width: "100"},
+		{limit: "2", text: "3 / 2", class: "bar full", width: "100"},
+		{limit: "0", text: "no limit", class: "bar", width: "0"},
 	} {
-		s.Put("/_sandbox/limits", `{"details_per_minute":`+limit+`}`).OK(200)
-		b.get("/").matches(fmt.Sprintf(`Details read, last minute</th><td class="number">%s</td><td class="share"><svg class="%s" [^>]*><rect [^>]*><rect class="part" width="%s"`, bar[0], bar[1], bar[2]))
+		s.Put("/_sandbox/limits", `{"details_per_minute":`+test.limit+`}`).OK(200)
+		row := `Details read, last minute</th><td class="number">%s</td><td class="share">` +
+			`<svg class="%s" [^>]*><rect [^>]*><rect class="part" width="%s"`
+		b.get("/").matches(fmt.Sprintf(row, test.text, test.class, test.width))
 	}
 	b.get("/cards/" + card).has(`<rect class="part" width="0"`)
 }
 
-// Whatever happens on an account is said in words, on its overview and by the card.
+// The overview and the page of the card describe every kind of activity in words.
 func TestActivityInWords(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
@@ -147,7 +152,7 @@ func TestActivityInWords(t *testing.T) {
 	}
 }
 
-// A decline says what decided it, as it stood then.
+// A decline shows the values that decided it, as they were at that time.
 func TestDeclinesAreExplained(t *testing.T) {
 	t.Parallel()
 	s, b := start(t, sandboxtest.StartingAt(day(1)))
@@ -158,20 +163,22 @@ func TestDeclinesAreExplained(t *testing.T) {
 	funds := s.Authorize(card, "9000", "7311", `"fee":0.5`).Transaction()
 	s.Post("/cards/"+card+"/fund", `{"amount":5}`).OK(200)
 	s.Advance("744h")
-	for id, why := range map[string]string{
-		limit: "4.78 requested, 296.10 of 300.00 used in March", category: "MCC 7011 is travel; allowed: advertising", funds: "9,000.50 requested, 203.90 available",
+	for id, reason := range map[string]string{
+		limit:    "4.78 requested, 296.10 of 300.00 used in March",
+		category: "MCC 7011 is travel; allowed: advertising",
+		funds:    "9,000.50 requested, 203.90 available",
 	} {
 		for _, path := range []string{"/transactions", "/cards/" + card, "/"} {
-			b.get(path).has(why, `href="/transactions/`+id+`"`)
+			b.get(path).has(reason, `href="/transactions/`+id+`"`)
 		}
-		b.get("/transactions/" + id).has(why)
+		b.get("/transactions/" + id).has(reason)
 	}
 	s.Freeze(card)
 	frozen := s.Authorize(card, "1", "7311").Transaction()
 	b.get("/transactions/" + frozen).has("card frozen").lacks("requested,")
 }
 
-// The page of a purchase has all that came of it, by the id of any of its transactions.
+// The page of a purchase shows all its transactions, under the id of any of them.
 func TestPurchase(t *testing.T) {
 	t.Parallel()
 	inbox := sandboxtest.NewReceiver(t, nil)
@@ -196,58 +203,59 @@ func TestPurchase(t *testing.T) {
 	s.Balanced()
 }
 
-// Times are told as they are, and from now, by the service's clock.
+// A page shows times as dates, and relative to the service's clock.
 func TestRelativeTimes(t *testing.T) {
 	t.Parallel()
 	s, b := start(t, sandboxtest.Stopped(day(1)))
 	card := s.Issue("100")
 	b.get("/cards/" + card).has(`<time datetime="2026-03-01T12:00:00Z" title="UTC">2026-03-01 12:00:00 <small>now</small></time>`)
 	for step := range strings.SplitSeq("9s now|1s 10 s ago|50s 1 min ago|59m 1 h ago|22h59m 23 h ago|1m 1 d ago|696h 30 d ago", "|") {
-		by, ago, _ := strings.Cut(step, " ")
-		s.Advance(by)
+		duration, ago, _ := strings.Cut(step, " ")
+		s.Advance(duration)
 		b.get("/cards/" + card).has(`2026-03-01 12:00:00 <small>` + ago + `</small></time>`)
 	}
 	s.Advance("24h")
 	b.get("/cards/" + card).has(`title="UTC">2026-03-01 12:00:00</time>`)
 }
 
-// purchase is a form that buys for 40.00 of the 500.00 on a card.
+// purchase issues a card with 500.00 USD. It returns the path of the card's page, and a form of the page that spends
+// 40.00.
 func purchase(t testing.TB) (s *sandboxtest.Server, b *browser, path string, buy url.Values) {
 	t.Helper()
 	s, b = start(t)
 	path = "/cards/" + s.Issue("500")
-	return s, b, path, b.form(path, "action", "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311")
+	buy = b.form(path, "action", "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311")
+	return s, b, path, buy
 }
 
-// bought fails the test unless there are so many purchases.
-func bought(s *sandboxtest.Server, want int) {
+// checkTransactions fails the test unless the account has the given number of transactions.
+func checkTransactions(s *sandboxtest.Server, want int) {
 	s.T.Helper()
 	sandboxtest.Equal(s.T, "transactions", len(s.Get("/transactions").Data()), want)
 }
 
-// A form that is sent again does nothing again, whatever sends it: a second click, a
-// reload, or the way back to its page. What is remembered of forms is bounded.
-func TestAFormIsDoneOnce(t *testing.T) {
+// A form that is sent again, for example by a reload, does not repeat its call. A session remembers the last 32 forms.
+func TestRepeatedForm(t *testing.T) {
 	t.Parallel()
 	s, b, path, buy := purchase(t)
 	const done, again = "Authorized: 40.00 USD", "Nothing was done again."
 	b.send(http.MethodPost, path, buy).has(done)
 	b.send(http.MethodPost, path, buy).has(again).lacks(done)
-	bought(s, 1)
-	buy.Set("amount", "41") // other forms of the same page are theirs
+	checkTransactions(s, 1)
+	buy.Set("amount", "41") // another form of the same page
 	b.send(http.MethodPost, path, buy).has("Authorized: 41.00 USD")
 	b.post(path, "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311").has(done)
 	other := "/cards/" + s.Issue("500")
 	buy.Set("amount", "40")
-	b.send(http.MethodPost, other, buy).has(done) // and so are those of other pages
-	b.send(http.MethodPost, path, buy).has(again) // whatever was sent since
-	bought(s, 4)
+	b.send(http.MethodPost, other, buy).has(done) // a form of another page
+	b.send(http.MethodPost, path, buy).has(again) // other forms since then make no difference
+	checkTransactions(s, 4)
 	others := b.form("/requests", "action", "forget")
 	for i := range 32 {
 		others.Set("other", strconv.Itoa(i))
 		b.send(http.MethodPost, "/requests", others).has("The request log is cleared.")
 	}
-	b.send(http.MethodPost, other, buy).has(done) // of the 33 last ones the first
+	b.send(http.MethodPost, other, buy).has(done) // the session has forgotten this form
 
 	refused := b.form(path, "action", "buy", "amount", "1000", "merchant", "", "mcc", "7311")
 	b.send(http.MethodPost, path, refused).is(400)
@@ -255,48 +263,50 @@ func TestAFormIsDoneOnce(t *testing.T) {
 
 	create := b.form("/world", "action", "create-account", "state", "ready", "initial_balance", "7")
 	key := b.send(http.MethodPost, "/world", create).find(`sk_live_\w+`)
-	sandboxtest.Equal(t, "the key that a reload shows", b.send(http.MethodPost, "/world", create).find(`sk_live_\w+`), key)
+	reloaded := b.send(http.MethodPost, "/world", create)
+	sandboxtest.Equal(t, "the key after a reload", reloaded.find(`sk_live_\w+`), key)
 	sandboxtest.Equal(t, "accounts", s.Get("/_sandbox/accounts").OK(200).Text("total"), "2")
 }
 
-// What was done is said on the page that follows, once, and not to one that only looks for
-// news; to who only sees the response to a second press, too, on the very part of the page.
-func TestNoticeIsSaidOnce(t *testing.T) {
+// The notice of a form is shown once, on the page that follows. A live update does not take it. If the form is sent
+// again before that page was opened, the response to the second form shows the notice of the first.
+func TestNoticeIsShownOnce(t *testing.T) {
 	t.Parallel()
 	_, b, path, buy := purchase(t)
 	path += "?page=1"
 	const done = "Authorized: 40.00 USD"
 	follow := b.client.CheckRedirect
 	b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	led := b.send(http.MethodPost, path, buy).is(303)
-	sandboxtest.Equal(t, "the page that follows", led.Header.Get("Location"), path)
+	redirect := b.send(http.MethodPost, path, buy).is(303)
+	sandboxtest.Equal(t, "the page that follows", redirect.Header.Get("Location"), path)
 	b.client.CheckRedirect = follow
 	b.header = http.Header{"X-Dashboard-Live": {"1"}}
 	b.get(path).lacks(done)
 	b.header = http.Header{}
 	second := b.send(http.MethodPost, path, buy).has(done).lacks("already submitted")
-	sandboxtest.Equal(t, "the page of the second press", second.Request.URL.RequestURI(), path)
+	sandboxtest.Equal(t, "the page after the second form", second.Request.URL.RequestURI(), path)
 	b.get(path).lacks(done)
 }
 
-// A press that is given up by a second one is done all the same, once, and the second
-// one waits for it.
-func TestAPressThatWasGivenUp(t *testing.T) {
+// If the browser cancels the request of a form, the call continues. When the form is sent again, the request waits for
+// the first call, which is not repeated.
+func TestCancelledForm(t *testing.T) {
 	t.Parallel()
 	s, b, path, buy := purchase(t)
 	run := execute(t, s)
-	run("BEGIN IMMEDIATE") // nothing is written meanwhile
-	ctx, giveUp := context.WithTimeout(t.Context(), 250*time.Millisecond)
-	defer giveUp()
+	run("BEGIN IMMEDIATE") // blocks all writes until ROLLBACK
+	ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
+	defer cancel()
 	first := sandboxtest.Must(http.NewRequestWithContext(ctx, http.MethodPost, b.root+path, strings.NewReader(buy.Encode())))
 	first.Header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {b.root}}
-	if response, err := b.client.Do(first); err == nil {
+	response, err := b.client.Do(first)
+	if err == nil {
 		_ = response.Body.Close()
-		t.Fatalf("answered %d", response.StatusCode)
+		t.Fatalf("the blocked request has the status %d", response.StatusCode)
 	}
 	second := make(chan seen, 1)
 	go func() { second <- b.send(http.MethodPost, path, buy) }()
 	run("ROLLBACK")
 	(<-second).is(200).has("460.00")
-	bought(s, 1)
+	checkTransactions(s, 1)
 }

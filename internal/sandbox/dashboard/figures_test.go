@@ -16,22 +16,24 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// cents reads an amount as a page writes it; what is none is a mistake of the test.
+// cents reads an amount, or a number, as a page shows it. It panics if the text is neither.
 func cents(text string) usd.Amount {
-	return usd.Amount(sandboxtest.Must(strconv.ParseInt(strings.NewReplacer(",", "", ".", "", "+", "", "&#43;", "").Replace(text), 10, 64)))
+	digits := strings.NewReplacer(",", "", ".", "", "+", "", "&#43;", "").Replace(text)
+	return usd.Amount(sandboxtest.Must(strconv.ParseInt(digits, 10, 64)))
 }
 
-// figure is the amount that a page has under a name.
+// figure returns the amount that a page shows under a name.
 func (p seen) figure(name string) usd.Amount {
 	p.t.Helper()
 	found := p.find(`<dt>` + name + `</dt><dd[^>]*>((?:&#43;|[+-])?[\d,]+\.\d\d)`)
 	if found == "" {
-		p.t.Fatalf("%s has no %s", p.Request.URL, name)
+		p.t.Fatalf("%s has no figure %q", p.Request.URL, name)
 	}
 	return cents(found)
 }
 
-// sums adds up what the API lists of transactions, by their types and by what they cost.
+// sums adds up the transactions that the API lists for a query. The keys of the result are the types of transactions,
+// "fee" for all fees, and "number of " with a type.
 func sums(s *sandboxtest.Server, query string) map[string]usd.Amount {
 	s.T.Helper()
 	all := map[string]usd.Amount{}
@@ -45,7 +47,9 @@ func sums(s *sandboxtest.Server, query string) map[string]usd.Amount {
 		}
 		s.Get(fmt.Sprintf("/transactions?per_page=100&page=%d&%s", page, query)).Into(&list)
 		for _, t := range list.Data {
-			all[t.Type], all["fee"], all["number of "+t.Type] = all[t.Type]+t.Amount, all["fee"]+t.Fee, all["number of "+t.Type]+1
+			all[t.Type] += t.Amount
+			all["fee"] += t.Fee
+			all["number of "+t.Type]++
 		}
 		if len(list.Data) == 0 {
 			return all
@@ -53,18 +57,17 @@ func sums(s *sandboxtest.Server, query string) map[string]usd.Amount {
 	}
 }
 
-// Figures of pages are sums of what the API tells, in a world in which a run has changed
-// something and merchants have charged fees.
+// The figures on the pages are the sums of what the API lists, after a run with changes and purchases with fees.
 func TestFiguresAreSums(t *testing.T) {
 	t.Parallel()
 	s, cards := night(t)
 	b := newBrowser(t, s).logIn(s.Key)
 	s.Settle(s.Authorize(cards["social-ads"], "20", "7311", `"fee":0.25`).Transaction(), "19.50", `"fee":0.10`).OK(201)
 	compared := 0
-	same := func(what string, got, want usd.Amount) {
+	same := func(figure string, got, want usd.Amount) {
 		t.Helper()
 		compared++
-		sandboxtest.Equal(t, what, got.String(), want.String())
+		sandboxtest.Equal(t, figure, got.String(), want.String())
 	}
 	var wallet struct {
 		Balance usd.Amount `json:"balance"`
@@ -83,7 +86,8 @@ func TestFiguresAreSums(t *testing.T) {
 	for _, a := range ledger.Accounts {
 		accounts[a.Name] = a.Balance
 	}
-	overview, month := b.get("/"), sums(s, "from=2026-11-01")
+	overview := b.get("/")
+	month := sums(s, "from=2026-11-01")
 	same("the wallet", overview.figure("Wallet"), wallet.Balance)
 	same("on cards", overview.figure("On cards"), wallet.Cards)
 	same("held", overview.figure("Held by authorizations"), accounts["holds"])
@@ -99,10 +103,12 @@ func TestFiguresAreSums(t *testing.T) {
 	}
 	listed := b.get("/cards")
 	for label, id := range cards {
-		query, page := "card_id="+id, b.get("/cards/"+id)
-		all, month := sums(s, query), sums(s, query+"&from=2026-11-01")
-		same(label+": its balance", page.figure("Balance"), accounts[id])
-		same(label+": its balance in the list", cents(listed.find(`id="`+id+`".*?fig"><span>([\d,.]+)`)), accounts[id])
+		page := b.get("/cards/" + id)
+		query := "card_id=" + id
+		all := sums(s, query)
+		month := sums(s, query+"&from=2026-11-01")
+		same(label+": balance", page.figure("Balance"), accounts[id])
+		same(label+": balance in the list", cents(listed.find(`id="`+id+`".*?fig"><span>([\d,.]+)`)), accounts[id])
 		same(label+": spent", page.figure("Spent this month"), month["settlement"]-month["refund"])
 		same(label+": spent in the list", cents(listed.find(`id="`+id+`".*?data-label="spent">([\d,.]+)`)), month["settlement"]-month["refund"])
 		total := b.get("/transactions?q=" + id)
@@ -113,7 +119,7 @@ func TestFiguresAreSums(t *testing.T) {
 		same(label+": purchases", cents(total.find(`<dt>Purchases</dt><dd>(\d+)`)), all["number of authorization"]+all["number of decline"])
 		same(label+": declines", cents(total.find(`<small>(\d+) declined`)), all["number of decline"])
 	}
-	var onto, back, fees usd.Amount
+	var toCards, fromCards, fees usd.Amount // of the run
 	var log struct {
 		Data []struct {
 			Run    string     `json:"run"`
@@ -124,40 +130,44 @@ func TestFiguresAreSums(t *testing.T) {
 	s.Get("/_sandbox/requests").Into(&log)
 	for _, r := range log.Data {
 		if r.Run == "decade00" {
-			onto, back, fees = onto+max(0, -r.Wallet-r.Fee), back+max(0, r.Wallet), fees+r.Fee
+			toCards += max(0, -r.Wallet-r.Fee)
+			fromCards += max(0, r.Wallet)
+			fees += r.Fee
 		}
 	}
 	run := b.get("/runs/decade00")
-	same("the run's wallet", run.figure("Wallet"), back-onto-fees)
-	same("the run onto cards", run.figure("To cards"), -onto)
-	same("the run back", run.figure("From cards"), back)
+	same("the run's wallet", run.figure("Wallet"), fromCards-toCards-fees)
+	same("the run's loads", run.figure("To cards"), -toCards)
+	same("the run's withdrawals", run.figure("From cards"), fromCards)
 	same("the run's fees", run.figure("Fees"), -fees)
-	if t.Logf("%d figures were compared", compared); compared < 40 {
-		t.Error("which are too few")
+	const minCompared = 40
+	if compared < minCompared {
+		t.Errorf("%d figures were compared, want at least %d", compared, minCompared)
 	}
 }
 
-var update = flag.Bool("update", false, "write the samples in testdata anew")
+var update = flag.Bool("update", false, "update the files in testdata")
 
-// golden fails the test unless a text is as in a file.
+// golden fails the test unless a text is equal to the content of a file. With -update, it writes the file first.
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
 		sandboxtest.Must(0, os.WriteFile(file, []byte(got), 0o600))
 	}
 	if diff := cmp.Diff(sandboxtest.File(t, file), got); diff != "" {
-		t.Errorf("%s, which -update writes anew: %s", file, diff)
+		t.Errorf("%s differs; -update rewrites it: %s", file, diff)
 	}
 }
 
-// Pages of a world in which much has happened are as they are in testdata, but for what each run has of its own.
+// After a run and many purchases, whole pages are equal to those in testdata. Values that differ in each run of the
+// test, such as ids, are left out.
 func TestWholePages(t *testing.T) {
 	t.Parallel()
 	s, cards := night(t)
 	execute(t, s)(`UPDATE request_log SET duration_us = '[2000, 10500, 999000, 1000000, 59900000, 60400000]' ->> (id % 6);
 		UPDATE runs SET ended = begun + 1000 * id; UPDATE delivery_tries SET duration_ms = 7`)
 	b := newBrowser(t, s).logIn(s.Key)
-	own := regexp.MustCompile(`(?m)^\s+|127\.0\.0\.1:\d+|(card|txn|wh|evt|dlv)_[1-9a-z]\w{23}|••\d{4}|sandbox-\w+-\w{32}|[0-9a-f]{64}|` +
+	varying := regexp.MustCompile(`(?m)^\s+|127\.0\.0\.1:\d+|(card|txn|wh|evt|dlv)_[1-9a-z]\w{23}|••\d{4}|sandbox-\w+-\w{32}|[0-9a-f]{64}|` +
 		`name="page" value="\w+"|data-version="[^"]*"|/assets/\w+`)
 	for name, path := range map[string]string{
 		"overview": "/", "cards": "/cards", "card": "/cards/" + cards["search-ads"] + "?days=7",
@@ -169,12 +179,11 @@ func TestWholePages(t *testing.T) {
 		"purchase": "/transactions/" + b.get("/transactions?state=refunded").find(`<tr id="(txn_\w+)"`),
 		"delivery": "/webhooks/" + s.Get("/_sandbox/deliveries").Data()[0]["id"].(string),
 	} {
-		golden(t, "testdata/pages/"+name+".html", own.ReplaceAllString(b.get(path).is(200).text, ""))
+		golden(t, "testdata/pages/"+name+".html", varying.ReplaceAllString(b.get(path).is(200).text, ""))
 	}
 }
 
-// Under every filter, the totals of the transactions are the sums of the rows below them,
-// and a purchase's steps add up to what it cost.
+// Under every filter, the totals of the transactions are the sums of the rows below them.
 func TestTotalsAreSumsOfRows(t *testing.T) {
 	t.Parallel()
 	s, _ := night(t)
@@ -189,13 +198,15 @@ func TestTotalsAreSumsOfRows(t *testing.T) {
 				var moved usd.Amount
 				purchases, declines := 0, 0
 				for _, r := range row.FindAllStringSubmatch(page.text, -1) {
-					if purchases++; r[2] == "decline" {
+					purchases++
+					if r[2] == "decline" {
 						declines++
 					} else {
 						moved += cents(r[3])
 					}
 				}
-				if rows += purchases; purchases == 0 {
+				rows += purchases
+				if purchases == 0 {
 					page.has("No transactions match").lacks("<dt>Settled</dt>")
 					continue
 				}
@@ -205,11 +216,14 @@ func TestTotalsAreSumsOfRows(t *testing.T) {
 			}
 		}
 	}
-	sandboxtest.Equal(t, "there are rows to add up", rows > 100, true)
+	const minRows = 100
+	if rows < minRows {
+		t.Errorf("%d rows were added up, want at least %d", rows, minRows)
+	}
 }
 
-// The total of a purchase includes all its transactions, also when its postings are more than a page of the ledger.
-func TestTotalOfALongPurchase(t *testing.T) {
+// The total of a purchase includes all its transactions, even if their entries are more than a page of the ledger.
+func TestTotalOfLongPurchase(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
 	card := s.Issue("150")

@@ -13,9 +13,10 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
+// script is a text that a page must escape.
 const script = `<script>alert(1)</script>`
 
-// Lists say what is in them, newest first, and what a filter picks.
+// Lists are in order, newest first, and show the rows that match a filter.
 func TestLists(t *testing.T) {
 	t.Parallel()
 	s, b := start(t, sandboxtest.Stopped(day(1)), func(o *sandboxtest.Options) { o.InitialBalance = 12_345_678 * usd.Dollar })
@@ -35,15 +36,20 @@ func TestLists(t *testing.T) {
 	challenge(s, alpha, "third shop")
 	s.Post("/_sandbox/authorizations", map[string]any{"card_id": gamma, "amount": 12.34, "merchant": map[string]string{"name": script, "mcc": "5812"}}).OK(201)
 
-	listed := map[string]string{
-		"cards": `<tr id="card_.*?<bdi>(?:&lt;.*&gt;)?(\w+)</bdi>`, "transactions": `number fig"><span class="\w+">-?([\d,.]+)</span>`, "3ds": `(first|second|third) shop`,
-		"deposits": `<tr id="(dep)_`, "ledger": `<tbody id=.*?entry=\d+">([\w ]+)</a>`,
+	rows := map[string]string{ // what the test compares of each row, by the first segment of the path
+		"cards":        `<tr id="card_.*?<bdi>(?:&lt;.*&gt;)?(\w+)</bdi>`,
+		"transactions": `number fig"><span class="\w+">-?([\d,.]+)</span>`,
+		"3ds":          `(first|second|third) shop`,
+		"deposits":     `<tr id="(dep)_`,
+		"ledger":       `<tbody id=.*?entry=\d+">([\w ]+)</a>`,
 	}
 	for _, row := range sandboxtest.Table(t, "testdata/lists.txt", 2) {
-		path, want := strings.Replace(row[0], "ALPHA", alpha, 1), row[1]
-		page, kind := b.get(path).is(200), strings.Trim(regexp.MustCompile(`^/\w+`).FindString(path), "/")
+		path := strings.Replace(row[0], "ALPHA", alpha, 1)
+		want := row[1]
+		page := b.get(path).is(200)
+		list := strings.Trim(regexp.MustCompile(`^/\w+`).FindString(path), "/")
 		var got []string
-		for _, found := range regexp.MustCompile("(?s)"+listed[kind]).FindAllStringSubmatch(page.text, -1) {
+		for _, found := range regexp.MustCompile("(?s)"+rows[list]).FindAllStringSubmatch(page.text, -1) {
 			got = append(got, found[1])
 		}
 		sandboxtest.Equal(t, path, strings.Join(got, " "), want)
@@ -58,8 +64,8 @@ func TestLists(t *testing.T) {
 	b.get("/cards").has("1,161.50")
 }
 
-// The list of cards hides terminated ones by default. It says which balances are low: nothing
-// is left, or less than was spent in the last seven days.
+// The list of cards hides terminated ones by default. It marks low balances: zero, or less than was spent in the last
+// seven days.
 func TestCardsByStatusAndBalance(t *testing.T) {
 	t.Parallel()
 	s, b := start(t, sandboxtest.StartingAt(day(1)))
@@ -91,7 +97,7 @@ func TestCardsByStatusAndBalance(t *testing.T) {
 	b.get("/").has(`<a href="/cards?status=low_balance">1 low balance</a>`)
 }
 
-// Pages are bounded, and reach every row.
+// A page of a list has a maximum number of rows, and the links lead to every row.
 func TestLongLists(t *testing.T) {
 	t.Parallel()
 	inbox := sandboxtest.NewReceiver(t, nil)
@@ -109,40 +115,47 @@ func TestLongLists(t *testing.T) {
 		s.Post("/webhooks", `{"url":"`+inbox.URL+`","events":["card.frozen"]}`).OK(201)
 	}
 	s.Freeze(card)
-	s.Get("/_sandbox/requests").OK(200) // by then, they are in the file
-	for path, c := range map[string]struct {
-		row   string
-		parts []int
+	s.Get("/_sandbox/requests").OK(200) // writes the recorded requests to the file
+	for path, test := range map[string]struct {
+		row  string // the beginning of a row
+		want []int  // the number of rows on each page
 	}{
-		"/transactions?state=authorized": {`<tr id="txn_`, []int{50, 50, 19}}, "/cards/" + card: {`<tr id="txn_`, []int{49, 50, 21}},
+		"/transactions?state=authorized":       {`<tr id="txn_`, []int{50, 50, 19}},
+		"/cards/" + card:                       {`<tr id="txn_`, []int{49, 50, 21}},
 		"/requests?outcome=refused&method=GET": {`<tr id="request-`, []int{50, 50, 50, 28}},
-		"/runs/1":                              {`<tr id="request-`, []int{200, 39}}, "/world": {"<tr><td><code>acct_", []int{50, 10}},
+		"/runs/1":                              {`<tr id="request-`, []int{200, 39}},
+		"/world":                               {"<tr><td><code>acct_", []int{50, 10}},
 	} {
-		var parts []int
-		below, _, _ := strings.Cut(path, "?")
-		for next := path; next != "" && len(parts) < 9; {
+		const maxPages = 9
+		var got []int
+		pathOnly, _, _ := strings.Cut(path, "?")
+		next := path
+		for len(got) < maxPages {
 			page := b.get(next).lacks("<script>")
-			parts = append(parts, strings.Count(page.text, c.row))
-			if next = page.find(`rel="next" href="(\?[^"]*page=[^"]+)"`); next != "" {
-				next = below + next
+			got = append(got, strings.Count(page.text, test.row))
+			query := page.find(`rel="next" href="(\?[^"]*page=[^"]+)"`)
+			if query == "" {
+				break
 			}
+			next = pathOnly + query
 		}
-		if !slices.Equal(parts, c.parts) {
-			t.Errorf("the pages of %s have %v rows, want %v", path, parts, c.parts)
+		if !slices.Equal(got, test.want) {
+			t.Errorf("the pages of %s have %v rows, want %v", path, got, test.want)
 		}
 	}
 	b.get("/webhooks").counts(`<tr id="wh_`, 50).counts(`<tr id="dlv_`, 50)
 	b.get("/webhooks?endpoints=2").counts(`<tr id="wh_`, 9).counts(`<tr id="dlv_`, 50)
 	b.get("/webhooks?endpoints=2&page=2").counts(`<tr id="dlv_`, 9).has("endpoints=1&amp;page=2", "endpoints=2&amp;page=1")
-	for number, part := range map[string]string{
+	for number, text := range map[string]string{
 		"2": "51–100 of 120", "4": "No transactions match", "999999": "No transactions match",
 		"9223372036854775807": "1–50 of 120", "99999999999999999999": "1–50 of 120",
 		"0": "1–50 of 120", "-1": "1–50 of 120", "x": "1–50 of 120",
 	} {
-		b.get("/transactions?page=" + number).is(200).has(part)
+		b.get("/transactions?page=" + number).is(200).has(text)
 	}
 }
 
+// challenge starts a 3D Secure challenge for a card.
 func challenge(s *sandboxtest.Server, card, merchant string) sandboxtest.Response {
 	s.T.Helper()
 	return s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": merchant, "amount": 25}).OK(201)
@@ -156,9 +169,10 @@ func TestChallenges(t *testing.T) {
 	s.Advance("30s")
 	b.get("/3ds").has(first.Text("otp"), "4m30s", "summer", "25.00", "&lt;script&gt;").lacks(script)
 	b.post("/3ds", "approved", "id", first.Text("id")).has("The challenge is approved.", `class="badge approved"`).lacks(first.Text("otp"))
-	sandboxtest.Equal(t, "the approved one", s.Get("/3ds?status=approved").Data()[0]["id"], any(first.Text("id")))
+	sandboxtest.Equal(t, "the approved challenge", s.Get("/3ds?status=approved").Data()[0]["id"], any(first.Text("id")))
 	b.post("/3ds", "failed", "id", first.Text("id")).is(400).has("only pending challenges can be completed")
-	second, third := challenge(s, card, "Example Ads"), challenge(s, card, "Example Ads")
+	second := challenge(s, card, "Example Ads")
+	third := challenge(s, card, "Example Ads")
 	b.post("/3ds", "failed", "id", second.Text("id")).has("The challenge has failed.", `class="badge failed"`, third.Text("otp"))
 	s.Advance("5m")
 	b.get("/3ds").has("No pending challenges", `class="badge expired"`, "clock &#43;6m<").lacks(third.Text("otp"))
@@ -204,13 +218,13 @@ func TestRequests(t *testing.T) {
 	s.Get("/cards?status=active").OK(200)
 	s.Post("/cards", body, sandboxtest.IdempotencyKey, "once").OK(201)
 	s.Post("/cards/card_none/freeze", nil, sandboxtest.IdempotencyKey, "once").Refused(404, "not_found", "")
-	for _, method := range []string{http.MethodGet, http.MethodDelete} { // one path and one key, and still two calls
+	for _, method := range []string{http.MethodGet, http.MethodDelete} { // a different method makes another call, so neither is a second attempt
 		s.Call(method, "/cards/card_none", nil, sandboxtest.IdempotencyKey, "once").Refused(404, "not_found", "")
 	}
 	s.Get("/cards?status=" + s.Key)
 	s.Fault(`{"method":"GET","path":"/bins","then":"drop"}`)
 	s.WithoutRetries().Send(t.Context(), http.MethodGet, "/bins", nil)
-	s.Get("/_sandbox/requests").OK(200) // by then, they are in the file
+	s.Get("/_sandbox/requests").OK(200) // writes the recorded requests to the file
 
 	b.get("/requests?run=1").has("<b>POST</b> /cards", "?status=active", "once", `<span class="badge failed">404</span>`, `<span class="badge failed">none</span>`).
 		lacks(s.Key).counts(`<tr id="request-`, 8).counts(`class="badge replayed"`, 1)
@@ -219,8 +233,8 @@ func TestRequests(t *testing.T) {
 	sandboxtest.Equal(t, "requests left", len(s.Get("/_sandbox/requests").OK(200).Data()), 0)
 }
 
-// Endpoints are told apart by their paths and say how they do. Deliveries are filtered,
-// show what was sent and what the receiver said, and are sent again, one or all.
+// The list of endpoints shows their addresses without possible tokens, and their health. Deliveries can be filtered,
+// show the payload and the response, and can be sent again, one by one or all that failed.
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	inbox := sandboxtest.NewReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -262,7 +276,7 @@ func TestWebhooks(t *testing.T) {
 	b.get("/webhooks?state=delivered").counts(`<tr id="dlv_`, 2)
 	b.post("/webhooks", "redeliver", "delivery_id", id).has("The event is sent again.")
 	inbox.Wait(5)
-	b.get("/webhooks").matches(`(?s)<details class="confirm">\s*<summary[^>]*>Remove…</summary>\s*<form[^>]*>[^/]*value="` + hook + `"`) // no single press removes it
+	b.get("/webhooks").matches(`(?s)<details class="confirm">\s*<summary[^>]*>Remove…</summary>\s*<form[^>]*>[^/]*value="` + hook + `"`) // the button is in a closed section
 	b.post("/webhooks", "remove", "webhook_id", hook).has("The endpoint is removed.", "No endpoints.", "because there is no endpoint")
 	b.get("/webhooks/" + id).is(404)
 }
