@@ -17,47 +17,55 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 )
 
-// Every request is answered by who sends it, from where and to which name; and what is
-// answered tells browsers to keep to themselves what is theirs.
+// The response depends on the session, the site that sends the request, and the host name. Pages have headers that make
+// browsers isolate them from other sites.
 func TestRequestsAreGuarded(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
 	card := s.Issue("100", `"label":"hidden"`)
-	page, owner := "/cards/"+card, b.client.Jar
-	client := http.Header{"Authorization": {"Bearer " + s.Key}, "Origin": {""}} // which may have lost the prefix of its paths
-	escaped := strings.NewReplacer("PAGE", page, "ESCAPED", url.QueryEscape(page), "KEY", s.Key).Replace
+	page := "/cards/" + card
+	owner := b.client.Jar
+	apiClient := http.Header{"Authorization": {"Bearer " + s.Key}, "Origin": {""}}
+	expand := strings.NewReplacer("PAGE", page, "ESCAPED", url.QueryEscape(page), "KEY", s.Key).Replace
 	for _, cells := range sandboxtest.Table(t, "testdata/guarded.txt", 7) {
-		name, owned, says := cells[0], cells[1] == "owner", escaped(cells[6])
-		method, path, _ := strings.Cut(escaped(cells[2]), " ")
+		name := cells[0]
+		loggedIn := cells[1] == "owner"
+		want := expand(cells[6]) // in the text or the Location
+		method, path, _ := strings.Cut(expand(cells[2]), " ")
 		b := newBrowser(t, s)
-		if b.header = client; cells[3] != "client" {
-			b.header = http.Header{}
+		if cells[3] == "client" {
+			b.header = apiClient
+		} else {
 			for header := range strings.FieldsSeq(cells[3]) {
 				key, value, _ := strings.Cut(header, "=")
 				b.header.Set(key, value)
 			}
 		}
-		if owned {
+		if loggedIn {
 			b.client.Jar = owner
 		}
 		b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-		got := b.send(method, path, sandboxtest.Must(url.ParseQuery(escaped(cells[4])))).lacks("hidden</a>", "<h1>hidden")
-		if sandboxtest.Equal(t, name, fmt.Sprint(got.StatusCode), cells[5]); !strings.Contains(got.text+got.Header.Get("Location"), says) {
-			t.Errorf("%s: lacks %q: %s", name, says, got.text)
+		got := b.send(method, path, sandboxtest.Must(url.ParseQuery(expand(cells[4])))).lacks("hidden</a>", "<h1>hidden")
+		sandboxtest.Equal(t, name+": the status", fmt.Sprint(got.StatusCode), cells[5])
+		if !strings.Contains(got.text+got.Header.Get("Location"), want) {
+			t.Errorf("%s: lacks %q: %s", name, want, got.text)
 		}
-		isAPI, isJSON := strings.HasPrefix(says, "{"), strings.HasPrefix(got.text, "{") && got.Header.Get("Content-Type") == "application/json"
-		if sandboxtest.Equal(t, name+" is of the API", isJSON, isAPI); isAPI {
+		wantJSON := strings.HasPrefix(want, "{")
+		isJSON := strings.HasPrefix(got.text, "{") && got.Header.Get("Content-Type") == "application/json"
+		sandboxtest.Equal(t, name+": is a response of the API", isJSON, wantJSON)
+		if wantJSON {
 			continue
 		}
-		if isPage := strings.Contains(got.text, "<main"); isPage { // errors have the way to other pages, for who may see them
+		isPage := strings.Contains(got.text, "<main")
+		if isPage {
 			navigation := strings.Contains(got.text, `aria-label="Pages"`) && strings.Contains(got.text, "Log out")
-			sandboxtest.Equal(t, name+" has the navigation", navigation, owned)
+			sandboxtest.Equal(t, name+": has the navigation", navigation, loggedIn)
 		}
 		policy := got.Header.Get("Content-Security-Policy")
 		for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
 			sandboxtest.Equal(t, name+": the policy has "+part, strings.Contains(policy, part), true)
 		}
-		sandboxtest.Equal(t, name+": the policy is unsafe", strings.Contains(policy, "unsafe"), false)
+		sandboxtest.Equal(t, name+": the policy contains unsafe", strings.Contains(policy, "unsafe"), false)
 		for header, want := range map[string]string{
 			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "X-Frame-Options": "DENY",
 			"Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store",
@@ -66,12 +74,12 @@ func TestRequestsAreGuarded(t *testing.T) {
 		}
 	}
 	sandboxtest.Equal(t, "the card", s.Get("/cards/"+card).Text("status"), "active")
-	b.header = http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {}} // either says where it comes from
+	b.header = http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {}} // one of the two headers is enough
 	b.send(http.MethodPost, page, url.Values{"action": {"freeze"}}).has("The card is frozen.")
 }
 
-// A log-in leads to the page that was asked for, on this server; its cookie is of this
-// port and for this site alone.
+// A login leads to the requested page, if that is on this server. The name of its cookie has the port, and browsers do
+// not send the cookie from other sites.
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
@@ -99,15 +107,16 @@ func TestLogin(t *testing.T) {
 	}
 }
 
+// The login link works once. A prefetch or another token does not use it up.
 func TestLinkWorksOnce(t *testing.T) {
 	t.Parallel()
 	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
 	path := strings.TrimPrefix(s.Link, s.Root())
-	ahead := newBrowser(t, s)
-	ahead.send(http.MethodHead, path, nil)
+	prefetching := newBrowser(t, s)
+	prefetching.send(http.MethodHead, path, nil)
 	for name, value := range map[string]string{"Sec-Purpose": "prefetch", "Purpose": "prefetch", "X-Purpose": "preview"} {
-		ahead.header = http.Header{name: {value}}
-		ahead.get(path)
+		prefetching.header = http.Header{name: {value}}
+		prefetching.get(path)
 	}
 	newBrowser(t, s).get("/login?token=" + strings.Repeat("A", 26)).has("expired or was already used")
 	b := newBrowser(t, s)
@@ -118,8 +127,8 @@ func TestLinkWorksOnce(t *testing.T) {
 	late.get("/").has("<h1>Log in</h1>")
 }
 
-// What pages load has a name of its own content, and is kept.
-func TestAssetsAreKept(t *testing.T) {
+// The paths of assets contain a hash of their content, so that browsers may cache them.
+func TestAssetsAreCached(t *testing.T) {
 	t.Parallel()
 	_, b := start(t)
 	page := b.get("/")
@@ -130,14 +139,16 @@ func TestAssetsAreKept(t *testing.T) {
 			t.Errorf("%s has the headers %v", path, got.Header)
 		}
 		for _, other := range []string{strings.Replace(path, "/assets/", "/assets/0", 1), "/assets/dashboard.css", "/assets/", "/assets/../templates/card.html"} {
-			if missing := b.get(other).is(404); strings.Contains(missing.Header.Get("Cache-Control"), "immutable") {
-				t.Errorf("%s is kept", other)
+			missing := b.get(other).is(404)
+			if strings.Contains(missing.Header.Get("Cache-Control"), "immutable") {
+				t.Errorf("browsers may cache %s", other)
 			}
 		}
 	}
 }
 
-// A page of a file that has lost a table is as it was, or says that it failed; so do forms.
+// If a table of the file is missing, each page either shows the same rows as before or an error. A form that fails on a
+// damaged file shows an error too.
 func TestLostTables(t *testing.T) {
 	t.Parallel()
 	s, b := start(t, sandboxtest.Stopped(day(1)))
@@ -147,12 +158,12 @@ func TestLostTables(t *testing.T) {
 	s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": "Ads", "amount": 5}).OK(201)
 	s.Post("/_sandbox/deposits", `{"currency":"btc","amount":5}`).OK(201)
 	var delivery string
-	sandboxtest.Eventually(t, func() bool { // it was tried, and will not be again while the clock stands still
+	sandboxtest.Eventually(t, func() bool { // after the first attempt, no other one follows while the clock is stopped
 		first := s.Get("/_sandbox/deliveries").Data()[0]
 		delivery, _ = first["id"].(string)
 		return len(first["tries"].([]any)) > 0
 	})
-	s.Get("/_sandbox/requests").OK(200) // by then, they are in the file
+	s.Get("/_sandbox/requests").OK(200) // writes the recorded requests to the file
 	pages := []string{"/webhooks/" + delivery, "/", "/cards", "/cards/" + card, "/transactions", "/transactions/" + settled, "/3ds", "/deposits", "/webhooks", "/ledger", "/world", "/requests", "/runs/1"}
 	rows := func() (counts []string) {
 		for _, page := range pages {
@@ -164,51 +175,53 @@ func TestLostTables(t *testing.T) {
 	sound := rows()
 	run := execute(t, s)
 	run("PRAGMA legacy_alter_table = ON")
-	type harm struct{ what, do, undo string }
-	harms := []harm{{"the facts of declines", "UPDATE transactions SET decline_facts = 'x'", "UPDATE transactions SET decline_facts = ''"}}
+	type damage struct{ name, do, undo string } // do and undo are SQL statements
+	damages := []damage{{"the facts of declines", "UPDATE transactions SET decline_facts = 'x'", "UPDATE transactions SET decline_facts = ''"}}
 	for _, table := range []string{
 		"accounts", "cards", "challenges", "deliveries", "delivery_tries", "deposits", "events",
 		"faults", "ledger_accounts", "ledger_entries", "ledger_postings", "request_log", "runs", "settings", "status_changes", "transactions", "webhooks",
 	} {
-		harms = append(harms, harm{table, "ALTER TABLE " + table + " RENAME TO lost", "ALTER TABLE lost RENAME TO " + table})
+		damages = append(damages, damage{table, "ALTER TABLE " + table + " RENAME TO lost", "ALTER TABLE lost RENAME TO " + table})
 	}
-	for _, h := range harms {
-		run(h.do)
+	for _, test := range damages {
+		run(test.do)
 		failed := 0
 		for i, got := range rows() {
 			if strings.HasPrefix(got, fmt.Sprint(http.StatusInternalServerError)) {
 				failed++
 			} else if got != sound[i] {
-				t.Errorf("without %s: %s answered %s, was %s", h.what, pages[i], got, sound[i])
+				t.Errorf("without %s: %s has the status %s, want %s", test.name, pages[i], got, sound[i])
 			}
 		}
 		if failed == 0 {
-			t.Errorf("no page needs %s", h.what)
+			t.Errorf("no page needs %s", test.name)
 		}
-		run(h.undo)
+		run(test.undo)
 	}
 	b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	for page, h := range map[string]harm{
+	for page, test := range map[string]damage{ // the name is that of the form's action
 		"/cards/" + card: {"details", "INSERT INTO settings VALUES ('limits', 'x')", "DELETE FROM settings"},
 		"/requests":      {"forget", "ALTER TABLE request_log RENAME path TO gone", "ALTER TABLE request_log RENAME gone TO path"},
 	} {
-		form := b.form(page, "action", h.what)
-		run(h.do)
-		s.Get("/bins") // to be recorded
+		form := b.form(page, "action", test.name)
+		run(test.do)
+		s.Get("/bins") // a request to record
 		b.send(http.MethodPost, page, form)
-		run(h.undo)
+		run(test.undo)
 		b.get(page).is(http.StatusInternalServerError)
 	}
 	s.Balanced()
 }
 
-// A bug on the way of a request is told without its value, which may be a secret; one
-// that has a connection broken off stays as it is.
+// A panic is logged without its value, which may be a secret. The panic with which a handler breaks off a connection is
+// passed on.
 func TestPanicOfAHandler(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	d := sandboxtest.Must(dashboard.New(dashboard.Options{
-		Server: &server.Server{Logger: slog.New(slog.NewTextHandler(&log, nil))}, Address: "http://127.0.0.1", Now: time.Now,
+		Server:  &server.Server{Logger: slog.New(slog.NewTextHandler(&log, nil))},
+		Address: "http://127.0.0.1",
+		Now:     time.Now,
 		Next: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/api/v1/drop" {
 				panic(http.ErrAbortHandler)
@@ -218,12 +231,17 @@ func TestPanicOfAHandler(t *testing.T) {
 	}))
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/bins", nil))
-	if said := w.Body.String() + log.String(); w.Code != http.StatusInternalServerError || strings.Contains(said, "0815") || !strings.Contains(log.String(), "security_test.go") {
-		t.Errorf("answered %d, and said %s", w.Code, said)
+	sandboxtest.Equal(t, "the status", w.Code, http.StatusInternalServerError)
+	if strings.Contains(w.Body.String()+log.String(), "0815") {
+		t.Errorf("the response or the log has the value of the panic: %s\n%s", w.Body, &log)
+	}
+	if !strings.Contains(log.String(), "security_test.go") {
+		t.Errorf("the log lacks the stack: %s", &log)
 	}
 	defer func() {
-		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
-			t.Errorf("a connection that is to break off ends with %v", err)
+		err, _ := recover().(error)
+		if !errors.Is(err, http.ErrAbortHandler) {
+			t.Errorf("the panic is %v, want http.ErrAbortHandler", err)
 		}
 	}()
 	d.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/drop", nil))

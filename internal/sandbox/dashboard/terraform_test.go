@@ -25,19 +25,19 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// snippet is the text that a page has for a copy button, by how it begins.
-func (p seen) snippet(begin string) string {
+// snippet returns the text of the copy button whose text starts with the given regular expression.
+func (p seen) snippet(start string) string {
 	p.t.Helper()
-	text := p.find(`(?s)data-copy="(` + begin + `[^"]*)"`)
+	text := p.find(`(?s)data-copy="(` + start + `[^"]*)"`)
 	if text == "" {
-		p.t.Fatalf("%s has nothing to copy that begins with %q:\n%s", p.Request.URL, begin, p.text)
+		p.t.Fatalf("%s has no text to copy that starts with %q:\n%s", p.Request.URL, start, p.text)
 	}
 	return text
 }
 
-// What a card's page says of it in HCL takes the card over, whatever is in it, and
-// changes nothing.
-func TestCardsConfigurationTakesItOver(t *testing.T) {
+// The resource and the import block on the page of a card import the card, whatever its label and metadata contain. The
+// card does not change.
+func TestConfigurationImportsCard(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
 	w := acctest.NewWorkspace(t)
@@ -58,8 +58,11 @@ func TestCardsConfigurationTakesItOver(t *testing.T) {
 	config += b.get("/cards/"+frozen).snippet("resource ") + b.get("/cards/"+frozen).snippet("import ")
 	sandboxtest.Equal(t, "labels", strings.Count(config, "\n  label "), 4)
 	w.Write("main.tf", config)
-	if out := w.Must("apply", "-auto-approve", "-no-color"); !strings.Contains(out, "5 imported, 0 added, 0 changed, 0 destroyed") && !strings.Contains(out, "5 imported, 0 added, 5 changed, 0 destroyed") {
-		t.Errorf("it says %s", out)
+	out := w.Must("apply", "-auto-approve", "-no-color")
+	unchanged := strings.Contains(out, "5 imported, 0 added, 0 changed, 0 destroyed")
+	changed := strings.Contains(out, "5 imported, 0 added, 5 changed, 0 destroyed")
+	if !unchanged && !changed {
+		t.Errorf("the apply did not import the cards: %s", out)
 	}
 	w.Must("plan", "-detailed-exitcode", "-no-color")
 	sandboxtest.Equal(t, "the wallet", s.Wallet().String(), "9664.50")
@@ -67,7 +70,7 @@ func TestCardsConfigurationTakesItOver(t *testing.T) {
 	b.get("/cards/" + frozen).has("resource &#34;vcard_card&#34;").lacks("import {")
 }
 
-// An empty account's first page is all that a first card takes.
+// The overview of an account without cards has all that a user needs to issue a first card.
 func TestFirstPageIssuesAFirstCard(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
@@ -84,10 +87,10 @@ func TestFirstPageIssuesAFirstCard(t *testing.T) {
 	b.get("/").has("On cards", "Spent this month").lacks("main.tf")
 }
 
-var pictures = flag.String("pictures", "", "folder to write the pictures of README and guides to")
+var pictures = flag.String("pictures", "", "folder to write the pictures of the README and the guides to")
 
-// What README's pictures show is there: a sandbox that was seeded is reached by the
-// CLI, whose plan has the top-up and the statement, and by a browser.
+// The plan, the statement and the dashboard have what the pictures of the README show. With -pictures, the test takes
+// the pictures.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	const root = "../../.."
@@ -122,7 +125,7 @@ func TestPictures(t *testing.T) {
 	}
 
 	w.Must("apply", "-no-color", "plan")
-	p.Get("/_sandbox/requests").OK(200) // by then, they are in the file
+	p.Get("/_sandbox/requests").OK(200) // writes the recorded requests to the file
 	b := openTab(t, &sandboxtest.Server{Client: p.Client}).logIn()
 	b.await("document.querySelector('#runs tbody tr').innerText.includes('313.95')")
 	b.await("document.querySelector('.plot') !== null")
@@ -130,7 +133,7 @@ func TestPictures(t *testing.T) {
 		return
 	}
 	b.picture("dashboard", 1200, 1020)
-	var comment bytes.Buffer // on a pull request
+	var comment bytes.Buffer // the statement as a comment on a pull request
 	converter := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithRendererOptions(goldmarkhtml.WithUnsafe()))
 	sandboxtest.Must(0, converter.Convert(markdown, &comment))
 	page := bytes.Replace(sandboxtest.Must(os.ReadFile("testdata/comment.html")), []byte("<!-- the comment -->"), comment.Bytes(), 1)
@@ -138,7 +141,7 @@ func TestPictures(t *testing.T) {
 	b.picture("statement", 860, evaluate[int64](b, "document.querySelector('main').offsetHeight"))
 }
 
-// picture takes two pictures of the page, by the reader's scheme.
+// picture takes pictures of the page in the light and the dark theme.
 func (b *tab) picture(name string, width, height int64) {
 	b.t.Helper()
 	b.run(chromedp.EmulateViewport(width, height))
@@ -152,25 +155,26 @@ func (b *tab) picture(name string, width, height int64) {
 	}
 }
 
-// save writes a picture, if any are to be written.
+// save writes a picture if the flag pictures is set.
 func save(t testing.TB, name string, content []byte) {
 	t.Helper()
-	const most = 150_000
+	const maxBytes = 150_000
 	if *pictures == "" {
 		return
 	}
-	if len(content) > most {
-		t.Errorf("%s has %d bytes, of %d", name, len(content), most)
+	if len(content) > maxBytes {
+		t.Errorf("%s has %d bytes, more than %d", name, len(content), maxBytes)
 	}
 	sandboxtest.Must(0, os.WriteFile(filepath.Join(*pictures, name), content, 0o644))
 }
 
+// escape matches a style of a terminal, and styles are the attributes of SVG for its codes.
 var (
 	escape = regexp.MustCompile(`\x1b\[(\d*)m`)
 	styles = map[string]string{"1": ` font-weight="bold"`, "31": ` fill="#ff7b72"`, "32": ` fill="#7ee787"`, "33": ` fill="#e3b341"`}
 )
 
-// terminal draws what a program wrote to a terminal.
+// terminal returns a picture, as SVG, of the output of a program in a terminal.
 func terminal(text string) []byte {
 	const char, height, margin = 8.43, 20, 16
 	lines := strings.Split(text, "\n")
@@ -181,7 +185,8 @@ func terminal(text string) []byte {
 		fmt.Fprintf(&rows, `<text x="%d" y="%d">`, margin, margin+height*i+14)
 		for part := range strings.SplitSeq("0m"+line, "\x1b[") {
 			code, shown, _ := strings.Cut(part, "m")
-			if shown = strings.ReplaceAll(html.EscapeString(shown), " ", "\u00a0"); shown != "" && styles[code] != "" {
+			shown = strings.ReplaceAll(html.EscapeString(shown), " ", "\u00a0")
+			if shown != "" && styles[code] != "" {
 				shown = "<tspan" + styles[code] + ">" + shown + "</tspan>"
 			}
 			rows.WriteString(shown)
