@@ -16,12 +16,15 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// The clock, the limits and the quirks are set as they are shown, and keep what was refused.
+// The forms set the clock, the limits and the quirks, and keep refused input.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	s, b := start(t, sandboxtest.Stopped(day(1)))
 	s.Quirks(nil)
-	set := func(action string, fields ...string) seen { t.Helper(); return b.post("/world", action, fields...) }
+	set := func(action string, fields ...string) seen {
+		t.Helper()
+		return b.post("/world", action, fields...)
+	}
 	set("advance", "advance", "720h").has("The clock is advanced.", "2026-03-31 12:00:00")
 	sandboxtest.Equal(t, "the time", s.Get("/_sandbox/clock").Text("now"), "2026-03-31T12:00:00.000Z")
 	set("advance", "advance", "-1h").is(400).has("Advance must be a duration above 0", `value="-1h"`)
@@ -31,26 +34,28 @@ func TestSettings(t *testing.T) {
 		has("The limits are saved.", "default: 1000", "default: 10000").lacks("default: 50<")
 	sandboxtest.Equal(t, "the limits", strings.TrimSpace(s.Get("/_sandbox/limits").Raw),
 		`{"requests_per_minute":60,"creates_per_minute":50,"requests_per_hour":0,"details_per_minute":30}`)
-	for _, many := range []string{"many", "null", "1.5"} {
-		set("set-limits", "requests_per_minute", many).has("must be an integer", `value="`+many+`"`)
+	for _, invalid := range []string{"many", "null", "1.5"} {
+		set("set-limits", "requests_per_minute", invalid).has("must be an integer", `value="`+invalid+`"`)
 	}
 	set("restore-limits", "requests_per_minute", "60").has("The default limits are restored.").lacks("default: ")
 
-	usual := s.Get("/_sandbox/quirks").OK(200)
+	defaults := s.Get("/_sandbox/quirks").OK(200)
 	shown := fieldsOf(b.get("/world").has("<small>response to changes of a terminated card</small>").lacks("default: "), "quirks")
-	sandboxtest.Equal(t, "fields of the quirks", len(shown)/2, len(usual.Body)+1) // the wallet fields are two
+	sandboxtest.Equal(t, "fields of the quirks", len(shown)/2, len(defaults.Body)+1) // one quirk has two fields
 	set("set-quirks", shown...).has("The quirks are saved.").lacks("default: ")
-	sandboxtest.Equal(t, "the quirks, sent as they were", s.Get("/_sandbox/quirks").Raw, usual.Raw)
+	sandboxtest.Equal(t, "the quirks after saving the defaults", s.Get("/_sandbox/quirks").Raw, defaults.Raw)
 	set("set-quirks", append(shown, "idempotency", "conflict", "terminated_status", "409", "wallet_field_2", "x_pay")...).
 		has("default: honoured", "default: 400", "default: wallet b pay", `value="conflict" selected`, `value="409" selected`, `value="x_pay"`)
-	if got := s.Get("/_sandbox/quirks").Raw; !regexp.MustCompile(`"idempotency":"conflict".*"terminated_status":409.*"x_pay"`).MatchString(got) {
+	got := s.Get("/_sandbox/quirks").Raw
+	want := regexp.MustCompile(`"idempotency":"conflict".*"terminated_status":409.*"x_pay"`)
+	if !want.MatchString(got) {
 		t.Errorf("the quirks are %s", got)
 	}
 	set("set-quirks", append(shown, "cards_per_page", script)...).has("&lt;script&gt;").lacks(script)
 	set("restore-quirks", append(shown, "idempotency", "conflict")...).has("The default quirks are restored.").lacks("default: ")
 }
 
-// fieldsOf are the fields of the form that an id names, as a browser would send them.
+// fieldsOf returns the names and values of the fields that a browser would send for the form with an id.
 func fieldsOf(page seen, id string) (fields []string) {
 	form := regexp.MustCompile(`(?s)<form method="post"[^>]* id="` + id + `".*?</form>|<form method="post" id="` + id + `".*?</form>`).FindString(page.text)
 	for _, pattern := range []string{`<input id="\w+" name="(\w+)"[^>]* value="([^"]*)"`, `(?s)<select name="(\w+)".*?<option value="([^"]*)" selected`} {
@@ -61,6 +66,7 @@ func fieldsOf(page seen, id string) (fields []string) {
 	return fields
 }
 
+// The forms add and remove faults, which then apply to requests of the API.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
@@ -71,9 +77,9 @@ func TestFaults(t *testing.T) {
 		return b.post("/world", "add-fault", append([]string{"method", "GET", "path", "/bins", "times", "1", "when", "before", "delay_ms", "0", "status", "503"}, fields...)...)
 	}
 	fault("then", "status", "body", `{"error":"<script>alert(1)</script>"}`).has("The fault is added.", "response 503").lacks(script)
-	answered := s.Get("/bins").OK(503)
-	sandboxtest.Equal(t, "the error", answered.Text("error"), script)
-	sandboxtest.Equal(t, "Content-Type", answered.Header.Get("Content-Type"), "application/json")
+	response := s.Get("/bins").OK(503)
+	sandboxtest.Equal(t, "the error", response.Text("error"), script)
+	sandboxtest.Equal(t, "Content-Type", response.Header.Get("Content-Type"), "application/json")
 	fault("then", "status", "body", "Bad <gateway>")
 	sandboxtest.Equal(t, "the body", s.Send(t.Context(), http.MethodGet, "/bins", nil).OK(503).Raw, "Bad <gateway>")
 	fault("then", "status", "body", " ")
@@ -87,13 +93,17 @@ func TestFaults(t *testing.T) {
 	fault("then", "pass", "path", "no/path").is(400).has("where * stands for any segment", `value="no/path"`)
 	first := s.Get("/_sandbox/faults").Data()[0]
 	b.post("/world", "remove-fault", "id", fmt.Sprint(first["id"])).has("The fault is removed.").lacks("no response; the")
-	if left := s.Get("/_sandbox/faults").Data(); len(left) != 1 || left[0]["then"] != "pass" {
+	left := s.Get("/_sandbox/faults").Data()
+	if len(left) != 1 || left[0]["then"] != "pass" {
 		t.Errorf("the faults are %v", left)
 	}
 	b.post("/world", "remove-fault", "id", "1").has("There is no fault")
 	b.post("/world", "remove-faults").has("All faults are removed.", "No faults.")
 
-	preset := func(name string) seen { t.Helper(); return b.post("/world", "preset", "preset", name) }
+	preset := func(name string) seen {
+		t.Helper()
+		return b.post("/world", "preset", "preset", name)
+	}
 	preset("rate limited").has("The fault is added.", "response 429")
 	for range 3 {
 		s.Get("/bins").Refused(http.StatusTooManyRequests, "rate_limited", "")
@@ -102,7 +112,9 @@ func TestFaults(t *testing.T) {
 	preset("committed, response lost")
 	s.Get("/bins").OK(200)
 	lost := s.WithoutRetries().Send(t.Context(), http.MethodPost, "/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`)
-	sandboxtest.Equal(t, "an answer came", lost.Err == nil, false)
+	if lost.Err == nil {
+		t.Error("the client received a response")
+	}
 	sandboxtest.Equal(t, "cards", len(s.LiveCards()), 1)
 	b.post("/world", "add-fault", "method", "POST", "path", "/cards", "times", "1", "when", "later", "later_seconds", "60", "delay_ms", "0", "then", "drop").
 		has("The fault is added.", "no response; the call is committed 60 s later")
@@ -115,7 +127,7 @@ func TestFaults(t *testing.T) {
 	s.Get("/cards/card_x/details").Refused(http.StatusServiceUnavailable, "injected_fault", "")
 }
 
-// Every page says what is unusual about the world, and what waits for somebody.
+// Every page shows what differs from a new sandbox, and how many challenges and endpoints wait.
 func TestUnusualWorld(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
@@ -132,45 +144,48 @@ func TestUnusualWorld(t *testing.T) {
 	for _, path := range []string{"/", "/cards/" + card, "/nowhere"} {
 		b.get(path).has(`<a class="unusual" href="/world">1 fault, 2 quirks, clock &#43;2 days</a>`, `3D Secure <b class="waiting">1</b>`)
 	}
-	if first := b.get("/world").find(`(?s)<form method="post" id="quirks">.*?<label for="(\w+)"`); first != "idempotency" && first != "terminated_status" {
-		t.Errorf("the first quirk is %q", first)
+	first := b.get("/world").find(`(?s)<form method="post" id="quirks">.*?<label for="(\w+)"`)
+	if first != "idempotency" && first != "terminated_status" {
+		t.Errorf("the first quirk is %q, want a changed one", first)
 	}
 }
 
-// One press fills days, the same ones for the same seed, and the books stay balanced. The
-// overview has the newest of what is more.
+// A form simulates days of purchases, the same ones for the same seed. The ledger stays balanced. The lists of the
+// overview have a maximum length.
 func TestSimulate(t *testing.T) {
 	t.Parallel()
 	s, b := start(t, sandboxtest.Stopped(day(1)))
-	press := []string{"days", "4", "purchases_per_day", "9", "declines", "10", "seed", "7", "merchants", "Shop A, Shop B"}
-	b.post("/world", "simulate", press[:8]...).has("No active card can pay")
+	fields := []string{"days", "4", "purchases_per_day", "9", "declines", "10", "seed", "7"}
+	b.post("/world", "simulate", fields...).has("No active card can pay")
 	s.Unlimited()
 	s.Issue("500", `"label":"search"`)
 	travel := s.Issue("300", `"label":"travel"`, `"allowed_categories":["travel"]`)
-	b.post("/world", "simulate", press...).has("Simulated 36 purchases on 2 cards; 4 were declined")
-	made := regexp.MustCompile(`"(id|card_id)":"\w+",|\n`).ReplaceAllString(listed(s), "")
-	golden(t, "testdata/simulated.txt", strings.ReplaceAll(made, "},{", "},\n{"))
+	fields = append(fields, "merchants", "Shop A, Shop B")
+	b.post("/world", "simulate", fields...).has("Simulated 36 purchases on 2 cards; 4 were declined")
+	withoutIDs := regexp.MustCompile(`"(id|card_id)":"\w+",|\n`).ReplaceAllString(listTransactions(s), "")
+	golden(t, "testdata/simulated.txt", strings.ReplaceAll(withoutIDs, "},{", "},\n{"))
 	sandboxtest.Equal(t, "days that have purchases", strings.Count(b.get("/").text, `id="day-2026-03-`), 5)
 	s.Post("/_sandbox/simulate", `{"days":366,"purchases_per_day":500}`).Refused(400, "invalid_request", "5000")
 	s.As(newKey(s, "")).Post("/_sandbox/simulate", `{"days":1}`).Refused(403, "first_account_only", "")
-	of := func(kind string) int { return strings.Count(listed(s), `"type":"`+kind+`"`) }
-	settled, declined := of("settlement"), of("decline")
+	countType := func(name string) int { return strings.Count(listTransactions(s), `"type":"`+name+`"`) }
+	settled := countType("settlement")
+	declined := countType("decline")
 	more := s.Post("/_sandbox/simulate", `{"days":2,"purchases_per_day":12,"declines":20,"seed":3,"merchants":["Corner Shop"]}`).OK(http.StatusCreated)
 	sandboxtest.Equal(t, "purchases", more.Text("purchases"), "24")
-	sandboxtest.Equal(t, "settled ones", more.Text("settled"), fmt.Sprint(of("settlement")-settled))
-	sandboxtest.Equal(t, "declined ones", more.Text("declined"), "5")
-	sandboxtest.Equal(t, "declines of them", of("decline")-declined, 5)
-	sandboxtest.Equal(t, "they name their only merchant", strings.Contains(listed(s), "Corner Shop"), true)
+	sandboxtest.Equal(t, "settled purchases", more.Text("settled"), fmt.Sprint(countType("settlement")-settled))
+	sandboxtest.Equal(t, "declined purchases", more.Text("declined"), "5")
+	sandboxtest.Equal(t, "listed declines", countType("decline")-declined, 5)
+	sandboxtest.Equal(t, "a purchase has the given merchant", strings.Contains(listTransactions(s), "Corner Shop"), true)
 	for range 150 {
 		s.Issue("50", `"auto_freeze_at":45`, `"spending_limit":48`)
 	}
 	all := s.Post("/_sandbox/simulate", nil).OK(http.StatusCreated)
 	sandboxtest.Equal(t, "purchases of 40 days", all.Text("purchases"), "800")
-	sandboxtest.Equal(t, "declined ones of many cards", all.Text("declined"), "40")
+	sandboxtest.Equal(t, "declined purchases of many cards", all.Text("declined"), "40")
 	s.Post("/_sandbox/simulate", `{"days":10,"purchases_per_day":500,"declines":0}`).Refused(400, "invalid_request", "can pay")
 	for _, card := range s.Get("/cards?status=active&per_page=100").Data() {
 		if len(s.Get("/transactions?card_id="+card["id"].(string)).Data()) == 0 {
-			t.Errorf("%s took no part", card["id"])
+			t.Errorf("%s has no simulated purchase", card["id"])
 		}
 	}
 	for i := range 7 {
@@ -180,12 +195,12 @@ func TestSimulate(t *testing.T) {
 		s.Call(http.MethodPost, "/cards/"+travel+[]string{"/freeze", "/unfreeze"}[i%2], nil, "User-Agent", fmt.Sprint("run/0000000", i)).OK(200)
 	}
 	sandboxtest.Eventually(t, func() bool { return !strings.Contains(s.Get("/_sandbox/deliveries").Raw, `"tries":[]`) })
-	s.Get("/_sandbox/requests").OK(200) // by then, they are in the file
-	for text, most := range map[string]int{
+	s.Get("/_sandbox/requests").OK(200) // writes the recorded requests to the file
+	for text, want := range map[string]int{
 		`<tr id="run-`: 5, `<li id="delivery-`: 6, `<li id="card-`: 6, ">near limit</span>": 4, ">low balance</span>": 4,
-		`class="share"`: 4 + 8, `<td class="name"><time`: 12,
+		`class="share"`: 4 + 8 /* limits and spending */, `<td class="name"><time`: 12,
 	} {
-		b.get("/").counts(text, most)
+		b.get("/").counts(text, want)
 	}
 	b.get("/cards/"+travel).counts(`<tr id="run-`, 5)
 	execute(t, s)(`INSERT INTO deliveries (public_id, event_id, webhook_id, state) SELECT t.id, 1, 1, 'delivered' FROM transactions t LIMIT 101`)
@@ -193,9 +208,10 @@ func TestSimulate(t *testing.T) {
 	s.Balanced()
 }
 
-// listed is what the API lists of transactions, on all pages.
-func listed(s *sandboxtest.Server) (all string) {
+// listTransactions returns the JSON of all pages of transactions that the API lists.
+func listTransactions(s *sandboxtest.Server) string {
 	s.T.Helper()
+	all := ""
 	for page := 1; ; page++ {
 		list := s.Get(fmt.Sprintf("/transactions?per_page=100&page=%d", page)).OK(http.StatusOK)
 		if len(list.Data()) == 0 {
@@ -205,8 +221,8 @@ func listed(s *sandboxtest.Server) (all string) {
 	}
 }
 
-// No page shows what only its makers are to know; nor does one that another account
-// sees tell anything of this one, which it cannot change either.
+// No page shows secrets, except in the response to a form that asks for them. Another account sees nothing of this
+// account and cannot change it.
 func TestPagesKeepSecrets(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
@@ -214,9 +230,9 @@ func TestPagesKeepSecrets(t *testing.T) {
 	hook := s.Post("/webhooks", `{"url":"https://127.0.0.1:1/","events":["*"]}`).OK(201)
 	s.Post("/webhooks", `{"url":"https://127.0.0.1:1/plantedPath0123456789/in?planted-query","events":["*"],"secret":"planted-secret"}`).OK(201)
 	card := s.Issue("100", `"label":"Planted label\u202e\u001b[2J"`)
-	bought := s.Authorize(card, "10", "7311").Transaction()
-	settlement := s.Settle(bought, "").Transaction()
-	asked := challenge(s, card, "Ads")
+	purchase := s.Authorize(card, "10", "7311").Transaction()
+	settlement := s.Settle(purchase, "").Transaction()
+	pending := challenge(s, card, "Ads")
 	deposit := s.Post("/_sandbox/deposits", `{"currency":"btc","amount":5}`).OK(201).Text("id")
 	s.Get("/cards?bin_id=" + s.Key)
 	pan := s.Get("/cards/" + card + "/details").OK(200).Text("pan")
@@ -224,9 +240,9 @@ func TestPagesKeepSecrets(t *testing.T) {
 	delivery := s.Get("/_sandbox/deliveries").Data()[0]["id"].(string)
 
 	pages := crawl(b)
-	for _, path := range []string{"/cards/" + card, "/transactions/" + bought, "/requests", "/webhooks", "/webhooks/" + delivery, "/3ds", "/deposits", "/ledger", "/world"} {
+	for _, path := range []string{"/cards/" + card, "/transactions/" + purchase, "/requests", "/webhooks", "/webhooks/" + delivery, "/3ds", "/deposits", "/ledger", "/world"} {
 		if pages[path] == "" {
-			t.Errorf("%s was not seen", path)
+			t.Errorf("no page links to %s", path)
 		}
 	}
 	for path, text := range pages {
@@ -239,7 +255,7 @@ func TestPagesKeepSecrets(t *testing.T) {
 	stranger := newBrowser(t, s).logIn(other)
 	stranger.get("/").has("7.00")
 	for path, text := range crawl(stranger) {
-		for _, foreign := range []string{card, "Planted label", settlement, asked.Text("id"), asked.Text("otp"), deposit, hook.Text("id"), delivery, "101.00"} {
+		for _, foreign := range []string{card, "Planted label", settlement, pending.Text("id"), pending.Text("otp"), deposit, hook.Text("id"), delivery, "101.00"} {
 			if strings.Contains(text, foreign) {
 				t.Errorf("%s shows another account's %s", path, foreign)
 			}
@@ -248,38 +264,45 @@ func TestPagesKeepSecrets(t *testing.T) {
 	for _, path := range []string{"/cards/" + card, "/transactions/" + settlement, "/webhooks/" + delivery} {
 		stranger.get(path).is(404).lacks("Planted label", "127.0.0.1:1/")
 	}
-	for _, press := range [][4]string{
-		{"/3ds", "approved", "id", asked.Text("id")},
+	for _, form := range []struct{ path, action, field, id string }{
+		{"/3ds", "approved", "id", pending.Text("id")},
 		{"/deposits", "confirm", "id", deposit},
 		{"/webhooks", "redeliver", "delivery_id", delivery},
 		{"/webhooks", "remove", "webhook_id", hook.Text("id")},
 	} {
-		stranger.post(press[0], press[1], press[2], press[3]).is(404)
+		stranger.post(form.path, form.action, form.field, form.id).is(404)
 	}
 	stranger.get("/transactions?q=" + card).has("No transactions match")
-	b.get("/3ds").has(asked.Text("otp"))
+	b.get("/3ds").has(pending.Text("otp"))
 	stranger.post("/", "show-key").has(other).lacks(s.Key)
 }
 
-// crawl returns what can be seen from the overview on, by the paths.
+// crawl follows the links from the overview and returns the texts of the pages by their paths. It opens each path once,
+// with the first query that it finds, and at most 200 pages.
 func crawl(b *browser) map[string]string {
 	b.t.Helper()
-	seen := map[string]string{}
-	for left := []string{"/"}; len(left) > 0 && len(seen) < 200; left = left[1:] {
-		path, _, _ := strings.Cut(left[0], "?")
-		if _, found := seen[path]; found || strings.HasPrefix(path, "/assets/") {
+	const maxPages = 200
+	link := regexp.MustCompile(`href="(/[^"]*)"`)
+	pages := map[string]string{}
+	queue := []string{"/"}
+	for len(queue) > 0 && len(pages) < maxPages {
+		target := queue[0]
+		queue = queue[1:]
+		path, _, _ := strings.Cut(target, "?")
+		_, opened := pages[path]
+		if opened || strings.HasPrefix(path, "/assets/") {
 			continue
 		}
-		seen[path] = html.UnescapeString(b.get(left[0]).text)
-		for _, link := range regexp.MustCompile(`href="(/[^"]*)"`).FindAllStringSubmatch(seen[path], -1) {
-			left = append(left, link[1])
+		pages[path] = html.UnescapeString(b.get(target).text)
+		for _, match := range link.FindAllStringSubmatch(pages[path], -1) {
+			queue = append(queue, match[1])
 		}
 	}
-	return seen
+	return pages
 }
 
-// An account that is not ready may look around, and do nothing that its API would refuse.
-func TestAccountIsNotReady(t *testing.T) {
+// An account that is not ready can open pages, but its forms are refused like calls of the API.
+func TestAccountNotReady(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
 	card := s.Issue("100")
@@ -290,8 +313,8 @@ func TestAccountIsNotReady(t *testing.T) {
 	}
 }
 
-// A new account's key is in the response to the press alone; only the first account
-// sees the others, and takes everything back to the start.
+// The key of a new account is shown once. Only the first account can list all accounts and reset the sandbox. The log
+// has no key.
 func TestAccounts(t *testing.T) {
 	t.Parallel()
 	log := new(bytes.Buffer)
@@ -300,7 +323,7 @@ func TestAccounts(t *testing.T) {
 	})
 	b.get("/world").has("acct_first", "signed in", "Reset…")
 	created := b.post("/world", "create-account", "state", "ready", "initial_balance", "7").
-		has(`name="initial_balance" inputmode="decimal" value="10000.00"`) // for the next one
+		has(`name="initial_balance" inputmode="decimal" value="10000.00"`) // the form has its default again
 	id, key := created.find(`acct_\w{10,}`), created.find(`sk_live_\w+`)
 	if id == "" || key == "" || created.Request.URL.String() != s.Root()+"/world" || created.Header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("%s (%v) has no key:\n%s", created.Request.URL, created.Header, created.text)
@@ -319,50 +342,59 @@ func TestAccounts(t *testing.T) {
 	other.get("/world").has("<h1>Log in</h1>")
 	first := s.Key
 	s.Close()
-	if text := log.String(); strings.Contains(text, key) || strings.Contains(text, first) {
+	text := log.String()
+	if strings.Contains(text, key) || strings.Contains(text, first) {
 		t.Errorf("the log has a key:\n%s", text)
 	}
 }
 
-// A log-in, its link and its pages end with the time, with another log-in, and with the button.
-func TestLogInsEnd(t *testing.T) {
+// A session ends when its time has passed, when the user logs in again, and when the user logs out. The login link
+// expires.
+func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
 	clock := new(wall)
 	s, b := start(t, func(o *sandboxtest.Options) { o.Clock = clock.now })
-	const inside, outside = "<h1>Overview</h1>", "<h1>Log in</h1>"
+	const (
+		overview = "<h1>Overview</h1>"
+		login    = "<h1>Log in</h1>"
+	)
 	clock.advance(15 * time.Minute)
 	newBrowser(t, s).get(strings.TrimPrefix(s.Link, s.Root())).has("expired")
-	s.Advance("720h") // the service's own time is no reason to log anybody out
-	b.get("/").has(inside, "2026-03-31")
+	s.Advance("720h") // sessions follow the real clock, not the service's
+	b.get("/").has(overview, "2026-03-31")
 	clock.advance(12 * time.Hour)
-	b.get("/").has(outside)
+	b.get("/").has(login)
 
 	b.logIn(s.Key)
-	root, jar := sandboxtest.Must(url.Parse(s.Root())), b.client.Jar
+	root := sandboxtest.Must(url.Parse(s.Root()))
+	jar := b.client.Jar
 	replaced := jar.Cookies(root)
-	b.send(http.MethodPost, "/login", b.form("/", "key", s.Key)).has(inside)
+	b.send(http.MethodPost, "/login", b.form("/", "key", s.Key)).has(overview)
 	cookies := jar.Cookies(root)
 	b.send(http.MethodPost, "/logout", nil)
-	b.get("/").has(outside)
+	b.get("/").has(login)
 	sandboxtest.Equal(t, "cookies after logging out", len(jar.Cookies(root)), 0)
 	for _, ended := range [][]*http.Cookie{replaced, cookies} {
 		jar.SetCookies(root, ended)
-		b.get("/").has(outside)
+		b.get("/").has(login)
 	}
 }
 
-// A page that is shown hears of each change, and when its session or the server ends; the
-// time alone is news every ten seconds.
-func TestNews(t *testing.T) {
+// A page receives an event after each change, every ten seconds, and when its session ends. The stream ends with the
+// server.
+func TestLiveEvents(t *testing.T) {
 	t.Parallel()
 	clock := new(wall)
 	s, b := start(t, func(o *sandboxtest.Options) { o.Clock = clock.now })
+	// listen opens a stream and returns a function that waits for the next event. At the end of the stream, the event is "".
 	listen := func() (next func() string) {
-		news := sandboxtest.Must(b.client.Do(sandboxtest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, b.root+"/live", nil))))
-		t.Cleanup(func() { _ = news.Body.Close() })
-		sandboxtest.Equal(t, "Content-Type", news.Header.Get("Content-Type"), "text/event-stream")
-		lines := bufio.NewScanner(news.Body)
-		return func() (event string) {
+		request := sandboxtest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, b.root+"/live", nil))
+		stream := sandboxtest.Must(b.client.Do(request))
+		t.Cleanup(func() { _ = stream.Body.Close() })
+		sandboxtest.Equal(t, "Content-Type", stream.Header.Get("Content-Type"), "text/event-stream")
+		lines := bufio.NewScanner(stream.Body)
+		return func() string {
+			event := ""
 			for lines.Scan() && (event == "" || lines.Text() != "") {
 				event += lines.Text()
 			}
@@ -370,18 +402,22 @@ func TestNews(t *testing.T) {
 		}
 	}
 	version := func() string { return b.get("/").find(`data-version="([^"]*)"`) }
-	said := func(version string) string {
+	eventFor := func(version string) string {
 		return `data: {"version":"` + version + `","now":"` + clock.now().UTC().Format("2006-01-02T15:04:05.000Z") + `"}`
 	}
-	heard := func(next func() string) string { // what the page has, too: the request log is written beside
+	// waitForPage waits for the event with the version of the page, and returns the version. There may be earlier events,
+	// because the request log is also written to the file.
+	waitForPage := func(next func() string) string {
 		for event := next(); event != ""; event = next() {
-			if shown := version(); event == said(shown) {
+			shown := version()
+			if event == eventFor(shown) {
 				return shown
 			}
 		}
-		return "the end"
+		return "the stream has ended"
 	}
-	ending := func(next func() string) string {
+	// lastEvent skips the events with versions.
+	lastEvent := func(next func() string) string {
 		event := next()
 		for strings.HasPrefix(event, "data:") {
 			event = next()
@@ -389,33 +425,35 @@ func TestNews(t *testing.T) {
 		return event
 	}
 	next := listen()
-	first := heard(next)
+	first := waitForPage(next)
 	s.Fault(`{"method":"GET","path":"/bins","then":"pass"}`)
-	changed := heard(next)
-	sandboxtest.Equal(t, "a change is no news", changed == first, false)
-	tens := func(version string) string { return version[strings.LastIndex(version, "."):] }
+	changed := waitForPage(next)
+	sandboxtest.Equal(t, "the version is the same after a change", changed == first, false)
+	// The last part of a version is the number of the ten seconds.
+	lastPart := func(version string) string { return version[strings.LastIndex(version, "."):] }
 	clock.advance(9 * time.Second)
-	sandboxtest.Equal(t, "nine seconds later", tens(version()), tens(changed))
+	sandboxtest.Equal(t, "the last part after nine seconds", lastPart(version()), lastPart(changed))
 	clock.advance(time.Second)
-	sandboxtest.Equal(t, "ten seconds later it is the same", tens(heard(next)) == tens(changed), false)
+	sandboxtest.Equal(t, "the last part is the same after ten seconds", lastPart(waitForPage(next)) == lastPart(changed), false)
 	b.send(http.MethodPost, "/logout", nil)
-	sandboxtest.Equal(t, "in the end", ending(next), "event: endeddata:")
+	sandboxtest.Equal(t, "the last event", lastEvent(next), "event: endeddata:")
 	b.logIn(s.Key)
 	next = listen()
 	next()
 	s.Close()
-	sandboxtest.Equal(t, "after the end", ending(next), "")
+	sandboxtest.Equal(t, "the event after the server has stopped", lastEvent(next), "")
 }
 
-// An account that is made after a reset is another one than those before it.
-func TestASessionIsOfOneAccountOnly(t *testing.T) {
+// A session ends with its account. It does not become a session of an account that is created after a reset.
+func TestSessionEndsWithAccount(t *testing.T) {
 	t.Parallel()
 	s := sandboxtest.Start(t, sandboxtest.WithDashboard, sandboxtest.Stopped(day(1)))
-	b, posting := newBrowser(t, s).logIn(newKey(s, "")), newBrowser(t, s).logIn(newKey(s, ""))
+	reading := newBrowser(t, s).logIn(newKey(s, ""))
+	posting := newBrowser(t, s).logIn(newKey(s, ""))
 	advance := posting.form("/world", "action", "advance", "advance", "720h")
 	before := s.Post("/_sandbox/reset", nil).OK(200).Text("now")
 	newKey(s, `,"initial_balance":7`)
-	b.get("/").has("<h1>Log in</h1>").lacks("7.00")
+	reading.get("/").has("<h1>Log in</h1>").lacks("7.00")
 	posting.send(http.MethodPost, "/world", advance).has("<h1>Log in</h1>")
 	sandboxtest.Equal(t, "the time", s.Get("/_sandbox/clock").Text("now"), before)
 }
