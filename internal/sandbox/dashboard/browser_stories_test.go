@@ -338,7 +338,8 @@ func night(t *testing.T) (s *sandboxtest.Server, cards map[string]string) {
 	run("decade00", http.MethodPost, "/cards/"+cards["social-ads"]+"/withdraw", `{"amount":12.50}`).OK(http.StatusOK)
 	s.Fault(`{"method":"POST","path":"/cards/*/unfreeze","then":{"status":429,"body":{"error":"rate_limited","message":"the API key has reached a rate limit"}}}`)
 	run("decade00", http.MethodPost, "/cards/"+cards["display-ads"]+"/unfreeze", "")
-	sandboxtest.Eventually(t, func() bool { return strings.Contains(s.Get("/_sandbox/deliveries").Raw, `"tries":[{`) }) // the first attempts belong before the advance
+	// The first attempt to deliver must come before the clock advances.
+	sandboxtest.Eventually(t, func() bool { return strings.Contains(s.Get("/_sandbox/deliveries").Raw, `"tries":[{`) })
 	s.Advance("3s")
 	run("decade00", http.MethodPost, "/cards/"+cards["display-ads"]+"/unfreeze", "").OK(http.StatusOK)
 	run("decade00", http.MethodPost, "/cards/"+cards["display-ads"]+"/fund", `{"amount":25000}`).Refused(http.StatusBadRequest, "insufficient_funds", "")

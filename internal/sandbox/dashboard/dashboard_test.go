@@ -38,7 +38,7 @@ func start(t testing.TB, options ...func(*sandboxtest.Options)) (*sandboxtest.Se
 	return s, newBrowser(t, s).logIn(s.Key)
 }
 
-// send sends a form, or a request without one if the form is nil. It returns the page after all redirects.
+// send sends a form, or a request without one if the form is nil. It returns the response after the redirects.
 func (b *browser) send(method, path string, form url.Values) seen {
 	b.t.Helper()
 	request := sandboxtest.Must(http.NewRequestWithContext(b.t.Context(), method, b.root+path, strings.NewReader(form.Encode())))

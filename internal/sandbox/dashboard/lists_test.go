@@ -218,7 +218,8 @@ func TestRequests(t *testing.T) {
 	s.Get("/cards?status=active").OK(200)
 	s.Post("/cards", body, sandboxtest.IdempotencyKey, "once").OK(201)
 	s.Post("/cards/card_none/freeze", nil, sandboxtest.IdempotencyKey, "once").Refused(404, "not_found", "")
-	for _, method := range []string{http.MethodGet, http.MethodDelete} { // a different method makes another call, so neither is a second attempt
+	// Calls with different methods are not attempts of the same call.
+	for _, method := range []string{http.MethodGet, http.MethodDelete} {
 		s.Call(method, "/cards/card_none", nil, sandboxtest.IdempotencyKey, "once").Refused(404, "not_found", "")
 	}
 	s.Get("/cards?status=" + s.Key)
@@ -276,7 +277,8 @@ func TestWebhooks(t *testing.T) {
 	b.get("/webhooks?state=delivered").counts(`<tr id="dlv_`, 2)
 	b.post("/webhooks", "redeliver", "delivery_id", id).has("The event is sent again.")
 	inbox.Wait(5)
-	b.get("/webhooks").matches(`(?s)<details class="confirm">\s*<summary[^>]*>Remove…</summary>\s*<form[^>]*>[^/]*value="` + hook + `"`) // the button is in a closed section
+	// The button that removes the endpoint is in a closed section.
+	b.get("/webhooks").matches(`(?s)<details class="confirm">\s*<summary[^>]*>Remove…</summary>\s*<form[^>]*>[^/]*value="` + hook + `"`)
 	b.post("/webhooks", "remove", "webhook_id", hook).has("The endpoint is removed.", "No endpoints.", "because there is no endpoint")
 	b.get("/webhooks/" + id).is(404)
 }

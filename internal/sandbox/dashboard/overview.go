@@ -54,7 +54,7 @@ func (s *gettingStarted) Environment() string {
 // limitUse is a rate limit and the number of requests that count against it.
 type limitUse struct {
 	Name        string
-	Used, Limit int64
+	Used, Limit int64 // Limit is 0 if there is no limit
 }
 
 func readOverview(v *view) (any, error) {

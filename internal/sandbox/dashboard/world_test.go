@@ -313,8 +313,8 @@ func TestAccountNotReady(t *testing.T) {
 	}
 }
 
-// The key of a new account is shown once. Only the first account can list all accounts and reset the sandbox. The log
-// has no key.
+// Only the response to the form that creates an account shows the account's key. Only the first account can list all
+// accounts and reset the sandbox. The log has no key.
 func TestAccounts(t *testing.T) {
 	t.Parallel()
 	log := new(bytes.Buffer)
