@@ -30,7 +30,7 @@ func TestRequestsAreGuarded(t *testing.T) {
 	for _, cells := range sandboxtest.Table(t, "testdata/guarded.txt", 7) {
 		name := cells[0]
 		loggedIn := cells[1] == "owner"
-		want := expand(cells[6]) // in the text or the Location
+		wantText := expand(cells[6]) // in the text or the Location
 		method, path, _ := strings.Cut(expand(cells[2]), " ")
 		b := newBrowser(t, s)
 		if cells[3] == "client" {
@@ -47,10 +47,10 @@ func TestRequestsAreGuarded(t *testing.T) {
 		b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		got := b.send(method, path, sandboxtest.Must(url.ParseQuery(expand(cells[4])))).lacks("hidden</a>", "<h1>hidden")
 		sandboxtest.Equal(t, name+": the status", fmt.Sprint(got.StatusCode), cells[5])
-		if !strings.Contains(got.text+got.Header.Get("Location"), want) {
-			t.Errorf("%s: lacks %q: %s", name, want, got.text)
+		if !strings.Contains(got.text+got.Header.Get("Location"), wantText) {
+			t.Errorf("%s: lacks %q: %s", name, wantText, got.text)
 		}
-		wantJSON := strings.HasPrefix(want, "{")
+		wantJSON := strings.HasPrefix(wantText, "{")
 		isJSON := strings.HasPrefix(got.text, "{") && got.Header.Get("Content-Type") == "application/json"
 		sandboxtest.Equal(t, name+": is a response of the API", isJSON, wantJSON)
 		if wantJSON {
