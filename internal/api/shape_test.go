@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -86,6 +88,7 @@ func TestErrorsSayWhatCameBack(t *testing.T) {
 		"a short number":           {"details", 400, code("cvv_739"), " returned 400 [redacted]", ""},
 		"a short number elsewhere": {"read", 400, code("E2001"), read + "400 E2001: no", ""},
 		"no word":                  {"details", 400, code(""), " returned 400 Bad Request", ""},
+		"a status without a name":  {"details", 520, code(""), " returned 520 (after 2 attempts)", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -175,6 +178,31 @@ func TestPanicIsAnErrorWithoutItsValue(t *testing.T) {
 		}
 	}
 }
+
+// A request that panics while it is sent does not keep its slot in the rate limits.
+func TestPanicWhileSendingReleasesTheSlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := newClient(t, nil, onlyOneTry, func(c *api.Config) {
+			c.Clock = nil
+			c.Limits.RequestsPerMinute = 1
+			c.Transport = panickingTransport{}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		for range 2 {
+			err := try(ctx, client, "read")
+			_, ok := errors.AsType[*crash.Error](err)
+			if !ok {
+				t.Errorf("the error is %v, want the panic", err)
+			}
+		}
+	})
+}
+
+type panickingTransport struct{}
+
+func (panickingTransport) RoundTrip(*http.Request) (*http.Response, error) { panic("a bug") }
 
 // A 2xx is final though this program fails to make anything of it: nothing is sent again.
 func TestPanicAfterASuccessIsAnswered(t *testing.T) {

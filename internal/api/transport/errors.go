@@ -31,8 +31,11 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
+	text := fmt.Sprintf("%s: %s %s returned %d", e.Operation, e.Method, e.Path, e.Status)
 	reason := cmp.Or(e.Code, http.StatusText(e.Status))
-	text := fmt.Sprintf("%s: %s %s returned %d %s", e.Operation, e.Method, e.Path, e.Status, reason)
+	if reason != "" { // it is empty for a status such as 520
+		text += " " + reason
+	}
 	if e.Message != "" {
 		text += ": " + e.Message
 	}

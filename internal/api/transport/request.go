@@ -75,7 +75,6 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 	var header http.Header
 	var body []byte
 	status, header, body, err = c.send(sendCtx, call)
-	c.limits.Release(call.Budget)
 	if c.config.Observe != nil {
 		c.config.Observe(ctx, Exchange{
 			Method:  call.Method,
@@ -126,9 +125,10 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 	return f
 }
 
-// send sends the request and reads the response. The error is a *notSentError if the request was certainly not sent. Any
+// send sends the request, reads the response, and releases the request's slot in the rate limits. The error is a *notSentError if the request was certainly not sent. Any
 // other error means that there is no complete response. send returns the status, if it is known, even with an error.
 func (c *Client) send(ctx context.Context, call *Call) (int, http.Header, []byte, error) {
+	defer c.limits.Release(call.Budget) // also after a panic
 	ctx, cancel := context.WithTimeout(ctx, c.config.RequestTimeout)
 	defer cancel()
 	var connecting, connected atomic.Bool
@@ -186,8 +186,8 @@ const byteOrderMark = "\ufeff"
 
 // judge returns the failure that a response means, or nil for a success.
 func (c *Client) judge(call *Call, status int, body []byte) *failure {
-	body = bytes.TrimPrefix(body, []byte(byteOrderMark))
 	sizeErr := checkSize(body)
+	body = bytes.TrimPrefix(body, []byte(byteOrderMark))
 	if !isSuccess(status) {
 		if sizeErr != nil {
 			body = nil // the status is enough
