@@ -57,6 +57,24 @@ func TestSeed(t *testing.T) {
 	sandboxtest.Equal(t, "events of the past that are on their way", len(one.deliveries("")), 0)
 }
 
+// A purchase that is declined because the card is frozen does not unfreeze a card that was frozen before.
+func TestSeedKeepsAnAutomaticFreeze(t *testing.T) {
+	t.Parallel()
+	s := open(t, stopped)
+	s.Post(seedPath, `clock: 2026-11-22T12:00:00Z
+accounts:
+- cards:
+  - bin_id: bin_ads_visa_us
+    amount: 50
+    auto_freeze_at: 20
+    at: 2026-11-02T08:00:00Z
+    purchases:
+    - {merchant: {name: A, mcc: "7311"}, amount: 40, at: 2026-11-03T08:00:00Z}
+    - {merchant: {name: A, mcc: "7311"}, amount: 5, declined: card_frozen, at: 2026-11-04T08:00:00Z}
+`).OK(http.StatusCreated)
+	sandboxtest.Equal(t, "the card's status", s.Get("/cards").Data()[0]["status"], any("frozen"))
+}
+
 func TestSeedRefuses(t *testing.T) {
 	t.Parallel()
 	s := open(t, stopped)

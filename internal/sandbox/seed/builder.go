@@ -523,26 +523,27 @@ func (c *cardBuilder) addChallenge(place string, s *challengeSpec) {
 	})
 }
 
-// authorize makes the call for a purchase. Until setFinalStatus has set the card's final status, authorize freezes the card
-// for a decline with card_frozen, and may undo an automatic freeze.
+// authorize makes the call for a purchase. Until setFinalStatus has set the card's final status, authorize freezes an
+// active card for a decline with card_frozen, and may undo an automatic freeze.
 func (c *cardBuilder) authorize(place string, p *purchaseSpec, response *merchantResponse) error {
 	authorization := request{place: place, route: "POST " + server.Control + "/authorizations", body: p, response: response}
 	if c.finalStatusSet {
 		return c.do(authorization)
 	}
-	if p.Declined == "card_frozen" { // freeze the card for this purchase only
-		err := c.replaceStatus("active", "frozen")
+	if p.Declined == "card_frozen" {
+		wasActive, err := c.replaceStatus("active", "frozen")
 		if err != nil {
 			return err
 		}
 		err = c.do(authorization)
-		if err != nil {
+		if err != nil || !wasActive {
 			return err
 		}
-		return c.replaceStatus("frozen", "active")
+		_, err = c.replaceStatus("frozen", "active")
+		return err
 	}
 	if c.status != "" { // undo an automatic freeze, because the document says which status the card has at the end
-		err := c.replaceStatus("frozen", "active")
+		_, err := c.replaceStatus("frozen", "active")
 		if err != nil {
 			return err
 		}
@@ -550,10 +551,12 @@ func (c *cardBuilder) authorize(place string, p *purchaseSpec, response *merchan
 	return c.do(authorization)
 }
 
-// replaceStatus changes the card's status to another one, but only if it has the status from. It makes no call and
-// records no event.
-func (c *cardBuilder) replaceStatus(from, to string) error {
-	return c.call.Tx.Exec(`UPDATE cards SET status = ? WHERE public_id = ? AND status = ?`, to, c.card.ID, from)
+// replaceStatus changes the card's status to another one, but only if it has the status from. It reports whether the
+// card had that status. It makes no call and records no event.
+func (c *cardBuilder) replaceStatus(from, to string) (bool, error) {
+	var id string
+	return c.call.Tx.Get([]any{&id},
+		`UPDATE cards SET status = ? WHERE public_id = ? AND status = ? RETURNING public_id`, to, c.card.ID, from)
 }
 
 // setFinalStatus gives the card its final status, if the document sets one.
