@@ -35,7 +35,7 @@ const (
 
 func main() {
 	defer crash.ExitOnPanic()
-	// net/http logs parts of malformed responses, which may contain a card number.
+	// net/http logs the start of an unexpected response, which may contain a card number.
 	log.SetOutput(io.Discard)
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }

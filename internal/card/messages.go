@@ -540,15 +540,19 @@ func previewText(card model, d reconcile.Decision) string {
 			"Apply checks again. If the balance is still the same, apply stops once and says how to continue."
 	case reconcile.Unreadable:
 		if evidence.Hidden == reconcile.DamagedRecord {
+			next := "Then plan again: the new plan shows the top-up that is still due."
+			if m.Purpose == reconcile.ForAmount {
+				next = "The next plan shows this transfer again, even if it is already done. First check the card's transactions in the dashboard."
+			}
 			return fmt.Sprintf("%s, and %s. The provider cannot tell what an earlier run moved. "+
-				"Apply accepts the card's balance and stops. Then plan again: the new plan shows what still has to move.", balance, evidence.Hidden)
+				"Apply accepts the card's balance and stops. %s", balance, evidence.Hidden, next)
 		}
 		return fmt.Sprintf("%s. The provider cannot tell whether this balance includes the transfer, because %s. Apply stops once and says what to do.", balance, strings.TrimSuffix(evidence.Hidden, "."))
 	case reconcile.OverCap:
 		return balance + ". Balance increases that no transaction explains count toward max_top_up_per_month. With these, this top-up may exceed the limit. " +
 			"Apply stops once. Then plan again: the new plan adds only what the limit still allows."
 	}
-	return "" // for IntoRange and NotDue
+	return "" // for NotDue and IntoRange; checkWithdrawal is about the latter
 }
 
 // limitedTopUp returns the text of a warning about a top-up that max_top_up_per_month limits. The amounts are in USD.

@@ -31,7 +31,8 @@ func (p *planner) planTransfer(ctx context.Context) {
 	if p.diags.HasError() {
 		return
 	}
-	change := moneyChange(ctx, p.state, p.plan, topUpPaused(p.config, p.plan))
+	p.private.TopUpPaused = p.config.Frozen.ValueBool() // a card that is frozen without this is still topped up
+	change := moneyChange(ctx, p.state, p.plan, p.private.TopUpPaused)
 	mayMoveMoney := t.unknown || len(change.Movements()) > 0
 	// Without top_up, an apply that moves no money abandons a pending transfer.
 	mayHaveNoTopUp := p.plan.TopUp.IsNull() || p.plan.TopUp.IsUnknown()
@@ -261,7 +262,7 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record recon
 	if t.unknown {
 		return p.topUpDuringApply(t)
 	}
-	if t.amount < 0 { // a withdrawal is not a reason to top up
+	if t.amount < 0 { // checkWithdrawal refuses a withdrawal that would lead to a top-up
 		return t
 	}
 	after := p.state.Balance.Amount() + t.amount

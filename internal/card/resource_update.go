@@ -32,6 +32,8 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	private.Replaced = nil
 	private.NextCost = 0
 	private.FrozenOutside = false
+	topUpPaused := private.TopUpPaused
+	private.TopUpPaused = false
 
 	u := update{
 		client:           r.session.Client,
@@ -40,7 +42,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 		plan:             plan,
 		state:            initialState(prior, plan),
 		configuredActive: !config.Frozen.IsNull() && !config.Frozen.ValueBool(),
-		topUpPaused:      topUpPaused(config, plan),
+		topUpPaused:      topUpPaused,
 	}
 	resp.Diagnostics.Append(u.unfreeze(ctx)...)
 	save(ctx, u.state, &resp.State, resp.Identity, &resp.Diagnostics)
@@ -183,12 +185,6 @@ func moneyChange(ctx context.Context, prior, plan model, topUpPaused bool) recon
 		c.RangeAfter.Limit = plan.MaxTopUpPerMonth.Pointer()
 	}
 	return c
-}
-
-// topUpPaused reports whether the configuration freezes the card, so that top_up pauses. A card that is frozen although
-// frozen is not configured is still topped up. The plan's value counts, because Terraform may ignore changes of frozen.
-func topUpPaused(config, plan model) bool {
-	return !config.Frozen.IsNull() && plan.Frozen.ValueBool()
 }
 
 // topUpRange returns the range of top_up without its monthly limit, or nil if top_up is not set or not known.

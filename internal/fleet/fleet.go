@@ -61,7 +61,8 @@ func New(source Source) *Fleet {
 // Read returns a card, given its status at the last read. Concurrent reads share pages of the card list, so that the card
 // may have been read some minutes ago: its AsOf says when. After the client's first write, no page is used.
 //
-// If the lists are complete and no card has been found, Read may return the error for an earlier missing card.
+// Lists do not show that a card is terminated or missing. If they lack the card, Read requests it. But if the lists are
+// complete and no card has been found so far, Read may return the error for an earlier missing card.
 func (f *Fleet) Read(ctx context.Context, cardID string, lastStatus api.CardStatus) (Card, error) {
 	card, state := f.find(ctx, cardID, lastStatus)
 	if state == present {

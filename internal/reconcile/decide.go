@@ -5,7 +5,7 @@ import "github.com/vcard/terraform-provider-vcard/internal/usd"
 // Moment is when a decision about a movement is made.
 type Moment int
 
-// The moments.
+// The moments. In the record of WhilePending and AnswerLost, the movement is pending.
 const (
 	BeforeSending Moment = iota + 1
 	WhilePending         // an earlier run may have sent it, and this run may send it again
@@ -193,7 +193,8 @@ func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 	return next
 }
 
-// Decide returns the verdict and the reason according to the table in CONTRIBUTING.
+// Decide returns the verdict and the reason according to the table in CONTRIBUTING. It does not decide about the
+// attempts of one request: if keys are honoured, package transport repeats a request with the same key by itself.
 func Decide(d Decision) (Verdict, Reason) {
 	switch d.Moment {
 	case BeforeSending:
@@ -295,8 +296,8 @@ func (d Decision) again(verdict Verdict, reason Reason) (Verdict, Reason) {
 	return verdict, reason
 }
 
-// keyHonoured reports whether the service honours keys and the next request has the key of an earlier one, if there
-// was one.
+// keyHonoured reports whether the service honours keys, and an earlier request for the same movement had the key of the
+// next one, if there was such a request.
 func (d Decision) keyHonoured() bool { return d.KeysHonoured && d.RecordBefore.HasKey }
 
 // keyKept reports whether keyHonoured is true and the anchor is recent enough for the service to still keep that key.

@@ -30,7 +30,7 @@ type Explanation struct {
 	Remainder usd.Amount
 	// MaxArrived is the most unexplained money that may have arrived if the movement was not made, or 0.
 	MaxArrived usd.Amount
-	Refunded   usd.Amount // how much may have been refunded since the anchor
+	Refunded   usd.Amount // the most that may have been refunded since the anchor
 	// Hidden says what could not be read and may have moved money in the movement's direction. Ignored
 	// says the same for the other direction. Both are empty if the balance alone decides; see Anchor.Unclear.
 	Hidden, Ignored string
@@ -83,7 +83,7 @@ func (e Explanation) leavesHalf(m Movement) bool {
 	return 2*e.Remainder <= m.Delta // for a withdrawal, money that left the card is below zero
 }
 
-// Gain returns how much may have arrived on the card without a transaction: the movement, or other unexplained money.
+// Gain returns the most that may have arrived on the card without a transaction: the movement, or other unexplained money.
 func (e Explanation) Gain() usd.Amount {
 	if e.With != Unexplained {
 		return max(0, e.Delta, e.MaxArrived)
@@ -173,7 +173,7 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	return e
 }
 
-// refunded returns how much may have been refunded since the anchor.
+// refunded returns the most that may have been refunded since the anchor.
 func refunded(events []placedEvent) usd.Amount {
 	var sum usd.Amount
 	for _, event := range events {

@@ -28,12 +28,13 @@ func (s Seed) after(text string) Seed {
 	return Seed(sum[:len(s)])
 }
 
-// Record is what the provider remembers about the money of a card. The zero Record stands for a lost or damaged one.
+// Record is what the provider remembers about the money of a card. The zero Record stands for a lost or damaged one:
+// it has no anchor, so no money moves until a stop has taken one.
 type Record struct {
 	Anchor *Anchor
 	Seed   Seed
-	// HasKey says that requests since the last movement that was made had keys from this Seed. It is false after a
-	// movement was stopped, refused or given up, because a request with another key may still arrive.
+	// HasKey says that every request since the last movement that was made had a key from this Seed. It is false after
+	// a movement was stopped, refused or given up, because a request with another key may still arrive.
 	HasKey  bool
 	Pending *Pending
 	TopUps  TopUps

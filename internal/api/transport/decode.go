@@ -289,3 +289,13 @@ func DecodeOrZero[T any](data json.RawMessage) T {
 	}
 	return value
 }
+
+// stringOrEmpty returns the text of a JSON string, or "" for any other value. The text is not redacted.
+func stringOrEmpty(data json.RawMessage) string {
+	var text string
+	err := json.Unmarshal(data, &text)
+	if err != nil {
+		return ""
+	}
+	return text
+}

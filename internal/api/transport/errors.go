@@ -74,7 +74,8 @@ func (e *Error) LacksFunds() bool {
 	return e.Status < 500 && strings.Contains(code, "insufficient")
 }
 
-// RequestError is a request without a usable response.
+// RequestError is a request without a usable response. A change whose outcome is unknown because of that is reported as
+// an *UndecidedError.
 type RequestError struct {
 	Operation string
 	Method    string
@@ -132,16 +133,6 @@ func decodeErrorBody(body []byte) errorBody {
 		}
 	}
 	return decoded
-}
-
-// stringOrEmpty returns the text of a JSON string, or "" for any other value. The text is not redacted.
-func stringOrEmpty(data json.RawMessage) string {
-	var text string
-	err := json.Unmarshal(data, &text)
-	if err != nil {
-		return ""
-	}
-	return text
 }
 
 var (

@@ -17,7 +17,8 @@ const (
 )
 
 // fateOf returns what a response says about a change. It also reports whether the response is the service's
-// final decision, so that a retry is useless.
+// final decision, so that a retry is useless. Only a 4xx response with an error code of the service can show that
+// nothing was done, because a gateway may fail after the service has made the change.
 func fateOf(status int, code string) (fate Fate, final bool) {
 	code = strings.ToLower(code)
 	codeHas := func(words ...string) bool {
@@ -32,8 +33,8 @@ func fateOf(status int, code string) (fate Fate, final bool) {
 	case status == http.StatusTooManyRequests:
 		return NotDone, false
 	case codeHas("frozen", "terminated", "insufficient", "invalid", "blocked", "denied", "exceeded", "not_", "label"):
-		// The service refused the change because of the card, the balance or the request itself. Codes such as
-		// card_already_frozen and duplicate_label also mean that, although they contain "already" or "duplicate".
+		// The service refused the change because of the card, the balance or the request itself. This case precedes
+		// the next two, so that codes such as card_already_frozen and duplicate_label belong here.
 		return NotDone, true
 	case codeHas("in_flight", "in_progress", "in_use", "processing", "concurrent"):
 		// An earlier request may still be running.

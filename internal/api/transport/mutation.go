@@ -68,7 +68,7 @@ func (m *Mutation) GraceContext() context.Context { return m.graceCtx }
 // Try makes an attempt. It may repeat the attempt by itself if the service certainly did nothing, for example because
 // a rate limit was exceeded. If keys are honoured, it may also repeat an attempt with an unknown outcome. If an
 // earlier attempt or run may have made the change, a failure does not prove that it was not made, so the fate is
-// Unknown. The error is nil if the fate is Done. If it is NotDone, the error may be an *OutageError.
+// Unknown. A change is not sent again after a 2xx response. The error is nil if the fate is Done. If it is NotDone, the error may be an *OutageError.
 func (m *Mutation) Try() (Fate, error) {
 	// A further Try is a retry, unless a rate limit stopped the last one.
 	if m.last != nil && !m.last.isRateLimited() {
@@ -174,7 +174,8 @@ func (m *Mutation) pausedTooLong() bool {
 	return until.After(m.call.deadline)
 }
 
-// Answered reports whether an attempt got a 2xx response, even one that cannot be decoded.
+// Answered reports whether an attempt got a 2xx response, even one that cannot be decoded. The change must not be sent
+// again after such a response.
 func (m *Mutation) Answered() bool { return m.got2xx }
 
 // WaitForCommit gives a request whose response was lost time to take effect. It returns at once if a rate limit stopped

@@ -161,7 +161,9 @@ func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 	}
 	res, err := s.transact(ctx, x, x.handle)
 	if err != nil {
-		x.change = requestlog.Change{} // x.handle may have set it before the commit failed
+		// x.handle may have set these before the commit failed.
+		x.change = requestlog.Change{}
+		x.cardID = ""
 		return s.refuse(x, err)
 	}
 	return res
