@@ -156,6 +156,7 @@ func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 		return
 	}
 	progress(resp, "%s is now %s and holds %s USD.", capitalized(name), state.Status, state.Balance)
+	resp.Diagnostics.Append(session.LostResponseWarning(a.operation(name), state.How.LostResponse())...)
 }
 
 // transferAction funds a card, or withdraws from it.

@@ -203,6 +203,7 @@ func (d diagnostic) of(id string) (title string, values []string) {
 func TestCardActions_outcomes(t *testing.T) {
 	t.Parallel()
 	lostFund := fault("POST", "/cards/*/fund", "after", 1, "drop")
+	lostFreeze := fault("POST", "/cards/*/freeze", "after", 1, "drop")
 	refusedWithdrawal := fault("POST", "/cards/*/withdraw", "before", 1, object{
 		"status": 400, "body": `{"error": "invalid_request", "message": "not now"}`,
 	})
@@ -245,6 +246,11 @@ func TestCardActions_outcomes(t *testing.T) {
 			name: "a lost response", faults: []object{lostFund}, action: "fund", amount: 25,
 			says:    []string{"response was lost", "{id}", "75.00 USD"},
 			warning: diagnostic{"Recovered from a lost response", []string{"{id}"}}, balance: 75_00,
+		},
+		{
+			name: "a lost response to a freeze", faults: []object{lostFreeze}, action: "freeze",
+			says:    []string{"{id}", "is now frozen"},
+			warning: diagnostic{"Recovered from a lost response", []string{"freeze card {id}"}}, balance: 50_00,
 		},
 		{
 			name: "an unknown outcome", faults: []object{lostFund, passTwice, failingReads}, action: "fund", amount: 25,

@@ -89,6 +89,7 @@ func TestInputIsNotAPlan(t *testing.T) {
 		"frozen is not a boolean":                  {updates(held, with("frozen", `"true"`), ""), "vcard_card.a: frozen is not a boolean"},
 		"id is not a string":                       {updates(with("id", "1"), held, ""), "vcard_card.a: id is not a string"},
 		"invalid mark of an attribute":             {updates(held, held, `"amount":"true"`), "vcard_card.a: the plan does not mark amount as either known or unknown"},
+		"invalid mark of a setting":                {updates(held, held, `"deletion_protection":"true"`), "vcard_card.a: the plan does not mark deletion_protection as either known or unknown"},
 		"invalid marks":                            {strings.Replace(fund, `"after_unknown":{}`, `"after_unknown":"true"`, 1), "vcard_card.a: the plan does not mark amount as either known or unknown"},
 		"card_id of an invocation is not a string": {invoke("vcard_card_fund", `"card_id":1`, ""), "module.m.action.vcard_card_fund.x: card_id is not a string"},
 		"amount of an invocation is not a number":  {invoke("vcard_card_fund", `"amount":"1"`, ""), "module.m.action.vcard_card_fund.x: amount is not a number"},

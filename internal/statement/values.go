@@ -139,7 +139,7 @@ func (v values) check(needed ...string) error {
 	if !isNullOr[bool](v.known["frozen"]) {
 		return errors.New("frozen is not a boolean")
 	}
-	for _, name := range []string{"amount", "issuance_fee", "topped_up", "frozen", "top_up", "card_id"} {
+	for _, name := range []string{"amount", "issuance_fee", "topped_up", "frozen", "top_up", "max_top_up_per_month", "deletion_protection", "card_id"} {
 		if !isMark(markOf(v.unknown, name)) {
 			return fmt.Errorf("the plan does not mark %s as either known or unknown", name)
 		}

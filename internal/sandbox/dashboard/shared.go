@@ -300,6 +300,8 @@ func (l *listPage) days() (from, to time.Time, err error) {
 		}
 	}
 	reader := wire.ReadQuery(filled.Encode())
+	reader.CheckDate("from")
+	reader.CheckDate("to")
 	const restOfDay = 24*time.Hour - time.Millisecond // times are stored in milliseconds
 	from, to = reader.Period(restOfDay)
 	return from, to, reader.Done()
