@@ -103,7 +103,8 @@ func adviceForOutage(outage *transport.OutageError) string {
 }
 
 // ReadFailure describes a failed read for a warning about its consequences. The reason is a sentence that follows a
-// colon, as in "GET /bins returned 500." The second result says what to do, and may be "".
+// colon, as in "GET /bins returned 500." todo says what to do. It is "" if there is no advice, and for a 5xx response,
+// after which there is nothing to do but to plan again.
 func ReadFailure(err error) (reason, todo string) {
 	cause := err
 	outage, isOutage := errors.AsType[*transport.OutageError](err)
@@ -162,8 +163,8 @@ func LostResponseWarning(operation string, lost bool) diag.Diagnostics {
 		" was lost, late or unusable. The provider confirmed afterwards that the request took effect. Unless another warning says otherwise, no action is needed.")}
 }
 
-// Cause describes an error in one or more sentences: the service's response, or the text of another error. It leaves
-// out the operation, for a diagnostic whose title contains it.
+// Cause describes an error in one or more sentences. It leaves out the operation, for a diagnostic whose title contains
+// it.
 func Cause(err error) string { return causeFrom("The service", err) }
 
 // causeFrom is Cause for a response of the named server.
@@ -284,35 +285,41 @@ func failedDial(err error) *net.OpError {
 	return nil
 }
 
-// isLoopback reports whether an address is this machine's own.
+// isLoopback reports whether an address is a TCP address of the loopback interface.
 func isLoopback(address net.Addr) bool {
 	tcp, ok := address.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()
 }
 
 func adviceForUndecided(e *transport.UndecidedError) string {
-	todo := "If Terraform manages the card, run terraform plan, which reads the card and shows what is still missing. " +
-		"Otherwise check the card in the dashboard."
-	switch e.Kind {
-	case transport.MutationIssue:
-		todo = "The service may have issued a card and charged the wallet. Before you apply again, check the dashboard for a new card on that BIN. To keep such a card, import it: terraform import ADDRESS ID."
-		if e.Answered {
-			todo = "The service accepted the request, so the card may still appear. Before you apply again, look for it in the dashboard, or with vcard statement --no-unmanaged, which needs data \"vcard_cards\" \"all\" {} in the configuration. To keep the card, import it: terraform import ADDRESS ID."
-		}
-		if len(e.Candidates) > 0 {
-			todo = "" // the advice depends on the cards
-		}
-	case transport.MutationMove:
-		todo = "The money may have moved. If Terraform manages the card, plan and apply again: the provider first checks whether the money moved, and does not move it twice. " +
-			"Otherwise check the card in the dashboard before you try again."
-	case transport.MutationRegister:
-		todo = "The endpoint may exist. Check the dashboard. If the endpoint is there, remove it before you register it again."
-	}
+	todo := adviceForMutation(e)
 	refused, ok := errors.AsType[*transport.Error](e.Err)
 	if ok && refused.Code == "" && refused.Status < 500 {
 		return strings.TrimSpace("The response is not the service's own. A gateway or another server may have sent it, and the request may have taken effect. " + todo)
 	}
 	return todo
+}
+
+// adviceForMutation says how to find out whether a change was made. It returns "" for the issue of a card with
+// candidates, because the advice depends on those cards.
+func adviceForMutation(e *transport.UndecidedError) string {
+	switch e.Kind {
+	case transport.MutationIssue:
+		if len(e.Candidates) > 0 {
+			return ""
+		}
+		if e.Answered {
+			return "The service accepted the request, so the card may still appear. Before you apply again, look for it in the dashboard, or with vcard statement --no-unmanaged, which needs data \"vcard_cards\" \"all\" {} in the configuration. To keep the card, import it: terraform import ADDRESS ID."
+		}
+		return "The service may have issued a card and charged the wallet. Before you apply again, check the dashboard for a new card on that BIN. To keep such a card, import it: terraform import ADDRESS ID."
+	case transport.MutationMove:
+		return "The money may have moved. If Terraform manages the card, plan and apply again: the provider first checks whether the money moved, and does not move it twice. " +
+			"Otherwise check the card in the dashboard before you try again."
+	case transport.MutationRegister:
+		return "The endpoint may exist. Check the dashboard. If the endpoint is there, remove it before you register it again."
+	}
+	return "If Terraform manages the card, run terraform plan, which reads the card and shows what is still missing. " +
+		"Otherwise check the card in the dashboard."
 }
 
 // rateLimitAdvice returns what to do when the service enforces a rate limit. The zero time means that the end of the
@@ -329,7 +336,8 @@ func rateLimitAdvice(until time.Time) string {
 const readiness = "Before an account can use the API, its owner must confirm the e-mail address and make a first deposit. " +
 	"Then support must enable API access."
 
-// onboardingAdvice says how to make the account ready. It names the next step, if the service's message mentions it.
+// onboardingAdvice says how to make the account ready. It names the next step if the service's message mentions only
+// that one.
 func onboardingAdvice(message string) string {
 	message = strings.ToLower(message)
 	mail := strings.Contains(message, "mail")
