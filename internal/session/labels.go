@@ -22,7 +22,7 @@ func (s *Session) isRecentlyGenerated(label string) bool {
 	if !ok || prefix != s.LabelPrefix {
 		return false
 	}
-	// A label contains no time of day, so the period ends with the seventh day after its day.
+	// The time of day is not known, so the days are counted from the end of the label's day.
 	end := day.AddDate(0, 0, recentDays+1)
 	return s.Client.ServiceTime().Before(end)
 }
@@ -40,7 +40,7 @@ type NewestCards struct {
 	Err            error // why the cards could not be listed
 }
 
-// CardsWithLabel returns the cards with a label that differs from the given one at most in white space.
+// CardsWithLabel returns the cards whose labels have the same canonical form as the given one.
 func (c NewestCards) CardsWithLabel(label string) []api.CardListItem {
 	return c.byLabel[labels.Canonical(label)]
 }

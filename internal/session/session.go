@@ -49,7 +49,7 @@ type Session struct {
 // Sandbox is the embedded service that a session uses.
 type Sandbox struct {
 	Path    string // the absolute path of its file
-	Created bool   // whether the file did not exist before the provider was configured
+	Created bool   // whether configuring the provider created the file
 }
 
 // New returns the session of a configured provider. A nil client means that the configuration depends on values that
@@ -64,7 +64,8 @@ func New(client *api.Client) *Session {
 }
 
 // From returns the session in the provider data that a Configure method receives. It returns nil if there is none, for
-// example because Terraform validates before the provider is configured.
+// example because Terraform validates before the provider is configured. For data of another type, it also adds an
+// error.
 func From(data any, diags *diag.Diagnostics) *Session {
 	s, ok := data.(*Session)
 	if !ok && data != nil {
@@ -78,8 +79,8 @@ func From(data any, diags *diag.Diagnostics) *Session {
 // configured.
 func (s *Session) IsConfigured() bool { return s != nil && s.Client != nil }
 
-// Require adds an error and returns false if calls cannot be made yet. The purpose completes "cannot …", as in "read
-// the BIN catalogue".
+// Require reports whether calls can be made, and adds an error if not. The purpose completes "cannot …", as in "read the
+// BIN catalogue".
 func (s *Session) Require(diags *diag.Diagnostics, purpose string) bool {
 	if s.IsConfigured() {
 		return true
@@ -107,7 +108,7 @@ const (
 	TopicSharedLabel                // several new cards share a label, which is the key
 	TopicLabelsNotRead              // the labels of live cards could not be read
 	TopicLabelsPartial              // new labels were not compared with all cards
-	TopicGenerated                  // there are cards with generated labels
+	TopicGenerated                  // there are cards with recently generated labels
 )
 
 type report struct {
@@ -206,8 +207,9 @@ func (s *Session) LoadDiagnostic(at path.Path, load usd.Amount) diag.Diagnostics
 			at, maximum, load, centsAdvice(at, load, maximum)))}
 }
 
-// centsAdvice returns advice for an amount that may have been written in cents, because it is a whole number and valid
-// when divided by 100. For any other amount, it returns "".
+// centsAdvice returns advice for an amount that may have been written in cents, because it is a whole number and, divided
+// by 100, neither exceeds the maximum nor is too low for the initial load of a card. For any other amount, it returns
+// "".
 func centsAdvice(at path.Path, load, maximum usd.Amount) string {
 	if load%usd.Dollar != 0 {
 		return ""

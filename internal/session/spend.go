@@ -14,7 +14,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// WalletCheck says what happens if a plan takes more than the wallet holds.
+// WalletCheck says what happens if a plan takes more than the wallet holds, or if the wallet cannot be read.
 type WalletCheck string
 
 // The values of WalletCheck. The zero value warns.
@@ -72,8 +72,8 @@ func (t planTotals) nameLargest() string {
 	for _, p := range t.largest {
 		amounts = append(amounts, fmt.Sprintf("%s USD for %s", p.Taken, p.CardName))
 	}
-	if len(amounts) < 2 {
-		return "The largest amount is " + strings.Join(amounts, "") + "."
+	if len(amounts) == 1 {
+		return "The largest amount is " + amounts[0] + "."
 	}
 	return "The largest amounts are:\n  - " + strings.Join(amounts, "\n  - ")
 }
@@ -139,8 +139,9 @@ func (w walletBalances) isUnpayable(t planTotals) bool {
 	return shortfall > w.returnable(t)
 }
 
-// CountSpend counts what the plan of a card does to the wallet. It refuses a card that would raise the amount taken
-// above MaxTakenPerPlan. That also applies to plans that Terraform makes during apply, when more amounts are known.
+// CountSpend counts what the plan of a card does to the wallet. It refuses a card with which a total is out of range, and
+// one that would raise the amount taken above MaxTakenPerPlan. Both also apply to plans that Terraform makes during
+// apply, when more amounts are known.
 //
 // CountSpend also checks the wallet until a change begins, because a change may move money. While the provider's
 // configuration is unknown, it warns that the wallet is not checked.
@@ -224,7 +225,7 @@ func (s *Session) refuseUnpayable(p PlannedSpend, sums planTotals, wallet wallet
 	var title, text, brief string
 	if wallet.err() != nil {
 		title = walletUnread
-		text = unreadText(wallet, "With wallet_check = \"error\", it refuses a plan that it cannot check.")
+		text = unreadText(wallet, "With wallet_check = \"error\", the provider refuses a plan that it cannot check.")
 		brief = "The provider cannot read the wallet, so wallet_check = \"error\" refuses this plan."
 	} else {
 		title = walletShort
@@ -240,12 +241,13 @@ func (s *Session) refuseUnpayable(p PlannedSpend, sums planTotals, wallet wallet
 	return diag.Diagnostics{diag.NewErrorDiagnostic(title, brief)}
 }
 
-// warnShort warns once that the wallet may not cover the plan, or that it could not be read.
+// warnShort warns once that the wallet may not cover the plan, or that it could not be read. It does not warn of an
+// outage that makes other calls fail as well.
 func (s *Session) warnShort(sums planTotals, wallet walletBalances) diag.Diagnostics {
 	err := wallet.err()
 	outage, ok := errors.AsType[*transport.OutageError](err)
 	if ok && outage.Kind != transport.OutageEndpoint {
-		return nil // other calls fail for the same reason
+		return nil
 	}
 	if !s.FirstTime(TopicWalletShort, "") {
 		return nil
