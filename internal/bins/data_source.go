@@ -84,8 +84,8 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	m.IDs = []string{}
 	m.Bins = []bin{}
 	var invalid tfkit.InvalidIDs
+	const noOwner = ""
 	for _, b := range catalogue {
-		const noOwner = ""
 		if invalid.AddIfMalformed(b.ID, noOwner) {
 			continue
 		}

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Sentence returns an error message as a sentence, with an upper-case first letter and a period.
+// Sentence returns an error message as a sentence, with an upper-case first letter and a period, or "" for an empty
+// message.
 func Sentence(message string) string {
 	first, size := utf8.DecodeRuneInString(message)
 	if size == 0 {
@@ -35,8 +36,8 @@ func Thousands(number string) string {
 	return grouped.String()
 }
 
-// Printable replaces control characters and other characters that are not graphic, which could change what a terminal
-// shows. It keeps line breaks.
+// Printable replaces control characters and other characters that are not graphic with U+FFFD, because they could change
+// what a terminal shows. It keeps "\n".
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsGraphic(r) {
