@@ -207,9 +207,9 @@ func (s *Session) LoadDiagnostic(at path.Path, load usd.Amount) diag.Diagnostics
 			at, maximum, load, centsAdvice(at, load, maximum)))}
 }
 
-// centsAdvice returns advice for an amount that may have been written in cents, because it is a whole number and, divided
-// by 100, neither exceeds the maximum nor is too low for the initial load of a card. For any other amount, it returns
-// "".
+// centsAdvice returns advice for an amount that may have been written in cents, and "" for any other. Such an amount is a
+// whole number, and a hundredth of it is at most the maximum. For the attribute amount, a hundredth of it must also be
+// enough for an initial load.
 func centsAdvice(at path.Path, load, maximum usd.Amount) string {
 	if load%usd.Dollar != 0 {
 		return ""
