@@ -23,10 +23,10 @@ import (
 // errNotSQLite is returned for a file that SQLite cannot read.
 var errNotSQLite = errors.New("it is not a SQLite file; choose another path")
 
-// errDamaged is returned for a file whose tables or indexes are inconsistent.
+// errDamaged is returned for a file in which SQLite finds damage.
 var errDamaged = errors.New("it is damaged; restore its last copy or snapshot, with the Terraform state of that time")
 
-// private is the mode of new files: only their owner can read them.
+// private is the mode of a file that only its owner can read and write.
 const private = 0o600
 
 // prepareFile creates a missing file and reports whether it did. It checks an existing file without changing it. newest is
@@ -108,8 +108,8 @@ func isFull(err error) bool {
 	return isSQLite(err, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 }
 
-// isSQLite reports whether an error of SQLite has one of the codes. Each code can be a primary or
-// an extended one; the lowest byte of an extended code is its primary code.
+// isSQLite reports whether err is an error of SQLite with one of the codes. Each code can be a primary or an extended
+// one; the lowest byte of an extended code is its primary code.
 func isSQLite(err error, codes ...int) bool {
 	failure, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
@@ -153,8 +153,8 @@ const readMark = `
 // errNewer is returned for a file with a later version of the schema.
 var errNewer = errors.New("it was written by a later version of this program")
 
-// check returns an error if the file does not belong to a sandbox, or has a version that this program
-// cannot read. newest is the latest version that it can read.
+// check returns an error if the file belongs to another program, or has a version that this program cannot read. It
+// accepts an empty file that no program has marked. newest is the latest version that this program can read.
 func (m mark) check(newest int32) error {
 	newFile := mark{empty: true, application: 0, version: 0}
 	if m == newFile {
@@ -190,13 +190,13 @@ func inspect(path string, newest int32) error {
 		return err
 	}
 	err = m.check(newest)
-	if !errors.Is(err, errNewer) {
-		return err
+	if errors.Is(err, errNewer) {
+		release := "that version"
+		// If this fails, the error does not name a release.
+		_ = db.QueryRow(`SELECT release FROM read_by`).Scan(&release) //nolint:noctx // it takes no lock, so it does not wait
+		return fmt.Errorf("%w; use %s or later", errNewer, release)
 	}
-	release := "that version"
-	// If this fails, the error does not name a release.
-	_ = db.QueryRow(`SELECT release FROM read_by`).Scan(&release) //nolint:noctx // it takes no lock, so it does not wait
-	return fmt.Errorf("%w; use %s or later", errNewer, release)
+	return err
 }
 
 // prepare creates the schema of a new database, and returns an error for a damaged file. It copies a file
@@ -236,7 +236,7 @@ func (db *DB) prepare(ctx context.Context) error {
 	return retryBusy(ctx, func() error { return db.migrate(ctx) })
 }
 
-// createSchema creates the schema if the file is empty, and returns the file's version.
+// createSchema creates the schema if the database is empty, and returns the database's version.
 func (db *DB) createSchema(ctx context.Context) (int32, error) {
 	var version int32
 	create := func(tx *Tx, m mark) error {
@@ -256,8 +256,8 @@ func (db *DB) migrate(ctx context.Context) error {
 	return db.change(ctx, db.upgrade)
 }
 
-// change calls f with the mark of the file, in a transaction that may change the schema. Unlike run, it does not read the
-// clock, whose table may be missing.
+// change checks the mark of the file and calls f with it, in a transaction that may change the schema. Unlike DB.run, it
+// does not read the clock, whose table may be missing.
 func (db *DB) change(ctx context.Context, f func(*Tx, mark) error) error {
 	c, err := db.writer.acquire(ctx)
 	if err != nil {
