@@ -52,7 +52,7 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.raw.Close())...)
 }
 
-// pool lends connections to transactions.
+// pool keeps open connections and lends each of them to one user at a time.
 type pool struct {
 	db     *sql.DB
 	opened int        // the number of connections

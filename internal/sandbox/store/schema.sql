@@ -288,15 +288,15 @@ CREATE TABLE request_log (
   lost            INTEGER NOT NULL,              -- 1: a fault hid from the client whether the change was made
   duration_us     INTEGER NOT NULL,
   time            INTEGER NOT NULL,
-  message         TEXT    NOT NULL,              -- of a refusal
+  message         TEXT    NOT NULL,              -- of the error; empty: none
   -- The changes that the request made.
   wallet          INTEGER NOT NULL,              -- the change of the wallet balance
-  fee             INTEGER NOT NULL,              -- the part of the change that was the service's fee
+  fee             INTEGER NOT NULL,              -- the service's fee, as a positive amount; wallet includes it
   balance_before  INTEGER NOT NULL,              -- of the card
   balance_after   INTEGER NOT NULL,
   status_before   TEXT    NOT NULL,              -- of the card; empty: there was no card
   status_after    TEXT    NOT NULL,
-  entry_id        INTEGER,                       -- the ledger entry; null: none
+  entry_id        INTEGER,                       -- the newest ledger entry; null: none
   status_change   INTEGER                        -- the row of status_changes; null: none
 );
 CREATE INDEX request_log_by_account ON request_log (account_id, id, method, status);

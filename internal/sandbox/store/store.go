@@ -25,10 +25,10 @@ const (
 	longReaders = 3
 	// memoryPath stands for a database in memory.
 	memoryPath = ":memory:"
-	// busyTimeout is how long a transaction waits until it can start. It is generous, because on a busy machine
-	// other transactions can take several seconds.
+	// busyTimeout is the longest time that a transaction waits until it can start. It is generous, because on a busy
+	// machine other transactions can take several seconds.
 	busyTimeout = 15 * time.Second
-	// longTimeout replaces busyTimeout for long reads, for opening a file, and for WriteFirst.
+	// longTimeout replaces busyTimeout for long reads, for Open, and for WriteFirst.
 	longTimeout = 30 * time.Second
 	// busyPause is the time between two attempts to get a lock.
 	busyPause = 2 * time.Millisecond
@@ -40,8 +40,8 @@ var ErrBusy = errors.New("the sandbox is busy")
 // ErrLocked is an ErrBusy whose cause is a lock on the file.
 var ErrLocked = fmt.Errorf("%w: another process has locked its file", ErrBusy)
 
-// ErrFull means that there was no room for the changes of a transaction. It had no effect. In the text of the error, "its"
-// refers to the sandbox file.
+// ErrFull means that there was no room for the changes of a transaction, which had no effect, or for opening the file. In
+// the text of the error, "its" refers to the sandbox file.
 var ErrFull = errors.New("its disk is full, or the maximum file size is reached")
 
 // DB is an open file, or a database in memory. Writers run one after another. Readers of a file see a snapshot and can
@@ -119,7 +119,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	db.lock = flock.New(db.target+".lock", flock.SetPermissions(private))
 	err = db.openPools(ctx)
 	if err != nil {
-		db.stopLeading() // a migration leads
+		db.stopLeading() // to migrate the file, this DB may have become the leader
 		return nil, explainOpen(path, err)
 	}
 	err = restrict(db.target)
@@ -132,7 +132,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 }
 
 // openPools opens all connections at once, because later another file could be at the path. It also creates the
-// tables of a new file and migrates those of an older one.
+// tables of a new database and migrates those of an older file.
 func (db *DB) openPools(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, longTimeout, ErrBusy)
 	defer cancel()
@@ -365,7 +365,7 @@ func (db *DB) write(ctx context.Context, wait time.Duration, f func(*Tx) error) 
 type transaction struct {
 	pool  *pool
 	begin string          // the statement that begins it
-	ctx   context.Context //nolint:containedctx // of the statements; another context ends the wait for the start
+	ctx   context.Context //nolint:containedctx // of the statements; run's own context ends the wait for the start
 	wait  time.Duration   // the longest wait for the start
 }
 
@@ -421,7 +421,7 @@ const (
 	watchInterval = 200 * time.Millisecond
 	// maxLog is the size of the log, in bytes, above which it counts as large.
 	maxLog = 16 << 20
-	// quietTimeout is how long quietCheckpoint waits for running transactions to end.
+	// quietTimeout is the longest time that quietCheckpoint waits for running transactions to end.
 	quietTimeout = 5 * time.Second
 )
 
@@ -474,8 +474,8 @@ func (db *DB) idleCheckpoint() {
 }
 
 // quietCheckpoint waits until no transaction of this DB runs, writes the log into the file, and reports whether the log
-// is empty afterwards. New transactions may have to wait meanwhile: SQLite cannot empty a log that is being read, and
-// under steady load there may always be a reader.
+// is empty afterwards. It returns false if the wait exceeds quietTimeout. New transactions may have to wait meanwhile:
+// SQLite cannot empty a log that is being read, and under steady load there may always be a reader.
 func (db *DB) quietCheckpoint() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), quietTimeout)
 	defer cancel()

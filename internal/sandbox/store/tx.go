@@ -30,7 +30,7 @@ type Tx struct {
 	signal bool            // whether Signal was called
 }
 
-// run runs f between the statement begin and COMMIT. If f fails, run rolls its changes back.
+// run runs f between the statement begin and COMMIT. If f or COMMIT fails, run rolls the changes back.
 func (tx *Tx) run(begin string, f func(*Tx) error) error {
 	err := tx.Exec(begin)
 	if err != nil {
@@ -124,9 +124,9 @@ func Values[T any](tx *Tx, query string, args ...any) ([]T, error) {
 }
 
 // List returns the rows of a query. The result is not nil. A column is scanned into the field of T whose db tag is the
-// column's name. A struct that is not an sql.Scanner has a column for each of its tagged fields: if the struct is
-// embedded, the column has the name in the field's tag; otherwise, the struct's own tag comes before it. Maps, and slices
-// other than []byte, are decoded from JSON unless they are an sql.Scanner.
+// column's name. A struct that is not an sql.Scanner has a column for each of its tagged fields. If the struct itself has
+// a tag, that tag comes before the names of these columns. A struct without a tag must be embedded. Maps, and slices other
+// than []byte, are decoded from JSON unless they are an sql.Scanner.
 func List[T any](tx *Tx, query string, args ...any) ([]*T, error) {
 	all := []*T{}
 	err := tx.query(query, args, func(rows *sql.Rows) error {
@@ -272,8 +272,8 @@ func (w Where) AndIf(apply bool, condition string, args ...any) Where {
 	return Where{SQL: w.SQL + ` AND ` + condition, Args: slices.Concat(w.Args, args)}
 }
 
-// EscapeLike returns a pattern for LIKE … ESCAPE '\' in which % and _ stand for themselves. LIKE ignores the case of
-// ASCII letters.
+// EscapeLike returns a pattern for LIKE … ESCAPE '\' in which every character of the text stands for itself. LIKE
+// ignores the case of ASCII letters.
 func EscapeLike(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }
