@@ -10,7 +10,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// OpeningBalance is the kind of the entry with which an account starts with a balance.
+// OpeningBalance is the kind of the entry that gives an account its initial balance.
 const OpeningBalance = "opening balance"
 
 // EntryKinds returns the kinds of entries.
@@ -124,7 +124,7 @@ func DailyBalances(tx *store.Tx, ledgerAccountID, firstDay int64) ([]*DailyBalan
 		ledgerAccountID, firstDay)
 }
 
-// Line is the balance of a ledger account.
+// Line is the balance of a ledger account, or the total of all cards.
 type Line struct {
 	Name    string     `json:"name" db:"name"` // the kind, or the id of a card
 	Balance usd.Amount `json:"balance" db:"balance"`

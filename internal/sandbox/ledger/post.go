@@ -18,7 +18,7 @@ const (
 	Holds     Kind = "holds"     // authorized, not yet settled
 	Fees      Kind = "fees"      // the service's fees
 	Merchants Kind = "merchants" // settlements minus refunds
-	Deposits  Kind = "deposits"  // deposits, as a negative amount
+	Deposits  Kind = "deposits"  // deposits and the opening balance, as a negative amount
 	Loss      Kind = "loss"      // what neither card nor wallet could pay, as a negative amount
 )
 
@@ -64,15 +64,15 @@ func NewCardLeg(ledgerAccountID int64, amount usd.Amount) Leg {
 	return Leg{kind: Card, cardAccountID: ledgerAccountID, amount: amount}
 }
 
-// Post writes an entry and changes the balances. It returns an error if the legs do not add up to zero, or if a balance
-// that must not be negative becomes negative. After an error, the transaction must be rolled back.
+// Post writes an entry and changes the balances. If a leg is on a card, the entry refers to that card's ledger account.
+// Post returns an error if the legs do not add up to zero, or if a balance that must not be negative becomes negative.
+// After an error, the database transaction must be rolled back.
 func Post(tx *store.Tx, accountID int64, kind string, legs ...Leg) error {
 	const noTransaction = ""
 	return PostFor(tx, accountID, noTransaction, kind, legs...)
 }
 
-// PostFor is like Post, for money that a transaction of a card moves. If a leg is on a card, the entry refers to that
-// card's ledger account.
+// PostFor is like Post, for money that a transaction of a card moves. transactionID is the public id of that transaction.
 func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...Leg) error {
 	var cardAccountID *int64
 	for _, leg := range legs {
@@ -104,7 +104,8 @@ func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...
 	return nil
 }
 
-// post changes the balance of the leg's ledger account and adds a posting to the entry.
+// post changes the balance of the leg's ledger account and adds a posting to the entry. For a card, it also updates the
+// balance of the day.
 func (l Leg) post(tx *store.Tx, accountID, entryID int64) error {
 	where := store.NewWhere(`account_id = ? AND kind = ?`, accountID, l.kind)
 	if l.kind == Card { // an account has several of this kind
