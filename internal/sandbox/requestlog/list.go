@@ -23,7 +23,7 @@ const selectEntries = `
 	FROM request_log r JOIN runs u ON u.id = r.run_id
 	LEFT JOIN cards c ON c.public_id = r.card_id AND c.account_id = r.account_id `
 
-// List returns a page of the entries of an account, oldest first, and the number of all its entries.
+// List returns a page of the entries of an account, oldest first, and the number of the account's entries.
 func List(tx *store.Tx, accountID int64, page wire.Page) ([]*Entry, int64, error) {
 	entries, err := store.List[Entry](tx, selectEntries+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`,
 		accountID, page.Size, page.Offset())
@@ -31,7 +31,10 @@ func List(tx *store.Tx, accountID int64, page wire.Page) ([]*Entry, int64, error
 		return nil, 0, err
 	}
 	total, err := store.Value[int64](tx, `SELECT COUNT(*) FROM request_log WHERE account_id = ?`, accountID)
-	return entries, total, err
+	if err != nil {
+		return nil, 0, err
+	}
+	return entries, total, nil
 }
 
 // Filter selects entries of an account. An empty field and an unknown outcome exclude no entry.
@@ -64,7 +67,7 @@ func ListByRun(tx *store.Tx, runID int64, page wire.Page) ([]*Entry, bool, error
 	return store.Page[Entry](tx, page, selectEntries+`WHERE r.run_id = ? ORDER BY r.time, r.id`, runID)
 }
 
-// ListChangesByRun returns the entries of a run that requested a change, sorted by time.
+// ListChangesByRun returns the entries of a run for which IsChange is true, sorted by time.
 func ListChangesByRun(tx *store.Tx, runID int64) ([]*Entry, error) {
 	return store.List[Entry](tx, selectEntries+`WHERE r.run_id = ? AND r.method <> 'GET' ORDER BY r.time, r.id`, runID)
 }
@@ -86,7 +89,7 @@ type Run struct {
 	Requests  int64      `db:"requests"`
 	Refused   int64      `db:"refused"`    // requests with an error status, except those with Entry.Lost
 	Lost      int64      `db:"lost"`       // requests with Entry.Lost
-	Changes   int64      `db:"changes"`    // requests that ask for a change
+	Changes   int64      `db:"changes"`    // requests with Entry.IsChange
 	ToCards   usd.Amount `db:"to_cards"`   // from the wallet to cards
 	FromCards usd.Amount `db:"from_cards"` // from cards to the wallet
 	Fees      usd.Amount `db:"fees"`

@@ -24,8 +24,8 @@ const (
 	maxPending = 10_000
 	// maxEntries is the maximum number of entries in the file. The recorder deletes older ones.
 	maxEntries = 100_000
-	// runPause separates the runs of clients that do not name them: after so long without such a request of the account,
-	// the next one starts a new run.
+	// runPause separates the runs of clients that do not name them. If an account gets no request without a run name for
+	// this long, the next one starts a new run.
 	runPause = 10 * time.Minute
 	// maxText is the number of bytes after which Clean cuts off a text.
 	maxText = 512
@@ -45,13 +45,13 @@ type Entry struct {
 	Run            string        `json:"run" db:"run"`         // the name of the run; empty if the client does not name its runs
 	IdempotencyKey string        `json:"-" db:"idempotency_key"`
 	Replayed       bool          `json:"replayed" db:"replayed"` // whether the response is that of an earlier call with the same idempotency key
-	CardID         string        `json:"card_id" db:"card_id"`   // the card in the path, or the issued one
+	CardID         string        `json:"card_id" db:"card_id"`   // the card in the path, or the issued one; empty if there is none
 	Label          string        `json:"-" db:"label"`           // of the card; set when the entry is read
 	Last4          string        `json:"-" db:"last4"`           // of the card; set when the entry is read
-	Fault          string        `json:"fault" db:"fault"`       // describes the fault that was applied, if any
-	Lost           bool          `json:"-" db:"lost"`            // whether a fault hid from the client whether the change was made
+	Fault          string        `json:"fault" db:"fault"`       // describes the fault that matched the call, if any
+	Lost           bool          `json:"-" db:"lost"`            // of a call for a change: whether behavior.Fault.LosesResponse is true
 	Duration       time.Duration `json:"-" db:"duration"`
-	Time           wire.Time     `json:"time" db:"time"`
+	Time           wire.Time     `json:"time" db:"time"` // when the call arrived, by the service's clock
 	Change
 }
 
@@ -61,7 +61,7 @@ func (e *Entry) RunKey() string {
 	return run.Key()
 }
 
-// IsChange reports whether the call requested a change.
+// IsChange reports whether the method of the call is not GET. Such a call counts as a request for a change.
 func (e *Entry) IsChange() bool { return e.Method != http.MethodGet }
 
 // Recorder collects entries and writes them to the file in batches.
@@ -80,7 +80,7 @@ func New(db *store.DB, logger *slog.Logger) *Recorder {
 	return &Recorder{db: db, logger: logger}
 }
 
-// Record adds an entry, whose texts it cleans. It does not wait for the file.
+// Record adds an entry. It cleans the texts that may come from the client, and does not wait for the file.
 func (r *Recorder) Record(e Entry) {
 	for _, text := range []*string{&e.Method, &e.Path, &e.Query, &e.IdempotencyKey, &e.CardID, &e.Message} {
 		*text = Clean(*text)
@@ -200,25 +200,32 @@ func (e *Entry) write(tx *store.Tx) (int64, error) {
 	}
 	refused := e.Status >= http.StatusBadRequest && !e.Lost
 	toCard := e.AmountToCard() // negative for a withdrawal
-	return id, tx.Exec(`
+	end := e.Time.Add(e.Duration).UnixMilli()
+	err = tx.Exec(`
 		UPDATE runs
-		SET requests = requests + 1, lost = lost + ?2, refused = refused + ?3, ended = MAX(ended, ?4), last_entry = ?5,
-		    begun = MIN(begun, ?10),
-		    changes = changes + ?6, to_cards = to_cards + ?7, from_cards = from_cards + ?8, fees = fees + ?9
-		WHERE id = ?1`,
-		runID, e.Lost, refused, e.Time.Add(e.Duration).UnixMilli(), id,
-		e.IsChange(), max(0, toCard), max(0, -toCard), e.Fee, start)
+		SET requests = requests + 1, lost = lost + ?, refused = refused + ?, changes = changes + ?,
+		    to_cards = to_cards + ?, from_cards = from_cards + ?, fees = fees + ?,
+		    begun = MIN(begun, ?), ended = MAX(ended, ?), last_entry = ?
+		WHERE id = ?`,
+		e.Lost, refused, e.IsChange(),
+		max(0, toCard), max(0, -toCard), e.Fee,
+		start, end, id,
+		runID)
+	if err != nil {
+		return 0, err
+	}
+	return id, nil
 }
 
 var (
-	// secret matches API keys and webhook secrets, which a client may put into a path by mistake.
+	// secret matches what looks like an API key or a webhook secret, which a client may send in the wrong place.
 	secret = regexp.MustCompile(`(?i)(sk_live_|whsec_)[^&/\s]*`)
 	// escaped matches an escaped byte of a URL.
 	escaped = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 )
 
-// Clean makes a text from a client fit for a log. It shortens a long text, replaces characters that are not printable, and
-// masks what looks like an API key or a webhook secret, even if it is escaped as in a URL.
+// Clean makes a text fit for a log. It shortens a long text, replaces characters that are not printable, and masks what
+// looks like an API key or a webhook secret. If a secret is escaped as in a URL, Clean decodes the text to mask it.
 func Clean(text string) string {
 	suffix := ""
 	if len(text) > maxText { // before the rest, which is slow for a long text
@@ -244,17 +251,18 @@ func unescape(text string) string {
 	})
 }
 
-// Change is the effect of a call.
+// Change is the effect that a call has had when its entry is recorded. It is empty for a call that only reads, and for one
+// that has failed, is postponed or is not processed.
 type Change struct {
 	Wallet         usd.Amount `json:"wallet" db:"wallet"` // the change of the wallet's balance
 	Fee            usd.Amount `json:"fee" db:"fee"`       // the part of it that is a fee, as a positive amount
 	Before         CardState  `json:"-" db:"before_"`
 	After          CardState  `json:"-" db:"after_"`
 	EntryID        int64      `json:"-" db:"entry_id"`      // of the newest ledger entry of the call; 0 if it posted none
-	StatusChangeID int64      `json:"-" db:"status_change"` // 0 if the status did not change
+	StatusChangeID int64      `json:"-" db:"status_change"` // of the call's newest row in status_changes; 0 if there is none
 }
 
-// CardState is a card's balance and status at one moment. The status is empty if the card did not exist.
+// CardState is a card's balance and status at one moment. It is empty if there was no card, and in an empty Change.
 type CardState struct {
 	Balance usd.Amount `db:"balance"`
 	Status  string     `db:"status"`
