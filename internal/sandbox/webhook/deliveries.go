@@ -29,7 +29,7 @@ func listDeliveries(c *server.Call) (wire.Response, error) {
 	})
 }
 
-// redeliver makes a delivery due at once, whatever its state.
+// redeliver makes a delivery due at once, whatever its state, and responds with it.
 func redeliver(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("delivery_id")
 	_, err := makeDue(c, `public_id = ?`, id) // if there is no such delivery, deliveryByID returns an error
@@ -43,7 +43,7 @@ func redeliver(c *server.Call) (wire.Response, error) {
 	return wire.OK(found), nil
 }
 
-// redeliverFailed makes the account's deliveries due at once whose last attempt failed. It responds with their ids.
+// redeliverFailed makes the account's failed and retrying deliveries due at once, and responds with their ids.
 func redeliverFailed(c *server.Call) (wire.Response, error) {
 	ids, err := makeDue(c, `(state = 'failed' OR (state = 'pending' AND failures > 0))`)
 	if err != nil {
@@ -69,7 +69,7 @@ type DeliveryState string
 
 // The states of a delivery.
 const (
-	Pending   DeliveryState = "pending"
+	Pending   DeliveryState = "pending"  // the first attempt follows, or the first one of a redelivery
 	Retrying  DeliveryState = "retrying" // the last attempt failed, and another one follows
 	Delivered DeliveryState = "delivered"
 	Failed    DeliveryState = "failed" // the last attempt failed, and no other one follows
@@ -86,8 +86,8 @@ type Delivery struct {
 	State     DeliveryState `json:"state" db:"state"`
 	CreatedAt wire.Time     `json:"created_at" db:"created_at"` // of the event
 	NextTryAt *wire.Time    `json:"next_try_at" db:"due_at"`    // nil if no attempt follows
-	Tries     []Try         `json:"tries" db:"tries"`
-	Subject   string        `json:"-" db:"subject"` // the id of the object of the event
+	Tries     []Try         `json:"tries" db:"tries"`           // oldest first
+	Subject   string        `json:"-" db:"subject"`             // the id of the object of the event
 }
 
 // Try is an attempt to deliver.
@@ -224,9 +224,13 @@ func FullDeliveryByID(tx *store.Tx, accountID int64, id string) (FullDelivery, e
 // address is the URL of an endpoint without the parts that may be tokens.
 type address string
 
-// Scan shortens the stored URL.
+// Scan implements sql.Scanner. It shortens the stored URL as shownURL does.
 func (a *address) Scan(column any) error {
-	*a = shownURL(fmt.Sprint(column))
+	text, ok := column.(string)
+	if !ok {
+		return fmt.Errorf("cannot scan a %T as a URL", column)
+	}
+	*a = shownURL(text)
 	return nil
 }
 
@@ -235,7 +239,7 @@ func (a *address) Scan(column any) error {
 var plainSegment = regexp.MustCompile(`^(?:[a-z]{1,15}|v?\d{1,4})(?:[-_.](?:[a-z]{1,15}|v?\d{1,4})){0,3}$`)
 
 // shownURL returns the scheme, host, path and query of a URL. An ellipsis replaces the query, and path segments that may be
-// tokens. shownURL returns "" for an invalid URL.
+// tokens. Empty segments are left out. shownURL returns "" for an invalid URL.
 func shownURL(text string) address {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -21,6 +21,8 @@ const (
 	// maxEndpoints is the maximum number of endpoints of an account. It limits the cost of an event, which writes a
 	// delivery for each endpoint that subscribes to it.
 	maxEndpoints = 2000
+	// maxRecent is the maximum number of deliveries that the health of an endpoint covers.
+	maxRecent = 100
 )
 
 // Routes returns the route of API §4.15 and the control calls for endpoints and deliveries. If allowHTTP is
@@ -103,11 +105,9 @@ func checkURL(f *wire.Fields, text string, allowHTTP bool) {
 		f.Refuse(wire.Invalid("url must be an https URL with a host"))
 		return
 	}
-	valid := u.Scheme == "https" && u.Hostname() != ""
-	if allowHTTP && u.Scheme == "http" {
-		valid = isLoopback(u.Hostname())
-	}
-	if !valid {
+	validHTTPS := u.Scheme == "https" && u.Hostname() != ""
+	validHTTP := allowHTTP && u.Scheme == "http" && isLoopback(u.Hostname())
+	if !validHTTPS && !validHTTP {
 		f.Refuse(wire.Invalid("url must be an https URL with a host"))
 		return
 	}
@@ -148,7 +148,7 @@ type Endpoint struct {
 	Events    []string  `db:"events"`
 	CreatedAt wire.Time `db:"created_at"`
 
-	// The following fields describe the newest deliveries to the endpoint.
+	// The following fields describe the newest deliveries to the endpoint, up to maxRecent of them.
 	Recent    int64 // the number of these deliveries
 	Delivered int64 // how many of them were delivered
 	// NextAttempt is the number of the next attempt of a delivery that is being retried, for example 2 for the first
@@ -159,7 +159,6 @@ type Endpoint struct {
 
 // readHealth sets the fields that describe the newest deliveries.
 func (e *Endpoint) readHealth(tx *store.Tx) error {
-	const maxRecent = 100
 	_, err := tx.Get([]any{&e.Recent, &e.Delivered, &e.NextAttempt, &e.LastError}, `
 		WITH recent AS (
 			SELECT d.id, d.state, d.failures
@@ -189,7 +188,7 @@ func Endpoints(tx *store.Tx, accountID int64, page wire.Page) (endpoints []*Endp
 		return nil, false, err
 	}
 	for _, e := range endpoints {
-		err := e.readHealth(tx)
+		err = e.readHealth(tx)
 		if err != nil {
 			return nil, false, err
 		}
@@ -219,8 +218,8 @@ func CountRetrying(tx *store.Tx, accountID int64) (int64, error) {
 			SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL AND d.failures > 0)`, accountID)
 }
 
-// NewestFailures returns the newest failed or retrying delivery of each of an account's endpoints, oldest first. If more
-// than limit endpoints have one, it returns the newest of these deliveries.
+// NewestFailures returns the newest failed or retrying delivery of each of an account's endpoints, oldest first. If there
+// are more than limit of these deliveries, it leaves out the oldest.
 func NewestFailures(tx *store.Tx, accountID, limit int64) ([]*Delivery, error) {
 	return readDeliveries(tx, `d.id IN (
 		SELECT MAX(f.id)

@@ -50,8 +50,8 @@ type payload struct {
 }
 
 // Emit writes an event to the outbox in the transaction of the call, with a delivery for each endpoint of the account
-// that subscribes to it. If no endpoint does, it writes nothing. subject is the id of the changed object, and data is
-// the object as the event shows it.
+// that subscribes to it. If no endpoint does, it writes nothing. subject is the id of the object that the event is
+// about, and data is the object as the event shows it.
 func Emit(c *server.Call, event EventType, subject string, data any) error {
 	endpointIDs, err := store.Values[int64](c.Tx, `
 		SELECT id FROM webhooks WHERE account_id = ?
@@ -171,7 +171,7 @@ const (
 	keptFinished = 10_000
 	// keptDeliveries is how many deliveries of each account the worker keeps, whatever their state.
 	keptDeliveries = 100_000
-	// pruneInterval is the time between deletions of old deliveries.
+	// pruneInterval is how long the worker waits after it has deleted all old deliveries.
 	pruneInterval = 5 * time.Second
 	// pruneSize is the maximum number of deliveries that one statement deletes, because other writers have to wait
 	// meanwhile.

@@ -28,7 +28,7 @@ const (
 	maxResponse = 1 << 10
 
 	signatureHeader = "X-Webhook-Signature"
-	idHeader        = "X-Webhook-Id"
+	idHeader        = "X-Webhook-Id" // contains the event's id
 )
 
 // outcome is the outcome of an attempt to deliver an event.
@@ -117,8 +117,8 @@ func sign(secret, body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// explain returns the reason why there was no response. It leaves out the endpoint's IP address, its URL, which may
-// contain a token, and the text of a malformed response, which may repeat the event.
+// explain returns the reason why there was no response. It leaves out the endpoint's IP address, the endpoint's URL, which
+// may contain a token, and the text of a malformed response, which may repeat the event.
 func (s sender) explain(err error) string {
 	errno, isErrno := errors.AsType[syscall.Errno](err)
 	opError, isOpError := errors.AsType[*net.OpError](err)
@@ -151,8 +151,9 @@ func hasType[T error](err error) bool {
 	return ok
 }
 
-// Roots returns the system's certificate authorities and those in extra, which is PEM. If extra is empty,
-// it returns nil, for which crypto/tls uses the system's authorities. It fails if other extra text has no certificate.
+// Roots returns the certificate authorities in extra, which is PEM, and those of the system unless they cannot be read. If
+// extra is empty, it returns nil, for which crypto/tls uses the system's authorities. If extra is not empty and contains no
+// certificate, it returns an error.
 func Roots(extra []byte) (*x509.CertPool, error) {
 	if len(extra) == 0 {
 		return nil, nil

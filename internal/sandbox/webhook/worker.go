@@ -96,7 +96,7 @@ func (w *Worker) run() {
 	}
 }
 
-// poll records the results so far and starts to send the deliveries that are due, unless another DB leads.
+// poll records the results so far and starts to send the deliveries that are due, if the worker's DB leads.
 func (w *Worker) poll(ctx context.Context) {
 	for len(w.results) > 0 { // so that one transaction records several results
 		w.complete(<-w.results)
@@ -119,7 +119,8 @@ func (w *Worker) poll(ctx context.Context) {
 	}
 }
 
-// recordAndSelect records the results so far and returns the deliveries to send. If another DB leads, it does nothing.
+// recordAndSelect records the results so far and returns the deliveries to send. If the worker's DB does not lead, it does
+// nothing and returns nil.
 func (w *Worker) recordAndSelect(ctx context.Context) ([]*dueDelivery, error) {
 	leads, err := w.db.TryToLead()
 	if err != nil {
@@ -151,7 +152,8 @@ func (w *Worker) recordAndSelect(ctx context.Context) ([]*dueDelivery, error) {
 	return due, err
 }
 
-// complete removes a delivery from those in flight, and keeps its result to be recorded.
+// complete removes a delivery from those in flight. Unless the attempt was interrupted, it logs the result and keeps it to
+// be recorded.
 func (w *Worker) complete(r result) {
 	d := r.delivery
 	o := r.outcome
@@ -171,7 +173,7 @@ func (w *Worker) complete(r result) {
 	}
 }
 
-// shutDown waits for the deliveries in flight and records their results.
+// shutDown waits for the deliveries in flight and records the results that are not in the file yet.
 func (w *Worker) shutDown() {
 	for len(w.inFlight) > 0 {
 		w.complete(<-w.results)
@@ -205,7 +207,8 @@ func (w *Worker) recordResults(tx *store.Tx) error {
 	return nil
 }
 
-// record writes an attempt to the file, and the new state of its delivery.
+// record writes an attempt and the new state of its delivery to the file. If the delivery was deleted meanwhile, it writes
+// nothing. If a redelivery was requested meanwhile, it writes only the attempt.
 func (r result) record(tx *store.Tx) error {
 	d := r.delivery
 	o := r.outcome
@@ -218,7 +221,7 @@ func (r result) record(tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	if !found { // it was deleted meanwhile, for example with its endpoint
+	if !found { // the delivery was deleted, for example with its endpoint
 		return nil
 	}
 	err = tx.Exec(`
@@ -228,17 +231,18 @@ func (r result) record(tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	if round != d.Round { // the attempt started before a redelivery, so it does not change the state
+	if round != d.Round { // the attempt started before a redelivery was requested
 		return nil
 	}
 	var due sql.NullInt64 // null if no attempt follows
 	state := Delivered
 	if o.failure != "" {
-		state = Failed
 		delays := retryDelays()
 		if failures < len(delays) {
-			state = Pending
+			state = Pending // shown as Retrying
 			due = sql.NullInt64{Int64: tx.Now().Add(delays[failures]).UnixMilli(), Valid: true}
+		} else {
+			state = Failed
 		}
 		failures++
 	}
