@@ -10,8 +10,9 @@ import (
 // Direct is a transport that passes requests to a handler in this process, without a network.
 type Direct struct{ http.Handler }
 
-// RoundTrip returns the response of the handler. If the handler panics, RoundTrip or reading the body returns an error.
-// The error does not contain the panic's value.
+// RoundTrip returns the response of the handler. If the request's context ends before the response starts, RoundTrip
+// returns the context's error. If the handler panics, RoundTrip or reading the body returns an error, which does not
+// contain the panic's value.
 func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	err := r.Context().Err()
 	if err != nil {

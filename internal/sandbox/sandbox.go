@@ -1,5 +1,5 @@
-// Package sandbox is a virtual-card service behind one http.Handler, with its data in one SQLite file. Package served
-// adds further control calls, seeding and the dashboard.
+// Package sandbox is a virtual-card service behind one http.Handler, with its data in one SQLite file or in memory.
+// Package served adds further control calls, seeding and the dashboard.
 package sandbox
 
 import (
@@ -45,7 +45,7 @@ type Options struct {
 	Routes         []server.Route   // additional calls
 }
 
-// keyForm matches keys that need no quoting in headers and shells.
+// keyForm matches the API keys of sandboxes. They need no quoting in headers and shells.
 var keyForm = regexp.MustCompile(`^` + vault.KeyPrefix + `[\w-]{16,200}$`)
 
 // Sandbox is an open service. Several may share a file.
@@ -126,7 +126,8 @@ func checkKey(key string) error {
 	return nil
 }
 
-// initialize reads the master key and the first account from the file. It creates both in a new file.
+// initialize reads the master key and the first account from the file. It creates both in a new file. It returns an
+// error if the options have an API key other than the account's first one.
 func (s *Sandbox) initialize(tx *store.Tx, o Options) error {
 	var master []byte
 	found, err := tx.Get([]any{&master}, `SELECT master_key FROM service`)
@@ -192,5 +193,6 @@ func (s *Sandbox) EndDelays() { s.endDelays() }
 func (s *Sandbox) Close() error {
 	s.endDelays()
 	s.worker.Close()
-	return errors.Join(s.recorder.Close(), s.db.Close())
+	recorderErr := s.recorder.Close() // writes to the file
+	return errors.Join(recorderErr, s.db.Close())
 }
