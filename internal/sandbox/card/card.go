@@ -1,4 +1,4 @@
-// Package card issues cards on the BINs of its catalogue and serves the calls about them.
+// Package card issues cards on the BINs of its catalogue and serves the calls about cards and BINs.
 package card
 
 import (
@@ -46,7 +46,7 @@ const (
 	Terminated Status = "terminated"
 )
 
-// Card is a card of an account. Its number and code are not stored, but derived from its id.
+// Card is a card of an account. Its number and security code are not stored, but derived from its id.
 type Card struct {
 	ID                int64                      `db:"id"`
 	PublicID          string                     `db:"public_id"`
@@ -59,7 +59,7 @@ type Card struct {
 	SpendingLimit     usd.Amount                 `db:"spending_limit"` // per UTC calendar month
 	Label             string                     `db:"label"`
 	AllowedCategories []string                   `db:"allowed_categories"` // empty if all are allowed
-	AutoFreezeAt      *usd.Amount                `db:"auto_freeze_at"`
+	AutoFreezeAt      *usd.Amount                `db:"auto_freeze_at"`     // the threshold of AutoFreeze; nil if there is none
 	Metadata          map[string]json.RawMessage `db:"metadata"`
 	CreatedAt         wire.Time                  `db:"created_at"`
 	ExpiresAt         string                     `db:"expires_at"` // the last day of its month, as 2006-01-02
@@ -110,7 +110,7 @@ func findLive(c *server.Call) (*Card, error) {
 		"card %s is terminated, which is permanent", card.PublicID)
 }
 
-// findUsable is like findLive. With the quirk frozen_money, it also returns an error if the card is frozen.
+// findUsable is like findLive. A quirk makes it return an error for a frozen card, too.
 func findUsable(c *server.Call) (*Card, error) {
 	card, err := findLive(c)
 	if err != nil {
@@ -122,7 +122,7 @@ func findUsable(c *server.Call) (*Card, error) {
 	return card, nil
 }
 
-// The representations of API §2.1.
+// Representations of a card in API §2.1.
 
 type listItem struct {
 	ID            string     `json:"id"`
@@ -166,7 +166,7 @@ func (c *Card) summary() summaryView {
 	return summaryView{listItem: c.item(), CreatedAt: c.CreatedAt}
 }
 
-// full returns the card with all fields of API §2.1.
+// full returns the card with the fields of the create response.
 func (c *Card) full() fullView {
 	return fullView{
 		listItem:          c.item(),
@@ -301,7 +301,7 @@ const lowBalanceCondition = `c.id IN (
 	WHERE active.account_id = ? AND active.status = ?
 		AND (l.balance = 0 OR l.balance < recent.spent))`
 
-// firstLowDay returns the first of the lowDays days that end with today.
+// firstLowDay returns the first of the lowDays days that end with today, as a number of days like store.Day.
 func firstLowDay(now time.Time) int64 { return store.Day(now) - lowDays + 1 }
 
 // HasLowBalance reports whether the balance of an active card is low: it is 0, or less than the card's spending of the

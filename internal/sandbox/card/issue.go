@@ -117,8 +117,8 @@ func (c *Card) check(cardBIN bin) error {
 	return nil
 }
 
-// insert generates the card's id and expiry date, and derives the last digits of its number. It writes the card to the
-// file, with an empty ledger account. The caller must post the load.
+// insert sets the fields that readCard leaves empty, such as the id. It writes the card to the file, with an empty
+// ledger account. The caller must post the load.
 func (c *Card) insert(call *server.Call) error {
 	now := call.Tx.Now()
 	c.PublicID = call.Tx.NewID("card_")
@@ -126,7 +126,7 @@ func (c *Card) insert(call *server.Call) error {
 	c.Last4 = pan[len(pan)-4:]
 	c.CreatedAt = wire.Time{Time: now}
 	c.Loaded = c.Balance
-	// Day 0 of the next month is the last day of this month.
+	// Day 0 of a month is the last day of the month before it.
 	lastDay := time.Date(now.Year()+validYears, now.Month()+1, 0, 0, 0, 0, 0, time.UTC)
 	c.ExpiresAt = lastDay.Format(time.DateOnly)
 	var err error
@@ -143,7 +143,7 @@ func (c *Card) insert(call *server.Call) error {
 	return err
 }
 
-// bin is a range of card numbers.
+// bin is a range of card numbers. Most of its fields are those of API §2.5.
 type bin struct {
 	ID         string
 	Network    string

@@ -38,7 +38,8 @@ func fund(c *server.Call) (wire.Response, error) {
 	return res, webhook.Emit(c, webhook.CardFunded, card.PublicID, card.full())
 }
 
-// withdraw moves the amount in the body back to the wallet, or the whole balance if the body has no amount.
+// withdraw moves the amount in the body back to the wallet, or the whole balance if the body has no amount. A quirk
+// makes withdraw ignore the amount.
 func withdraw(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	if c.Quirks.WithdrawAmount == behavior.Ignored {
@@ -96,7 +97,7 @@ func (c *Card) move(call *server.Call, kind string, amount usd.Amount) (wire.Res
 	}), nil
 }
 
-// ShownBalance reads the holds again and returns the balance that the API shows.
+// ShownBalance reads the holds and returns the balance that the API shows.
 func (c *Card) ShownBalance(call *server.Call) (usd.Amount, error) {
 	err := c.readHolds(call)
 	if err != nil {
@@ -144,8 +145,8 @@ func unfreeze(c *server.Call) (wire.Response, error) {
 	return changeStatus(c, Active, webhook.CardUnfrozen)
 }
 
-// changeStatus changes the status of the card in the path. If the card already has the status, changeStatus only returns
-// the same response. A quirk refuses such a call instead.
+// changeStatus changes the status of the card in the path. If the card already has the status, changeStatus changes
+// nothing and returns the same response as after a change. A quirk makes it refuse such a call instead.
 func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.Response, error) {
 	card, err := findLive(c)
 	if err != nil {
