@@ -97,8 +97,8 @@ func currencies() []string {
 // AllCurrencies makes Addresses return the addresses for all currencies.
 const AllCurrencies = ""
 
-// Addresses returns an account's deposit address for a currency, or its addresses for all currencies. The result is
-// empty for an unknown currency.
+// Addresses returns an account's deposit address for a currency. For AllCurrencies, it returns the account's addresses
+// for all currencies. The result is empty for an unknown currency.
 func Addresses(keys *vault.Keyring, owner account.Account, currency string) []Address {
 	var addresses []Address
 	for _, coin := range coins() {
@@ -120,7 +120,7 @@ func addressFor(keys *vault.Keyring, owner account.Account, currency string) Add
 
 func depositAddresses(c *server.Call) (wire.Response, error) {
 	query := c.Query()
-	currency := query.Choice("currency", currencies()...) // without a choice, this is AllCurrencies
+	currency := query.Choice("currency", currencies()...) // AllCurrencies if the parameter is absent
 	err := query.Done()
 	if err != nil {
 		return wire.Response{}, err
@@ -134,7 +134,7 @@ const (
 	depositConfirmed = "confirmed"
 )
 
-// Deposit is an amount of coins that was sent to a deposit address.
+// Deposit is a transfer of coins to a deposit address.
 type Deposit struct {
 	ID string `json:"id" db:"public_id"`
 	Address
@@ -169,7 +169,8 @@ func createDeposit(c *server.Call) (wire.Response, error) {
 	return wire.Created(d), webhook.Emit(c, webhook.DepositPending, d.ID, d)
 }
 
-// confirmDeposit simulates that the coin's network confirms a deposit. It adds the amount to the wallet.
+// confirmDeposit simulates that the coin's network confirms a deposit. It adds the amount to the wallet. If the account
+// was waiting for its first deposit, it also advances the onboarding.
 func confirmDeposit(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("id")
 	found, err := store.List[Deposit](c.Tx, selectDeposits+`WHERE public_id = ? AND account_id = ?`, id, c.Account.ID)
