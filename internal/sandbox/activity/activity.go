@@ -1,5 +1,5 @@
-// Package activity lists the history of an account or of one of its cards. It merges transactions,
-// movements of money, changes of status, challenges and deposits by time.
+// Package activity lists the history of an account or of one of its cards. It merges purchases, movements of money,
+// changes of status, challenges and deposits by time.
 package activity
 
 import (
@@ -43,13 +43,13 @@ type Record struct {
 	Label    string     `db:"label"`   // of the card
 	Last4    string     `db:"last4"`
 	Amount   usd.Amount `db:"amount"`
-	Fee      usd.Amount `db:"fee"`
+	Fee      usd.Amount `db:"fee"`      // of issuing a card, or of a purchase with its settlement and refunds
 	Merchant string     `db:"merchant"` // of a purchase or a challenge, or the currency of a pending deposit
 	MCC      string     `db:"mcc"`
 	Reason   string     `db:"reason"` // of a decline, or the status of a challenge
 	Run      string     `db:"run"`    // the key of the run that requested it, if the request log has one
 
-	// The following fields are set for a purchase. They include its settlement and refunds.
+	// The following fields describe a purchase with its settlement and refunds. They are empty for other records.
 	State      transaction.State  `db:"state"`
 	Facts      *transaction.Facts `db:"facts"` // of a decline
 	Settled    usd.Amount         `db:"settled"`
@@ -74,8 +74,8 @@ func (r *Record) Remaining() usd.Amount {
 
 // SettlementDiffers reports whether the record has a settlement whose amount differs from the authorized one.
 func (r *Record) SettlementDiffers() bool {
-	isSettled := r.Settled > 0
-	return isSettled && r.Settled != r.Amount
+	hasSettlement := r.Settled > 0
+	return hasSettlement && r.Settled != r.Amount
 }
 
 // CardChange returns the change of the card's balance, without the fees of purchases. An amount that is held reduces
@@ -146,7 +146,8 @@ func ListChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.
 // settlements or refunds.
 func ListPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]*Record, error) {
 	where := f.Where(accountID)
-	query := purchases + `WHERE t.id IN (SELECT id FROM transactions ` + where.SQL + ` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`
+	query := purchases + `
+		WHERE t.id IN (SELECT id FROM transactions ` + where.SQL + ` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`
 	args := slices.Concat(where.Args, []any{page.Size, page.Offset()})
 	return store.List[Record](tx, query, args...)
 }
@@ -154,9 +155,9 @@ func ListPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wir
 // These are the beginnings of queries. Each selects the columns of a Record in the same order, because a UNION matches
 // columns by their order.
 //
-// The amount of a movement is that of its posting to the card. The opening balance and deposits have no card; their
-// amount is that of the posting to the ledger account of the deposits. The time of a challenge is its start: the time
-// of expiry minus the lifetime.
+// The amount of a movement is that of its posting to the card, without a sign. The opening balance and deposits have no
+// card; their amount is that of the posting to the ledger account of the deposits. The time of a challenge is its start:
+// the time of expiry minus the lifetime.
 const (
 	purchases = `
 		SELECT t.created_at AS at, 2 AS rank, t.id AS number, t.type AS kind, t.public_id AS id,
