@@ -111,7 +111,7 @@ func configAttributes() map[string]schema.Attribute {
 			tfkit.Rule("Invalid duration", checkTimeout)),
 		"max_retries": schema.NumberAttribute{
 			Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(0, 20)},
-			MarkdownDescription: "Maximum number of retries after a broken connection or a server error, 0 to 20. Default: 4. " +
+			MarkdownDescription: "Maximum number of retries after a broken connection or a server error, 0 to 20. Default: " + strconv.Itoa(transport.DefaultMaxRetries) + ". " +
 				"Before the provider retries a request that moves money or changes a card, it checks that the request did " +
 				"not take effect. With `idempotency_keys = \"" + keysHonoured + "\"`, it retries with the same key and does not check first. " +
 				"While the outcome is unknown, it goes on beyond the maximum for up to 10 minutes, unless the maximum is 0. " +
@@ -168,9 +168,9 @@ func checkLabelPrefix(text string) string {
 	return fmt.Sprintf("must be 1 to 32 letters, digits, '.', '_' and '-', with a '-' at the end, got %q.", text)
 }
 
-// fillFromEnvironment sets null attributes from the environment. It returns the path of the sandbox, or "" if none is
-// configured. It ignores VCARD_SANDBOX if the configuration sets api_key or base_url, and VCARD_API_KEY and
-// VCARD_BASE_URL if the configuration sets sandbox.
+// fillFromEnvironment sets api_key and base_url from the environment where they are null. It returns the path of the
+// sandbox, from the configuration or from the environment, or "" if none is configured. If the configuration sets
+// sandbox, it ignores all three variables. If the configuration sets api_key or base_url, it ignores VCARD_SANDBOX.
 func (c *config) fillFromEnvironment(getenv func(string) string) string {
 	if !c.Sandbox.IsNull() {
 		path, _ := c.Sandbox.Attributes()["path"].(types.String)
@@ -209,7 +209,7 @@ func checkBalance(text string) string {
 	return ""
 }
 
-// parseBalance parses an amount in USD. Its error completes "initial_balance …".
+// parseBalance parses an amount in USD, which must not be negative. Its error completes "initial_balance …".
 func parseBalance(text string) (usd.Amount, error) {
 	const precision = 512 // in bits, like Terraform's numbers
 	number, _, err := big.ParseFloat(text, 10, precision, big.ToNearestEven)

@@ -36,8 +36,9 @@ const configureAdvice = `Neither a sandbox nor an account is configured. Configu
 
 The environment variable VCARD_SANDBOX can also name a sandbox file.`
 
-// newClient creates the client for a known configuration. If sandboxPath is not empty, it also opens the embedded sandbox
-// in that file and returns it. The configuration overrides the settings.
+// newClient creates a client with the settings, which a known configuration overrides. If sandboxPath is not empty,
+// newClient also opens the embedded sandbox in that file and returns it. After an error the client is nil, but the
+// sandbox may be open.
 func (c config) newClient(ctx context.Context, sandboxPath string, settings api.Config) (*api.Client, *sandbox.Sandbox, diag.Diagnostics) {
 	diags := diag.Diagnostics{}
 	diags.Append(c.check(sandboxPath))
@@ -65,8 +66,8 @@ func (c config) newClient(ctx context.Context, sandboxPath string, settings api.
 	return client, embedded, diags
 }
 
-// check returns what is wrong with the address, key or sandbox path of a known configuration, or nil.
-// It opens no file and sends no request.
+// check returns what is wrong with the account or the sandbox of a known configuration, or nil. It does not report
+// missing settings. It opens no file and sends no request.
 func (c config) check(sandboxPath string) diag.Diagnostic {
 	if sandboxPath != "" {
 		return c.checkSandbox(sandboxPath)
@@ -115,8 +116,8 @@ func intOrZero(number types.Number) int {
 	return int(n)
 }
 
-// applyAccount copies the address and the key of an account. It adds an error if one of them is missing, and a warning
-// if the key has whitespace around it.
+// applyAccount copies the address and the key of an account. It adds an error if one or both are missing, and a
+// warning if the key has whitespace around it.
 func (c config) applyAccount(settings *api.Config, diags *diag.Diagnostics) {
 	key := c.APIKey.ValueString()
 	baseURL := c.BaseURL.ValueString()
@@ -147,7 +148,7 @@ func (c config) applyAccount(settings *api.Config, diags *diag.Diagnostics) {
 	}
 }
 
-// checkAccount returns what is wrong with the address and key of an account, or nil.
+// checkAccount returns what is wrong with the address, the key or the proxy of an account, or nil.
 func checkAccount(key, baseURL string) diag.Diagnostic {
 	host := foreignHost(baseURL)
 	if host != "" && strings.HasPrefix(key, transport.SandboxKeyPrefix) {
@@ -163,8 +164,8 @@ func checkAccount(key, baseURL string) diag.Diagnostic {
 	return nil
 }
 
-// foreignHost returns the host of an address if it is not this machine. It returns "" for plain http, which a sandbox on
-// another machine may use, and for an address that has no valid host or contains an API key.
+// foreignHost returns the host and port of an address on another machine. It returns "" for this machine, for plain
+// http, which a sandbox on another machine may use, and for an address that has no valid host or contains an API key.
 func foreignHost(baseURL string) string {
 	if strings.Contains(strings.ToLower(baseURL), "sk_live_") {
 		return "" // the address contains an API key, which no message may quote
@@ -179,8 +180,8 @@ func foreignHost(baseURL string) string {
 	return u.Host
 }
 
-// configDiagnostic returns an error that names the setting that the client refuses. The error has no attribute path if
-// the value may contain a secret, because the CLI prints the line of the attribute.
+// configDiagnostic describes an error of [api.New]. The diagnostic has no attribute path if the value may contain a
+// secret, because the CLI prints the line of the attribute.
 func configDiagnostic(err error) diag.Diagnostic {
 	invalid, ok := errors.AsType[*transport.ConfigError](err)
 	if !ok {
@@ -257,8 +258,7 @@ func refusePath(title, problem string) diag.Diagnostic {
 }
 
 // openSandbox opens the embedded sandbox and sets its address, key and transport in settings. It also sets KeysHonoured
-// if idempotency_keys is not configured, because the sandbox honours keys. It adds an error and returns nil if it cannot
-// open the sandbox.
+// if idempotency_keys is not configured, because the sandbox honours keys. On failure it adds an error and returns nil.
 func (c config) openSandbox(ctx context.Context, file string, initialBalance types.String, settings *api.Config, diags *diag.Diagnostics) *sandbox.Sandbox {
 	options := sandbox.Options{Path: file, InitialBalance: sandbox.DefaultInitialBalance}
 	if !initialBalance.IsNull() {
@@ -269,13 +269,14 @@ func (c config) openSandbox(ctx context.Context, file string, initialBalance typ
 		}
 		options.InitialBalance = amount
 	}
-	// The sandbox stays open until the provider's process ends, so this call's context must not close it.
+	// The sandbox stays open after this call, so the end of the call's context must not affect it.
 	service, err := sandbox.Open(context.WithoutCancel(ctx), options)
 	if err != nil {
 		diags.AddAttributeError(path.Root("sandbox").AtName("path"), "Sandbox cannot be opened", display.Sentence(err.Error()))
 		return nil
 	}
-	settings.BaseURL = "http://localhost/api/v1" // the client requires an address, but no request leaves this process
+	// The client requires an address, but its requests do not leave this process.
+	settings.BaseURL = "http://localhost/api/v1"
 	settings.APIKey = transport.Secret(service.APIKey())
 	settings.Transport = sandbox.Direct{Handler: service.Handler()}
 	if c.IdempotencyKeys.IsNull() {

@@ -1,4 +1,4 @@
-// Package provider configures the vcard provider and registers its resources, data sources, actions and functions.
+// Package provider implements the configuration and the protocol server of the vcard provider.
 package provider
 
 import (
@@ -51,7 +51,7 @@ type vcardProvider struct {
 	clock     ratelimit.Clock // nil for the real clock
 	getenv    func(string) string
 	sandboxes *sandboxes
-	session   *atomic.Pointer[session.Session] // the session of the last configuration
+	session   *atomic.Pointer[session.Session] // the session of the last successful configuration
 }
 
 var (
@@ -75,7 +75,7 @@ func WithEnvironment(getenv func(string) string) Option {
 	return func(p *vcardProvider) { p.getenv = getenv }
 }
 
-// New returns a factory of providers of this version ("dev" outside releases).
+// New returns a factory of providers that report this version.
 func New(version string, options ...Option) func() provider.Provider {
 	return func() provider.Provider { return newProvider(version, options...) }
 }
@@ -94,12 +94,13 @@ func newProvider(version string, options ...Option) *vcardProvider {
 	return p
 }
 
-// NewServer returns a factory of protocol servers of this version. Each server is an [io.Closer].
+// NewServer returns a factory of protocol servers that report this version. Each server is an [io.Closer]. Closing one
+// closes the embedded sandboxes of all servers of the factory.
 func NewServer(version string, options ...Option) func() tfprotov6.ProviderServer {
 	return newProvider(version, options...).newServer
 }
 
-// newServer returns a server with a session of its own, which shares p's sandboxes.
+// newServer returns a server with a session of its own. All servers of p share its sandboxes.
 func (p *vcardProvider) newServer() tfprotov6.ProviderServer {
 	instance := *p
 	instance.session = new(atomic.Pointer[session.Session])
@@ -126,7 +127,7 @@ func (p *vcardProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp
 	}
 }
 
-// ValidateConfig refuses an invalid address, key or sandbox path before the first plan.
+// ValidateConfig checks the account or the sandbox of a configuration that is fully known.
 func (p *vcardProvider) ValidateConfig(ctx context.Context, req provider.ValidateConfigRequest, resp *provider.ValidateConfigResponse) {
 	var c config
 	resp.Diagnostics.Append(req.Config.Get(ctx, &c)...)
@@ -142,14 +143,16 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	s := session.New(nil) // stays without a client while the configuration is unknown
+	var s *session.Session
 	if req.Config.Raw.IsFullyKnown() {
-		connected, diags := p.connect(ctx, c, req.TerraformVersion)
+		var diags diag.Diagnostics
+		s, diags = p.connect(ctx, c, req.TerraformVersion)
 		resp.Diagnostics.Append(diags...)
 		if resp.Diagnostics.HasError() {
 			return
 		}
-		s = connected
+	} else {
+		s = session.New(nil) // there is no client until the configuration is fully known
 	}
 	s.MaxCardLoad = c.MaxCardLoad.Pointer()
 	s.MaxTakenPerPlan = c.MaxTakenPerPlan.Pointer()
@@ -166,7 +169,7 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 	resp.ListResourceData = s
 }
 
-// connect returns a session with the service of a known configuration.
+// connect returns a session with the service of a known configuration. After an error, the session has no client.
 func (p *vcardProvider) connect(ctx context.Context, c config, terraformVersion string) (*session.Session, diag.Diagnostics) {
 	sandboxPath := c.fillFromEnvironment(p.getenv)
 	client, embedded, diags := c.newClient(ctx, sandboxPath, api.Config{
@@ -226,8 +229,7 @@ func (p *vcardProvider) Functions(context.Context) []func() function.Function {
 	return []func() function.Function{newIssuanceCost}
 }
 
-// Serve serves a provider of this version ("dev" outside releases) to the CLI that started this process, until the CLI
-// stops it.
+// Serve serves a provider of this version to the CLI that started this process, until the CLI stops it.
 func Serve(version string) error {
 	silenceSDK()
 	tuneGarbageCollection()
@@ -238,11 +240,12 @@ func Serve(version string) error {
 	return serve(version)
 }
 
-// exitWithParent exits when the parent process has ended, because a killed CLI does not stop its providers.
+// exitWithParent exits when the parent process has ended, because a killed CLI does not stop its providers. It has no
+// effect on Windows, where a process keeps the id of its parent.
 func exitWithParent(parent int) {
 	for range time.Tick(time.Second) {
 		current := os.Getppid()
-		if current > 0 && current != parent { // Windows returns -1 if it cannot find the parent
+		if current > 0 && current != parent { // on Windows, Getppid may fail and return -1
 			os.Exit(1) //nolint:revive // no caller is left to return an error to
 		}
 	}
@@ -255,7 +258,7 @@ func ServeDebugger(version string) error {
 }
 
 // serve serves a provider of this version until it is asked to stop. It closes the sandboxes before it returns, so that
-// their files are complete. That must be quick, because the CLI soon kills a provider that it has asked to stop.
+// their files are complete. Closing must be quick, because the CLI soon kills a provider that it has asked to stop.
 func serve(version string, options ...tf6server.ServeOpt) error {
 	keepSecretsFromSDK()
 	p := newProvider(version)
@@ -297,11 +300,11 @@ func asksForLog(variable string) bool {
 const (
 	// gcPercent lets the heap grow to five times the live data.
 	gcPercent = 400
-	// softMemoryLimit is the size in bytes above which garbage is collected more often.
+	// softMemoryLimit is the memory use, in bytes, from which garbage is collected more often.
 	softMemoryLimit = 48 << 20
 )
 
-// tuneGarbageCollection trades memory for speed, unless the environment sets its own limits.
+// tuneGarbageCollection trades memory for speed, up to a limit. GOGC and GOMEMLIMIT take precedence.
 func tuneGarbageCollection() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

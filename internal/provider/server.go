@@ -24,21 +24,22 @@ type framework interface {
 	tfprotov6.ActionServer
 }
 
-// server wraps the framework's server. It overrides methods to turn panics into errors, to remove secrets from
+// server wraps the framework's server. It overrides most methods to turn panics into errors, to remove secrets from
 // diagnostics, and to free the memory of finished calls. The framework's server keeps the context of a call until the
 // provider stops, and the context refers to the call's stream and loggers. See newCallContext.
 type server struct {
 	framework
 
-	session   *atomic.Pointer[session.Session] // the session of the last configuration; empty before the first one
+	session   *atomic.Pointer[session.Session] // the session of the last successful configuration; empty before it
 	sandboxes *sandboxes
 }
 
 // Close closes the embedded sandboxes.
 func (s server) Close() error { return s.sandboxes.close() }
 
-// handle calls a method of the framework's server, and ends the call when the method returns. It is not for methods that
-// return a stream, because their calls end later.
+// handle calls a method of the framework's server. It turns a panic into an error, cleans the diagnostics of the
+// response, and ends the context of the call when the method returns. It is not for methods that return a stream,
+// because their calls end later.
 func handle[Request, Response any](
 	ctx context.Context, s server, req Request, method func(context.Context, Request) (Response, error),
 ) (response Response, err error) {
@@ -300,10 +301,11 @@ func (s server) PlanAction(
 	return handle(ctx, s, req, s.framework.PlanAction)
 }
 
-// callContext is the context of one protocol call. After the call it no longer refers to the call's own context.
+// callContext replaces the context of one protocol call. When the call has ended, it no longer refers to that context.
 type callContext struct {
-	context.Context // is cancelled when the call ends
-	call            atomic.Pointer[context.Context]
+	context.Context // is cancelled when the call ends or is cancelled
+
+	call atomic.Pointer[context.Context] // the context of the call; nil when the call has ended
 }
 
 // newCallContext returns a context with the values and the cancellation of a call's context, and the function that ends
@@ -321,8 +323,8 @@ func newCallContext(call context.Context) (ctx context.Context, end func()) {
 }
 
 func (c *callContext) Value(key any) any {
-	// The embedded context has values only for the keys that package context uses for cancellation. It comes first, so
-	// that contexts derived from c are cancelled together with the embedded context.
+	// Package context looks up the context that cancels c with a key of its own. The result must be the embedded context,
+	// not the call's context, so the embedded context comes first. It has no other values.
 	value := c.Context.Value(key)
 	if value != nil {
 		return value
@@ -334,8 +336,8 @@ func (c *callContext) Value(key any) any {
 	return (*call).Value(key)
 }
 
-// GenerateResourceConfig leaves out attributes that are false. With frozen = false in the generated configuration, apply
-// would unfreeze a card that someone freezes in an emergency. Without frozen, the card stays frozen.
+// GenerateResourceConfig generates null instead of false. With frozen = false in the configuration, apply would
+// unfreeze a card that someone freezes in an emergency. With null, the card stays frozen.
 func (s server) GenerateResourceConfig(
 	ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest,
 ) (*tfprotov6.GenerateResourceConfigResponse, error) {
