@@ -30,14 +30,13 @@ func checkHealth(ctx context.Context, address string) error {
 	}
 	// Unlike the default client, a new transport uses no proxy and follows no redirects.
 	response, err := new(http.Transport).RoundTrip(request)
-	// A network error goes into the message. Other errors do not, because they may quote the response.
-	networkErr, ok := errors.AsType[net.Error](err)
-	if ok {
-		return fmt.Errorf("no sandbox answers at %s; check the URL, and that the sandbox is running: %w", root, networkErr)
-	}
 	notSandbox := fmt.Errorf("the server at %s is not a sandbox; check the URL", root)
 	if err != nil {
-		return notSandbox
+		networkErr, ok := errors.AsType[net.Error](err)
+		if !ok {
+			return notSandbox // without err, which may quote the response
+		}
+		return fmt.Errorf("no sandbox answers at %s; check the URL, and that the sandbox is running: %w", root, networkErr)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, wire.MaxBody))
