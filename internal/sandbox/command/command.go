@@ -27,8 +27,8 @@ const (
 	exitUsage  = 2
 )
 
-// envAPIKey is the environment variable with the API key of a new file. It differs from VCARD_API_KEY, which may contain
-// the key of a real account.
+// envAPIKey is the environment variable with the API key of the first account of a new file. It differs from
+// VCARD_API_KEY, which may contain the key of a real account.
 const envAPIKey = "VCARD_SANDBOX_API_KEY" //nolint:gosec // a name, not a key
 
 const help = `Serve the card service from a local file, with a dashboard.
@@ -127,7 +127,7 @@ func (s *settings) flags() *pflag.FlagSet {
 func (s *settings) readArguments(args []string, getenv func(string) string) error {
 	if len(args) > 0 && args[0] == "snapshot" {
 		if len(args) != 2 {
-			return errors.New("snapshot needs the name of a new file: vcard sandbox snapshot copy.db")
+			return errors.New("snapshot needs the name of a new file and no other arguments: vcard sandbox snapshot copy.db")
 		}
 		s.snapshotPath = args[1]
 	} else if len(args) > 0 {
