@@ -24,7 +24,7 @@ func Contract() []byte { return contract }
 // Control returns the document of the control calls, in the same format.
 func Control() []byte { return control }
 
-// JSON turns a function that returns a document in YAML into one that returns it as JSON.
+// JSON turns Contract or Control into a function that returns the same document as JSON.
 func JSON(document func() []byte) func() []byte {
 	return func() []byte {
 		value := decode[any](document())
@@ -32,7 +32,7 @@ func JSON(document func() []byte) func() []byte {
 	}
 }
 
-// decode decodes one of the embedded YAML documents, which are valid.
+// decode decodes one of the embedded YAML documents. It ignores errors, because the documents are valid.
 func decode[T any](document []byte) T {
 	var value T
 	_ = yaml.Unmarshal(document, &value)
@@ -40,7 +40,7 @@ func decode[T any](document []byte) T {
 }
 
 func encode(value any) []byte {
-	text, _ := json.Marshal(value) //nolint:errchkjson // the embedded documents can be encoded
+	text, _ := json.Marshal(value) //nolint:errchkjson // values from the embedded documents can be encoded
 	return text
 }
 
