@@ -95,7 +95,7 @@ func (s server) redact(text string) string {
 	return client.Redact(text)
 }
 
-// redactStream returns the results of a call with secrets removed. It ends the call after the last result, or when the
+// redactStream returns the results of a call with secrets removed. The call ends after the last result, or when the
 // caller stops reading. If the code that produces the results panics while the caller still reads, errorResult makes the
 // last result from a diagnostic.
 func redactStream[Result any](
