@@ -17,8 +17,8 @@ import (
 // healthTimeout is how long a sandbox may take to respond.
 const healthTimeout = 3 * time.Second
 
-// checkHealth returns an error unless the server at the address responds like a sandbox. It has no API key, so it checks
-// that the server refuses a request without one.
+// checkHealth returns an error unless the server at the address responds like a sandbox. It does not need an API key: it
+// checks that the server refuses a request without one.
 func checkHealth(ctx context.Context, address string) error {
 	limitedCtx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
