@@ -72,8 +72,8 @@ const (
 // maxSteps is the maximum number of steps of a world. All other changes wait until the steps are done.
 const maxSteps = 50_000
 
-// builder builds a world. It first adds all steps and checks their times. Then it sorts the steps by time
-// and runs them. Most steps make a call of the sandbox.
+// builder builds a world. It first adds all steps and checks their times. Then it sorts the steps and runs them.
+// Most steps make a call of the sandbox.
 type builder struct {
 	*world
 
@@ -98,7 +98,7 @@ func create(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	world, err := read(text)
+	w, err := read(text)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -107,7 +107,7 @@ func create(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	c.Quirks = behavior.DefaultQuirks() // the steps expect the default behavior, whatever quirks the file has
-	b := &builder{world: world, call: c, created: Created{Accounts: []*CreatedAccount{}}}
+	b := &builder{world: w, call: c, created: Created{Accounts: []*CreatedAccount{}}}
 	err = b.build()
 	if err != nil {
 		return wire.Response{}, err
@@ -133,7 +133,7 @@ func refuseUsed(c *server.Call) error {
 	return nil
 }
 
-// build builds the world, unless the document has an error.
+// build adds the steps of the document and, if it finds no error in them, runs them.
 func (b *builder) build() error {
 	tx := b.call.Tx
 	b.now = b.Clock.Time
@@ -209,7 +209,8 @@ func each[T any](list string, specs []T, build func(place string, spec *T)) {
 	}
 }
 
-// withPlace adds the place in the document to an error that refuses a call. It returns any other error unchanged.
+// withPlace turns an error that refuses a call into one with the same message and its place in the document. It returns
+// any other error, or nil, unchanged.
 func (b *builder) withPlace(place string, err error) error {
 	refused, ok := errors.AsType[*wire.Error](err)
 	if ok {
@@ -241,13 +242,14 @@ func (b *builder) checkOneOf(place, name, value string, valid ...string) {
 // event is an event of the document.
 type event struct {
 	place   string
-	at      instant // zero if the document lacks it
+	at      instant // if zero, schedule chooses the time
 	rank    rank
 	follows time.Time // the time of the event that it follows; zero if there is none
 }
 
 // schedule adds a step for an event, and returns the time of the step. That is the event's own time, or else the time
-// of the event that it follows, or else the world's time.
+// of the event that it follows, or else the world's time. It refuses a time that is later than the world's time, or earlier
+// than the event that it follows.
 func (b *builder) schedule(e event, do func() error) time.Time {
 	at := e.at.Time
 	if at.IsZero() {
@@ -448,10 +450,10 @@ func (c *cardBuilder) addMovement(place string, m *movementSpec) {
 	})
 }
 
-// merchantResponse is the response to an authorization, a settlement or a refund.
+// merchantResponse is the response to an authorization or a settlement.
 type merchantResponse struct {
 	Transaction   createdObject `json:"transaction"`
-	DeclineReason string        `json:"decline_reason"`
+	DeclineReason string        `json:"decline_reason"` // empty if nothing is declined
 }
 
 // addPurchase adds the steps of an authorization, its settlement and its refunds, or the step of a decline.
@@ -523,8 +525,9 @@ func (c *cardBuilder) addChallenge(place string, s *challengeSpec) {
 	})
 }
 
-// authorize makes the call for a purchase. Until setFinalStatus has set the card's final status, authorize freezes an
-// active card for a decline with card_frozen, and may undo an automatic freeze.
+// authorize makes the call for a purchase. Until setFinalStatus has set the card's final status, authorize changes the
+// status if the purchase needs that: for a decline with card_frozen, it freezes an active card during the call; for any
+// other purchase, it unfreezes a frozen card if the document sets a final status.
 func (c *cardBuilder) authorize(place string, p *purchaseSpec, response *merchantResponse) error {
 	authorization := request{place: place, route: "POST " + server.Control + "/authorizations", body: p, response: response}
 	if c.finalStatusSet {
@@ -536,8 +539,11 @@ func (c *cardBuilder) authorize(place string, p *purchaseSpec, response *merchan
 			return err
 		}
 		err = c.do(authorization)
-		if err != nil || !wasActive {
+		if err != nil {
 			return err
+		}
+		if !wasActive { // the card was already frozen, and stays frozen
+			return nil
 		}
 		_, err = c.replaceStatus("frozen", "active")
 		return err
@@ -551,12 +557,13 @@ func (c *cardBuilder) authorize(place string, p *purchaseSpec, response *merchan
 	return c.do(authorization)
 }
 
-// replaceStatus changes the card's status to another one, but only if it has the status from. It reports whether the
-// card had that status. It makes no call and records no event.
-func (c *cardBuilder) replaceStatus(from, to string) (bool, error) {
+// replaceStatus changes the card's status from oldStatus to newStatus, and reports whether the card had oldStatus. If the
+// card has another status, replaceStatus changes nothing. It makes no call and emits no event.
+func (c *cardBuilder) replaceStatus(oldStatus, newStatus string) (bool, error) {
 	var id string
 	return c.call.Tx.Get([]any{&id},
-		`UPDATE cards SET status = ? WHERE public_id = ? AND status = ? RETURNING public_id`, to, c.card.ID, from)
+		`UPDATE cards SET status = ? WHERE public_id = ? AND status = ? RETURNING public_id`,
+		newStatus, c.card.ID, oldStatus)
 }
 
 // setFinalStatus gives the card its final status, if the document sets one.

@@ -121,8 +121,8 @@ func (f *followUpSpec) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// value is JSON for the body of a call, which checks it. A number keeps the form that it has in the document, unless it is
-// in a list or a mapping.
+// value is JSON for the body of a call, which checks it. A value that is a number keeps the digits of the document. Numbers
+// inside a value that is a list or a mapping may be written differently, such as 2.5 for 2.50.
 type value json.RawMessage
 
 // UnmarshalYAML implements yaml.Unmarshaler.
@@ -198,6 +198,7 @@ func read(text []byte) (*world, error) {
 	if !errors.Is(err, io.EOF) {
 		return nil, wire.Invalid("a world must be a single YAML document; remove all documents after the first")
 	}
+	// The text is decoded twice, because decoding the root into w would accept unknown fields.
 	err = yaml.Unmarshal(text, &w.root)
 	if err != nil {
 		return nil, err
@@ -216,7 +217,8 @@ var (
 	unknownField = regexp.MustCompile(`^(line \d+): field (.*) not found in type \S+$`)
 )
 
-// explain rewords the decoder's errors, which name Go types and repeat parts of the document.
+// explain rewords the decoder's errors, which name Go types and repeat parts of the document. An error that an
+// UnmarshalYAML method has made with wire.Invalid stays as it is.
 func explain(err error) error {
 	refused, ok := errors.AsType[*wire.Error](err)
 	if ok {
@@ -261,7 +263,8 @@ func describeType(goType string) string {
 	}
 }
 
-// invalid returns an error that names a place in the document, such as accounts[0].cards[1], and its line.
+// invalid returns an error that names the line of a place in the document. It also names the place, such as
+// accounts[0].cards[1], unless that is wholeDocument.
 func (w *world) invalid(place, format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
 	if place != wholeDocument {
@@ -270,15 +273,15 @@ func (w *world) invalid(place, format string, args ...any) error {
 	return wire.Invalid("line %d: %s", w.line(place), message)
 }
 
-// line returns the line of a place. If the document lacks it, line returns the line of the nearest place that contains it,
-// or of the first name in it.
+// line returns the line of a place. If the document lacks the place, line returns the line of the nearest place around it or,
+// if that is a mapping, of the mapping's first name.
 func (w *world) line(place string) int {
 	node := w.root.Content[0]
 	separator := func(r rune) bool { return strings.ContainsRune(".[]", r) }
-	for step := range strings.FieldsFuncSeq(place, separator) {
-		index, err := strconv.Atoi(step)
+	for part := range strings.FieldsFuncSeq(place, separator) {
+		index, err := strconv.Atoi(part)
 		if err != nil {
-			index = valueIndex(node, step)
+			index = valueIndex(node, part)
 		}
 		if index >= len(node.Content) {
 			break
