@@ -84,8 +84,8 @@ func simulate(c *server.Call) (wire.Response, error) {
 	return wire.Created(s.result), nil
 }
 
-// chooseCards distributes the purchases evenly, in random order, to the active cards that can pay at least a cent for each
-// of theirs.
+// chooseCards distributes the purchases evenly, in random order, to active cards. It leaves out the cards that cannot pay
+// at least a cent for each of their purchases, and returns an error if no card is left.
 func (s *simulation) chooseCards(purchases int) error {
 	payers, err := store.List[payer](s.call.Tx, selectSpendable+`WHERE c.account_id = ?2 AND c.status = ?3 ORDER BY c.id`,
 		s.call.Tx.Now().UnixMilli(), s.call.Account.ID, card.Active)
@@ -131,8 +131,8 @@ const selectSpendable = `
 	FROM cards c JOIN ledger_accounts l ON l.id = c.ledger_account_id
 	LEFT JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ?1 / 1000, 'unixepoch') `
 
-// purchase makes a purchase on a card. Its amount varies around an equal share of what the card can still pay. If decline
-// is true, the amount exceeds the balance.
+// purchase makes a purchase on a card, and settles most purchases that are approved. The amount varies around an equal share
+// of what the card can still pay. If decline is true, the amount exceeds the balance.
 func (s *simulation) purchase(cardID string, decline bool) error {
 	c, err := card.ByPublicID(s.call.Tx, s.call.Account.ID, cardID)
 	if err != nil {
@@ -186,7 +186,7 @@ func (s *simulation) purchase(cardID string, decline bool) error {
 	return s.do("/settlements", fields, nil) // nil, because the response is not needed
 }
 
-// do runs a control call, and decodes its response into a value unless into is nil.
+// do runs a control call. If into is not nil, do decodes the response into the value that it points to.
 func (s *simulation) do(path string, fields map[string]any, into any) error {
 	o := server.Operation{Route: http.MethodPost + " " + server.Control + path, Body: wire.Encode(fields)}
 	return s.call.Do(s.call.Account, o, into)

@@ -82,8 +82,8 @@ func RequireFirstAccount(c *server.Call, action string) error {
 		"only the sandbox's first account can %s; use its API key", action)
 }
 
-// reset removes the data of the sandbox except the first account. That account keeps its onboarding state and its first
-// API key, and gets its initial balance again.
+// reset removes the data of the sandbox except the first account, and sets the clock to the real time. The account keeps
+// its onboarding state and its first API key, and gets its initial balance again.
 func reset(c *server.Call) (wire.Response, error) {
 	err := RequireFirstAccount(c, "reset the sandbox, because that removes all other accounts")
 	if err != nil {
@@ -187,10 +187,11 @@ func readSettings(f *wire.Fields, settings []behavior.Setting) {
 	}
 }
 
-// walletField matches the names that a wallet field of a BIN can have.
+// walletField matches the form of the names that wallet fields of BINs can have.
 var walletField = regexp.MustCompile(`^[a-z][a-z0-9_]{0,59}$`)
 
-// readWalletFields reads the names of the two wallet fields of BINs. It returns the fallback if they are absent.
+// readWalletFields reads the names of the two wallet fields of BINs. It returns the fallback if they are absent or
+// invalid.
 func readWalletFields(f *wire.Fields, fallback [2]string) [2]string {
 	names, found := f.Texts("wallet_fields") // Texts drops duplicates, so two names are different
 	if !found {
@@ -237,7 +238,7 @@ func replaceLimits(c *server.Call) (wire.Response, error) {
 }
 
 const (
-	maxFaults = 100       // API calls are compared with them
+	maxFaults = 100       // not more, because each API call is compared with the faults
 	maxPath   = 256       // characters
 	maxBody   = 64 << 10  // bytes of a fault's response
 	maxTimes  = 1_000_000 // calls
