@@ -140,7 +140,7 @@ func Spent(tx *store.Tx, accountID, cardID int64) (usd.Amount, error) {
 }
 
 // LargestSpending returns the spending of up to maxCards cards that spent most this month, the largest first. Cards without
-// spending are left out. No card has the id AllCards, so the join drops the sums of all cards.
+// spending are left out. No card has the id AllCards, so the join drops the rows with AllCards.
 func LargestSpending(tx *store.Tx, accountID, maxCards int64) ([]*Spending, error) {
 	return store.List[Spending](tx, `
 		SELECT c.public_id AS card_id, c.label, c.last4, SUM(d.settled - d.refunded) AS spent
@@ -183,7 +183,8 @@ func settle(c *server.Call) (wire.Response, error) {
 	return wire.Created(map[string]Transaction{"transaction": recorded}), nil
 }
 
-// payMerchant returns the legs of a settlement, which may be for more or less than the held amount.
+// payMerchant returns the legs of a settlement, which may be for more or less than the held amount. It may change the
+// card's balance.
 func payMerchant(c *server.Call, from *card.Card, held, amount usd.Amount) ([]ledger.Leg, error) {
 	legs := []ledger.Leg{ledger.NewLeg(ledger.Holds, -held), ledger.NewLeg(ledger.Merchants, amount)}
 	if amount <= held {
@@ -231,13 +232,14 @@ func refund(c *server.Call) (wire.Response, error) {
 type followUp struct {
 	draft
 
-	hasAmount  bool // the body has an amount
-	parent     Transaction
-	children   int64      // the number of transactions that follow the parent
-	childTotal usd.Amount // the sum of their amounts
+	hasAmount  bool        // the body has an amount
+	parent     Transaction // without its currency and its fee
+	children   int64       // the number of transactions that follow the parent
+	childTotal usd.Amount  // the sum of their amounts
 }
 
-// readFollowUp reads the body, and the transaction and the card that it refers to.
+// readFollowUp reads the body, the parent that the body names, and the parent's card. It returns a 404 if the account has
+// no such transaction.
 func readFollowUp(c *server.Call) (followUp, error) {
 	var f followUp
 	fields := c.Fields()

@@ -85,8 +85,8 @@ func (t *Transaction) sign(signs string) {
 	}
 }
 
-// Chain returns the transactions of the purchase to which a transaction belongs, oldest first, or a 404 if the transaction
-// does not exist. The query goes up from the transaction to the purchase, which has no parent, and then down to the
+// Chain returns the transactions of the purchase to which a transaction belongs, oldest first, or a 404 if the account has
+// no such transaction. The query goes up from the transaction to the purchase, which has no parent, and then down to the
 // transactions that follow it.
 func Chain(tx *store.Tx, accountID int64, id string) ([]*Transaction, error) {
 	chain, err := store.List[Transaction](tx, `
@@ -225,7 +225,7 @@ func Sum(tx *store.Tx, accountID int64, f Filter) (Sums, error) {
 
 // Day has the sums of the purchases of a UTC day.
 type Day struct {
-	Day int64 `db:"day"`
+	Day int64 `db:"day"` // a number as in store.Day
 	Sums
 }
 

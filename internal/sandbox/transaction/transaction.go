@@ -47,13 +47,13 @@ type Transaction struct {
 // draft is a transaction to record.
 type draft struct {
 	Card     *card.Card
-	ParentID *int64 // the row id of the transaction that a settlement or a refund follows
+	ParentID *int64 // the row id of the transaction that a settlement or a refund follows; otherwise nil
 	Type     Type
 	Amount   usd.Amount
 	Fee      usd.Amount
 	Merchant Merchant
-	Reason   declineReason // of a decline
-	Facts    *Facts        // of a decline
+	Reason   declineReason // of a decline; otherwise empty
+	Facts    *Facts        // of a decline; otherwise nil
 }
 
 // State is the state of a purchase.
@@ -80,9 +80,9 @@ type Facts struct {
 // Scan decodes the JSON of a column.
 func (f *Facts) Scan(column any) error { return store.JSON{Into: f}.Scan(column) }
 
-// record writes a transaction and returns it as the API shows it without quirks. It moves no money. The transaction's
-// time is never earlier than that of the account's last transaction, even if the clock was set back, because lists rely
-// on the order.
+// record writes a transaction, adds it to its purchase, and returns it as the API shows it without quirks. It moves no
+// money. The transaction's time is never earlier than that of the account's last transaction, even if the clock was set
+// back, because lists rely on the order.
 func record(tx *store.Tx, accountID int64, d draft) (Transaction, error) {
 	last, err := store.Value[int64](tx, `
 		SELECT created_at FROM transactions WHERE account_id = ? ORDER BY id DESC LIMIT 1`, accountID)
