@@ -57,9 +57,10 @@ func (c *Call) Do(owner account.Account, o Operation, into any) error {
 	return json.Unmarshal(res.Body, into)
 }
 
-// Do runs an operation for an authenticated account. Faults do not apply, and the operation is not added to the request
-// log. Rate limits apply if its route has a Class. If Do returns an error, the operation has changed nothing in the file.
-// The error's message may be shown to users.
+// Do commits the postponed calls that are due, and then runs an operation for an authenticated account. Faults do not
+// apply, quirks do not rewrite the response, and the operation is not added to the request log. Rate limits apply if the
+// operation's route has a Class. If Do returns an error, the operation has changed nothing in the file. The error's
+// message may be shown to users.
 func (s *Server) Do(ctx context.Context, owner account.Account, o Operation) (wire.Response, *wire.Error) {
 	x := &exchange{
 		id:       vault.Token("req_"),
@@ -103,7 +104,8 @@ func (s *Server) handleOperation(x *exchange, c *Call) (wire.Response, error) {
 	return x.route.Handle(c)
 }
 
-// Read runs f on a snapshot. f may take long without delaying API calls. The error's message may be shown to users.
+// Read commits the postponed calls that are due, and then runs f on a snapshot. f may take long: unless the database is
+// in memory, API calls do not wait for it. The error's message may be shown to users.
 func (s *Server) Read(ctx context.Context, f func(*store.Tx) error) *wire.Error {
 	err := s.commitCallsDueNow(ctx)
 	if err != nil {
@@ -116,7 +118,8 @@ func (s *Server) Read(ctx context.Context, f func(*store.Tx) error) *wire.Error 
 	return nil
 }
 
-// Version returns a text that changes when a process changes the file, and the service's time.
+// Version commits the postponed calls that are due. It then returns a text that changes when a process changes the file.
+// It also returns the service's time. The error's message may be shown to users.
 func (s *Server) Version(ctx context.Context) (string, time.Time, *wire.Error) {
 	err := s.commitCallsDueNow(ctx)
 	if err != nil {
@@ -134,14 +137,14 @@ const (
 	replayedHeader    = "Idempotent-Replayed"
 	// idempotencyLifetime is how long a key gets the stored response.
 	idempotencyLifetime = 24 * time.Hour
-	// maxIdempotencyKey is in bytes.
+	// maxIdempotencyKey is the maximum length of a key, in bytes.
 	maxIdempotencyKey = 255
 )
 
 // idempotent runs the handler of a call that writes. If the call has an idempotency key and succeeds, its response is
-// stored in the same transaction as its effect. For idempotencyLifetime, a call of the account with the same key, method,
-// path and body then gets the stored response. This also holds for concurrent calls, because transactions that write run
-// one after another.
+// stored in the same transaction as its effect. For idempotencyLifetime, a call of the account with the same key,
+// method, path and body then gets the stored response, and one with another body gets an error. This also holds for
+// concurrent calls, because transactions that write run one after another.
 func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Response, error) {
 	key := c.request.Header.Get(idempotencyHeader)
 	if key == "" {
@@ -150,7 +153,7 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 	if len(key) > maxIdempotencyKey {
 		return wire.Response{}, wire.Invalid("%s has more than %d bytes", idempotencyHeader, maxIdempotencyKey)
 	}
-	if requestlog.Clean(key) != key { // the key is stored in the file, which must not contain such secrets
+	if requestlog.Clean(key) != key { // the key is stored as it is, without masking secrets in it
 		return wire.Response{}, wire.Invalid("%s must not contain an API key, a webhook secret or an unprintable character",
 			idempotencyHeader)
 	}
@@ -179,8 +182,8 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 	return res, err
 }
 
-// storedResponse returns the response of an earlier call with the same idempotency key, and reports whether there is one.
-// It returns an error if that call had a different body.
+// storedResponse returns the stored response of an earlier call of the account with the same idempotency key, method and
+// path, and reports whether there is one. It returns an error if that call had a different body.
 func (c *Call) storedResponse(key string, hash []byte) (res wire.Response, found bool, err error) {
 	var storedHash []byte
 	found, err = c.Tx.Get([]any{&storedHash, &res.Status, &res.Body}, `
@@ -215,8 +218,9 @@ func (x *exchange) idempotencyScope() idempotencyScope {
 	}
 }
 
-// claim reserves the idempotency key of a call, if a quirk asks for that. It then returns an error if another call
-// of this server with the key is running or postponed. Without an error, the caller must call release after the call.
+// claim reserves the idempotencyScope of an API call that writes, if the call has an idempotency key and a quirk asks for
+// that. It returns an error if another call of this server has claimed the same scope or is postponed with it. Without an
+// error, release is not nil, and the caller must call it after the call.
 func (s *Server) claim(x *exchange) (release func(), err error) {
 	releaseNothing := func() {}
 	needsClaim := x.quirks.Idempotency == behavior.Conflict && x.isAPI() && x.route.isWrite()
@@ -238,44 +242,37 @@ func (s *Server) claim(x *exchange) (release func(), err error) {
 	return func() { s.inFlight.Delete(scope) }, nil
 }
 
-// applyFault processes the call as its fault configures, and returns the response that the client sees.
+// applyFault processes the call as its fault configures, and returns the response to send.
 func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 	f := x.fault
-	// This response stands for that of a call that is not processed now.
-	example := wire.Response{Status: http.StatusOK, Body: []byte(`{"data":[],"page":1}`)}
-	res := response{Response: example}
-	switch f.When {
-	case behavior.After:
-		// The fault comes after the call, so the call is processed now.
-		res.Response = s.process(ctx, x)
-	case behavior.Later:
-		// The call is committed some time after it arrived. A call that only reads has nothing to commit.
-		if x.route.isWrite() {
-			s.postpone(x, f)
-		}
-	case behavior.Before:
-		// The fault comes before the call, so the call is not processed, except with Pass: see below.
+	// Unless the call is processed below, this example stands for its response.
+	res := wire.Response{Status: http.StatusOK, Body: []byte(`{"data":[],"page":1}`)}
+	if f.When == behavior.After {
+		res = s.process(ctx, x)
+	}
+	if f.When == behavior.Later && x.route.isWrite() { // a call that only reads has nothing to commit
+		s.postpone(x, f)
 	}
 	s.delay(f.ResponseDelay())
+	if f.When == behavior.Before && f.Then.Action == behavior.Pass {
+		// The call is processed even if the client has disconnected during the delay. Clients must expect such late
+		// commits.
+		res = s.process(context.WithoutCancel(ctx), x)
+	}
 	switch f.Then.Action {
 	case behavior.Drop:
 		return response{extent: dropped}
 	case behavior.Truncate:
-		res.extent = truncated
+		return response{Response: res, extent: truncated}
 	case behavior.Pass:
-		if f.When == behavior.Before {
-			// The call is processed even if the client has disconnected during the delay. Clients must expect such late
-			// commits.
-			res.Response = s.process(context.WithoutCancel(ctx), x)
-		}
+		return response{Response: res}
 	default:
-		res.Response = x.faultResponse(f.Then)
+		return response{Response: x.faultResponse(f.Then)}
 	}
-	return res
 }
 
 // faultResponse returns the response that a fault configures. A body that is a JSON string is sent as plain text,
-// like the error page of a proxy.
+// like the error page of a proxy. Without a body, the response is an error with the code CodeInjectedFault.
 func (x *exchange) faultResponse(t behavior.Then) wire.Response {
 	if t.Body == nil {
 		return x.errorResponse(wire.NewError(t.Status, wire.CodeInjectedFault,
@@ -289,7 +286,7 @@ func (x *exchange) faultResponse(t behavior.Then) wire.Response {
 	return wire.Response{Status: t.Status, Body: t.Body}
 }
 
-// delay waits for the given time, or until the service stops.
+// delay waits for the given time, or until Stopping is closed.
 func (s *Server) delay(d time.Duration) {
 	select {
 	case <-time.After(d):

@@ -20,7 +20,7 @@ import (
 
 // exchange is one request or Operation, and the state that the steps of its handling share.
 type exchange struct {
-	id      string
+	id      string // for the server's log and, if there is an HTTP response, for its X-Request-Id
 	route   Route
 	request *http.Request
 	body    wire.Body
@@ -31,8 +31,8 @@ type exchange struct {
 	// due is the time at which a postponed call is committed. It is zero for other calls.
 	due time.Time
 
-	now     time.Time       // the service's time
-	account account.Account // the owner of the key; its ID is 0 if there is no valid key
+	now     time.Time       // the service's time; the real time if a request fails before that is read
+	account account.Account // the account that makes the call; its ID is 0 if a request has no valid key
 	quirks  behavior.Quirks
 	limits  behavior.Limits // if empty, there are no limits
 	fault   *behavior.Fault // the fault to apply to the call; nil if there is none
@@ -61,7 +61,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	}
 	x.longRead = !x.isAPI()
 	res := s.respond(w, x)
-	// Record the call first, so that a client that has the response finds it in the log.
+	// Record the call first, so that a client that has the response finds the call in the log.
 	s.record(x, res, time.Since(start)) //nolint:contextcheck // the entry is written even if the client has disconnected
 	s.Logger.Debug("answered", "request", x.id, "method", requestlog.Clean(r.Method), "path", requestlog.Clean(r.URL.Path),
 		"status", res.sentStatus(), "duration", time.Since(start))
@@ -161,7 +161,7 @@ func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 	}
 	res, err := s.transact(ctx, x, x.handle)
 	if err != nil {
-		// x.handle may have set these before the commit failed.
+		// x.handle may have set these before it failed or the commit failed.
 		x.change = requestlog.Change{}
 		x.cardID = ""
 		return s.refuse(x, err)
@@ -170,7 +170,9 @@ func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 }
 
 // transact handles a call in a transaction of the kind that the call needs.
-func (s *Server) transact(ctx context.Context, x *exchange, handle func(*Call) (wire.Response, error)) (wire.Response, error) {
+func (s *Server) transact(
+	ctx context.Context, x *exchange, handle func(*Call) (wire.Response, error),
+) (wire.Response, error) {
 	if x.route.NeedsRequestLog {
 		err := s.Recorder.Flush(ctx)
 		if err != nil {
@@ -216,7 +218,7 @@ func (s *Server) admit(x *exchange) error {
 	return requireReady(x.account.State)
 }
 
-// handle runs the handler of a call. It applies the quirks to the response of an API call.
+// handle runs the handler of a call. It rewrites the response of an API call in the notation of the quirks.
 func (x *exchange) handle(c *Call) (wire.Response, error) {
 	if !x.isAPI() {
 		return x.route.Handle(c)
@@ -296,7 +298,8 @@ func (s *Server) explain(ctx context.Context, requestID string, err error) *wire
 		}
 	}
 	s.Logger.Error("a request failed", "request", requestID, "error", err)
-	if errors.Is(err, store.ErrFull) { // not a 5xx, after which a client may check whether the request took effect
+	if errors.Is(err, store.ErrFull) {
+		// This is a 400, because after a 5xx a client may check whether the request took effect.
 		return wire.Refuse(wire.CodeDiskFull,
 			"cannot write the sandbox file, because %v; nothing was done, so make room and try again", store.ErrFull)
 	}

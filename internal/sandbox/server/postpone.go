@@ -9,14 +9,14 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 )
 
-// postponedCalls are the calls that a fault commits some time after they arrived, whatever response the client got. They
-// are lost when the process ends.
+// postponedCalls are the calls that a fault commits some time after they arrived, whatever response the client got.
+// They are lost when the process ends.
 type postponedCalls struct {
-	mu  sync.Mutex // also held while calls are committed, so that other requests wait for that
+	mu  sync.Mutex // also held while calls are committed, so that other requests wait for the commit
 	all []*exchange
 }
 
-// postpone schedules a call to be committed after the delay of a fault.
+// postpone schedules a call to be committed after the CommitDelay of a fault.
 func (s *Server) postpone(x *exchange, f *behavior.Fault) {
 	call := *x // a copy, because the request log still needs the exchange of the request itself
 	call.due = x.now.Add(f.CommitDelay())
@@ -35,12 +35,13 @@ func (s *Server) commitCallsDueAt(ctx context.Context, now time.Time) {
 			return
 		}
 		call.now = call.due
-		s.process(context.WithoutCancel(ctx), call) // its response is discarded, because the fault has decided what the client gets
+		// The response is discarded, because the fault has decided what the client gets.
+		s.process(context.WithoutCancel(ctx), call)
 	}
 }
 
-// takeDue removes and returns the call that is due first. It returns nil if no call is due yet. The caller must hold the
-// lock.
+// takeDue removes and returns the call that is due first. It returns nil if no call is due yet. The caller must hold
+// the lock.
 func (p *postponedCalls) takeDue(now time.Time) *exchange {
 	earliest := -1
 	for i, call := range p.all {

@@ -18,7 +18,7 @@ const (
 	textType = "text/plain; charset=utf-8"
 )
 
-// RespondWithPage responds to a control call with a page of a list and the total number of its items.
+// RespondWithPage responds to a control call with a page of a list and the number of items in the whole list.
 func RespondWithPage[T any](c *Call, read func(wire.Page) (data []T, total int64, err error)) (wire.Response, error) {
 	query := c.Query()
 	page := query.LargePage()
@@ -57,8 +57,8 @@ func (r response) sentStatus() int {
 	return r.Status
 }
 
-// send writes the response. It panics with http.ErrAbortHandler to cut the response off. It ignores errors of Write,
-// because nothing more can be sent then.
+// send writes the response. It panics with http.ErrAbortHandler if the response is dropped or truncated. It ignores
+// errors of Write, because nothing more can be sent then.
 func (r response) send(w http.ResponseWriter, requestID string, now time.Time) {
 	if r.extent == dropped {
 		panic(http.ErrAbortHandler)
@@ -69,7 +69,7 @@ func (r response) send(w http.ResponseWriter, requestID string, now time.Time) {
 	h.Set("Content-Length", strconv.Itoa(len(r.Body)))
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Request-Id", requestID)
-	h.Set("Date", now.UTC().Format(http.TimeFormat)) // by the service's clock, like created_at
+	h.Set("Date", now.UTC().Format(http.TimeFormat)) // otherwise, net/http sends the real time
 	if r.Status == http.StatusNoContent || r.Status == http.StatusNotModified {
 		// HTTP allows no body.
 		h.Del("Content-Length")
@@ -96,7 +96,7 @@ func rateLimited(wait time.Duration) *wire.Error {
 
 func internalError(requestID string) *wire.Error {
 	return wire.NewError(http.StatusInternalServerError, wire.CodeInternal,
-		"internal error in request %s; if vcard sandbox serves it, its log has the details", requestID)
+		"internal error in request %s; if you run vcard sandbox, its log has the details", requestID)
 }
 
 // requireReady returns an error unless the account's onboarding is complete.
@@ -115,7 +115,8 @@ func requireReady(state account.State) error {
 	return fmt.Errorf("account state %q is unknown", state)
 }
 
-// errorResponse returns the response for an error, in the format of the quirks. It keeps the error for the request log.
+// errorResponse returns the response for an error, and keeps the error for the request log. Quirks decide the format of
+// Retry-After and, for API calls, that of the body.
 func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 	x.refused = e
 	res := wire.Response{Status: e.Status, Header: http.Header{}}
@@ -133,7 +134,7 @@ func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 		}
 	}
 	res.Body = wire.Encode(e)
-	if !x.isAPI() { // the quirk below is for the API only
+	if !x.isAPI() { // the quirk error_body is for the API only
 		return res
 	}
 	switch x.quirks.ErrorBody {

@@ -32,7 +32,7 @@ type Route struct {
 	Handle func(*Call) (wire.Response, error)
 	Public bool // needs no key
 	// Class selects the limit that applies to a request of the API in addition to the limits for all requests. It is empty
-	// if there is none.
+	// if only those apply.
 	Class behavior.Class
 	// NeedsRequestLog makes the server write the request log to the file before the transaction.
 	NeedsRequestLog bool
@@ -40,7 +40,7 @@ type Route struct {
 
 func (r Route) isWrite() bool { return r.Method != http.MethodGet }
 
-// NoFields makes a handler refuse a body with fields.
+// NoFields makes a handler refuse a body, unless it is empty or an empty JSON object.
 func NoFields(handle func(*Call) (wire.Response, error)) func(*Call) (wire.Response, error) {
 	return func(c *Call) (wire.Response, error) {
 		err := c.Fields().Done()
@@ -51,8 +51,9 @@ func NoFields(handle func(*Call) (wire.Response, error)) func(*Call) (wire.Respo
 	}
 }
 
-// Call is a request or an Operation in its transaction. If its route is public, it may be unauthenticated. For GET, the
-// transaction only reads. For another method, an error of the handler rolls the transaction back.
+// Call is a request or an Operation in its transaction. If the route is public, the call may be unauthenticated; Account
+// is then empty. A handler for GET must only read. For another method, an error of the handler rolls the transaction
+// back.
 type Call struct {
 	*Server
 
@@ -82,14 +83,14 @@ type Server struct {
 	Recorder *requestlog.Recorder
 	Counters *behavior.Counters
 	Logger   *slog.Logger
-	Stopping <-chan struct{}  // ends the delays of faults
+	Stopping <-chan struct{}  // closed to end the delays of faults
 	Routes   map[string]Route // by method and path, such as "GET /api/v1/cards"; Handler fills it
 	// inFlight contains the idempotencyScope of each running call that has claimed one.
 	inFlight  sync.Map
 	postponed postponedCalls
 }
 
-// Handler returns the handler of the routes.
+// Handler returns the handler of the routes. It also sets Routes.
 func (s *Server) Handler(routes []Route) http.Handler {
 	mux := http.NewServeMux()
 	s.Routes = map[string]Route{}
@@ -114,9 +115,8 @@ func (s *Server) Handler(routes []Route) http.Handler {
 	mux.HandleFunc(unknownPattern, serveUnknown)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := r.URL.EscapedPath()
-		// The mux would redirect other paths to their canonical form.
 		isCanonical := strings.HasPrefix(p, "/") && isClean(p) && p != Control
-		if !isCanonical {
+		if !isCanonical { // the mux could redirect the request
 			serveUnknown(w, r)
 			return
 		}
@@ -132,7 +132,7 @@ const unknownPattern = "/"
 func (s *Server) unknownRoute(mux *http.ServeMux, r *http.Request) *wire.Error {
 	var allowed []string
 	isCanonical := isClean(r.URL.Path) && r.URL.Path != Control
-	if isCanonical { // for other paths, the mux would return the pattern of a redirect
+	if isCanonical { // otherwise, the mux could return the pattern of a redirect
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 			_, pattern := mux.Handler(&http.Request{Method: method, URL: &url.URL{Path: r.URL.Path}})
 			if pattern != unknownPattern {
@@ -174,7 +174,7 @@ func (s *Server) pathHint(urlPath string) string {
 }
 
 // similarCall returns the control call whose path has the longest common prefix with a path, both without Control. It
-// returns "" if the prefix is too short.
+// returns "" if the prefix is too short, or if the path is not below Control.
 func (s *Server) similarCall(urlPath string) string {
 	requested, ok := strings.CutPrefix(urlPath, Control+"/")
 	if !ok {
