@@ -21,7 +21,7 @@ import (
 )
 
 // Fields reads the members of a JSON object. It keeps the first error: read all members, then call Done. Use the values
-// only if Done returns no error.
+// only if Done returns no error. The methods that read a member treat null as absent, except Value.
 type Fields struct {
 	firstError
 
@@ -218,8 +218,8 @@ func (f *Fields) Object(name string, read func(*Fields)) {
 	}
 }
 
-// Pairs reads an object with at most maxKeys keys. Its values must be strings, numbers or booleans. Each key and each value
-// has at most maxLength characters.
+// Pairs reads an object with at most maxKeys keys. Its values must be strings, numbers or booleans. Each key and each
+// value has at most maxLength characters. If the object is absent, Pairs returns an empty map.
 func (f *Fields) Pairs(name string, maxKeys, maxLength int) map[string]json.RawMessage {
 	raw := f.pop(name)
 	if raw == nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Query reads a query string. It keeps the first error: read all parameters, then call Done. Parameters that are not
-// read are ignored.
+// Query reads a query string. It keeps the first error: read all parameters, then call Done. Use the values only if Done
+// returns no error. Parameters that are not read are ignored.
 type Query struct {
 	firstError
 
@@ -39,7 +39,8 @@ func (q *Query) RefuseParameter(name string) {
 	}
 }
 
-// Text reads a parameter. It returns "" if the parameter is absent.
+// Text reads a parameter, which must not be empty or given twice. It returns "" if the parameter is absent. It replaces
+// bytes that are not UTF-8.
 func (q *Query) Text(name string) string {
 	values := q.values[name]
 	if len(values) == 0 {

@@ -37,7 +37,7 @@ func Encode(v any) []byte {
 	return buffer.Bytes()
 }
 
-// Time is a time that the database stores as Unix milliseconds. In JSON it is a Timestamp.
+// Time is a time that the database stores as Unix milliseconds. In JSON, it has the format of Timestamp.
 type Time struct{ time.Time }
 
 // Scan implements sql.Scanner.
