@@ -72,7 +72,8 @@ func (f *Fault) ResponseDelay() time.Duration { return time.Duration(f.DelayMS) 
 // CommitDelay returns LaterSeconds as a duration.
 func (f *Fault) CommitDelay() time.Duration { return time.Duration(f.LaterSeconds) * time.Second }
 
-// LosesResponse reports whether the fault drops or cuts off the response, or sends another one and When is After or Later.
+// LosesResponse reports whether the fault drops, cuts off or replaces the response. If When is Before, a replacement does
+// not count.
 func (f *Fault) LosesResponse() bool {
 	switch f.Then.Action {
 	case Drop, Truncate:
@@ -88,7 +89,7 @@ func (f *Fault) LosesResponse() bool {
 type Then struct {
 	Action string          // Drop, Truncate or Pass; empty if another response is sent
 	Status int             // of the other response
-	Body   json.RawMessage // of the other response; if nil, one of the service's errors is sent
+	Body   json.RawMessage // of the other response; if nil, an error with wire.CodeInjectedFault is sent
 }
 
 // faultResponse is the JSON of a response that is sent instead.
@@ -168,8 +169,8 @@ func FindFault(tx *store.Tx, method, path string) (int64, error) {
 	return 0, nil
 }
 
-// TakeFault returns the oldest fault that matches a call, or nil. It counts the fault as applied, and deletes it after
-// the last time.
+// TakeFault returns the oldest fault that matches a call, or nil. It counts the fault as applied, and deletes it if this
+// was the last time.
 func TakeFault(tx *store.Tx, method, path string) (*Fault, error) {
 	id, err := FindFault(tx, method, path)
 	if err != nil {

@@ -94,13 +94,14 @@ type counterKey struct {
 // NewCounters returns empty counters.
 func NewCounters() *Counters { return &Counters{histories: map[counterKey]*history{}} }
 
-// Admit returns 0 if the limits allow a call, and counts the call for those classes that have a limit. Otherwise, it
-// returns how long to wait before a retry, and does not count the call.
+// Admit returns 0 if the limits allow a call. It then counts the call under Request and under its class, which may be
+// empty, as far as these have limits. Otherwise, Admit returns how long to wait before a retry, and does not count the
+// call.
 func (c *Counters) Admit(l Limits, counterID int64, class Class, now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var wait time.Duration
-	limited := map[Class]bool{} // the classes with a limit; each counts the call once, even if it has two limits
+	limited := map[Class]bool{} // the classes that count the call; a class with two limits counts it once
 	for _, w := range l.windows(class) {
 		limited[w.class] = true
 		h := c.history(counterID, w.class)
