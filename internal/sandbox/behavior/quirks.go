@@ -114,7 +114,7 @@ type Setting struct {
 	About   string   // a description; empty for a limit
 	Text    *string  // one of Words
 	Number  *int64   // from Minimum to Maximum, and one of Words if there are any
-	Words   []string // the default first, if it is a text
+	Words   []string // the valid values; for a Text, the default is the first
 	Minimum int64
 	Maximum int64
 }
@@ -127,7 +127,7 @@ func (s Setting) Value() string {
 	return strconv.FormatInt(*s.Number, 10)
 }
 
-// Settings returns the quirks as settings, except the names of the wallet fields. The settings point to the fields of q.
+// Settings returns the quirks, except the names of the wallet fields, as settings that point to the fields of q.
 func (q *Quirks) Settings() []Setting {
 	text := func(name string, value *string, about string, words ...string) Setting {
 		return Setting{Name: name, About: about, Text: value, Words: words}
@@ -146,39 +146,40 @@ func (q *Quirks) Settings() []Setting {
 		text("repeated_state", &q.RepeatedState, "freezing a frozen card, unfreezing an active one", "ok", Conflict),
 		text("frozen_money", &q.FrozenMoney, "funding, withdrawals and details of a frozen card", "allowed", Refused),
 		text("error_body", &q.ErrorBody, "format of errors", "json", Extended, Nested, Text),
-		text("retry_after", &q.RetryAfter, "Retry-After of a 429", Seconds, Date, "absent"),
+		text("retry_after", &q.RetryAfter, "Retry-After of a 429 or 503", Seconds, Date, "absent"),
 		text("balance", &q.Balance, "settled: the balance falls at settlement, not at authorization", LessHolds, "settled"),
 		text("card_values", &q.CardValues, "tidied: label trimmed, spending limit lowered to the BIN’s maximum, categories returned sorted and in upper case", "as_asked", Tidied),
 		text("amounts", &q.Amounts, "format of amounts", Decimals, Plain, Strings, Floats),
 		text("timestamps", &q.Timestamps, "bare: without a zone", UTC, Bare),
 		text("empty_metadata", &q.EmptyMetadata, "format of empty metadata", Object, Array),
 		number("cards_per_page", &q.CardsPerPage, "maximum per_page of the list of cards", 1, 100),
-		number("terminated_status", &q.TerminatedStatus, "response to changes of a terminated card", 400, 422, "400", "404", "409", "422"),
+		number("terminated_status", &q.TerminatedStatus, "response to changing a terminated card or reading its details", 400, 422, "400", "404", "409", "422"),
 		number("cards_hidden_seconds", &q.CardsHiddenSeconds, "how long reads do not show new cards", 0, 600),
 		number("wallet_decimals", &q.WalletDecimals, "decimals of the wallet’s amounts", 2, 6),
 		number("exp_year_digits", &q.ExpYearDigits, "digits of the year of a card’s expiry", 2, 4, "2", "4"),
 	}
 }
 
-// Rewrite writes the values of a response in the notation that the quirks choose. It treats numbers with a decimal point
-// as amounts. Metadata belongs to the caller and is not changed, unless it is empty.
-func (q Quirks) Rewrite(response []byte) ([]byte, error) {
+// Rewrite writes the values of a body in the notation that the quirks choose. The body is that of a response or of a
+// webhook's delivery. Rewrite treats numbers with a decimal point as amounts. Metadata belongs to the caller and is not
+// changed, unless it is empty.
+func (q Quirks) Rewrite(encoded []byte) ([]byte, error) {
 	unchanged := q.Amounts == Decimals && q.Timestamps == UTC && q.EmptyMetadata == Object
 	if unchanged {
-		return response, nil
+		return encoded, nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(response))
+	decoder := json.NewDecoder(bytes.NewReader(encoded))
 	decoder.UseNumber()
 	var body any
 	err := decoder.Decode(&body)
 	if err != nil {
-		return nil, fmt.Errorf("rewriting the values of a response: %w", err)
+		return nil, fmt.Errorf("rewriting the values of a body: %w", err)
 	}
 	return wire.Encode(q.rewriteValue("", body)), nil
 }
 
-// rewriteValue returns a value of a response in the notation of the quirks. The name is that of the member with the value;
-// it is empty for the whole body and for elements of arrays.
+// rewriteValue returns a value of a body in the notation of the quirks. The name is that of the member with the value.
+// It is empty for the whole body and for elements of arrays.
 func (q Quirks) rewriteValue(name string, value any) any {
 	switch v := value.(type) {
 	case json.Number:

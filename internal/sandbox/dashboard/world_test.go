@@ -40,7 +40,7 @@ func TestSettings(t *testing.T) {
 	set("restore-limits", "requests_per_minute", "60").has("The default limits are restored.").lacks("default: ")
 
 	defaults := s.Get("/_sandbox/quirks").OK(200)
-	shown := fieldsOf(b.get("/world").has("<small>response to changes of a terminated card</small>").lacks("default: "), "quirks")
+	shown := fieldsOf(b.get("/world").has("<small>response to changing a terminated card or reading its details</small>").lacks("default: "), "quirks")
 	sandboxtest.Equal(t, "fields of the quirks", len(shown)/2, len(defaults.Body)+1) // one quirk has two fields
 	set("set-quirks", shown...).has("The quirks are saved.").lacks("default: ")
 	sandboxtest.Equal(t, "the quirks after saving the defaults", s.Get("/_sandbox/quirks").Raw, defaults.Raw)
