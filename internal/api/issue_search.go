@@ -173,7 +173,8 @@ func (s *issueSearch) isRewritten(card CardSummary) bool {
 	return !s.baseline.labels[shown] && !s.client.issues.isRequested(shown)
 }
 
-// foldLabel returns the same text for labels that differ only in normalization, case and spaces.
+// foldLabel returns the same text for labels that differ only in Unicode normalization, in case, and in leading, trailing
+// or repeated white space.
 func foldLabel(label string) string {
 	normalized := norm.NFKC.String(label)
 	folded := cases.Fold().String(normalized)

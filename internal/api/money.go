@@ -27,7 +27,7 @@ func MoveOperation(card string, delta usd.Amount) string {
 
 // BeginMove prepares to fund a card with delta USD, or to withdraw from it if delta is negative. All attempts
 // have the given idempotency key, as described for Begin of transport.Client. The argument response is set from a 2xx
-// response about this card whose balance can be read. The caller must read the card to confirm the movement.
+// response that is about this card and has a readable balance. The caller must read the card to confirm the movement.
 func (c *Client) BeginMove(
 	ctx context.Context, card string, delta usd.Amount, key string, response *MoveResponse,
 ) (m *transport.Mutation, end func(), err error) {

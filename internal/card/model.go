@@ -301,8 +301,8 @@ type privateState struct {
 	// Replaced describes this card in case the plan replaces it. Terraform then makes a second plan, for the new card.
 	// That plan gets no prior state, so it learns about the old card from here.
 	Replaced *replacedCard `json:"replaced,omitempty"`
-	// TopUpPaused reports that the plan's configuration freezes the card, so that top_up pauses. Apply cannot find this
-	// out, because it does not know which changes of frozen Terraform ignores.
+	// TopUpPaused reports that the planned configuration has frozen = true, so that top_up pauses. Apply reads this here,
+	// because the configuration that it gets does not take ignore_changes into account.
 	TopUpPaused bool `json:"top_up_paused,omitempty"`
 	// NextCost is the cost in USD of the card that the plan issues, or 0 if it issues none. It is for the wallet check
 	// in Delete, if that card replaces this one.

@@ -57,7 +57,7 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		resp.RequiresReplace = append(resp.RequiresReplace, p.replacement.Paths...)
 	}
 	p.private.write(ctx, resp.Private, p.diags)
-	changed := !reflect.DeepEqual(p.plan, proposed) //nolint:govet // Set is slow, and a false difference costs one more call of it
+	changed := !reflect.DeepEqual(p.plan, proposed) //nolint:govet // Set is slow; a false difference only costs an unneeded call of it
 	if changed && !p.diags.HasError() {
 		p.diags.Append(resp.Plan.Set(ctx, p.plan)...)
 	}
@@ -125,8 +125,8 @@ func (p *planner) checkIssue(ctx context.Context) {
 			"Once the card is issued, you may lower amount below that.", api.MinimumLoad, amount.Amount())
 	}
 	rule, _ := p.plan.readTopUp(ctx)
-	startsBelowRange := rule != nil && amount.Amount() < rule.Below.Amount()
-	if amount.IsKnown() && startsBelowRange {
+	startsBelowRange := rule != nil && amount.IsKnown() && amount.Amount() < rule.Below.Amount()
+	if startsBelowRange {
 		refuse("amount is lower than top_up.below", "amount (%s USD) must be at least top_up.below (%s USD) to issue the card. "+
 			"Otherwise the next plan tops the card up. Set amount to top_up.to (%s USD), for example.", amount.Amount(), rule.Below.Amount(), rule.To.Amount())
 	}
@@ -135,7 +135,7 @@ func (p *planner) checkIssue(ctx context.Context) {
 
 // planChange plans an update or a replacement of the card.
 func (p *planner) planChange(ctx context.Context) {
-	// The private state describes the card even if nothing replaces it so far, because the provider cannot see -replace.
+	// The private state describes the card even if this plan does not replace it, because the provider cannot see -replace.
 	p.private.Replaced = &replacedCard{
 		Name:      p.state.name(),
 		Protected: p.isProtected(),

@@ -69,7 +69,7 @@ type update struct {
 	plan             model
 	state            model // the state after the steps so far
 	configuredActive bool  // the configuration has frozen = false; with ignore_changes, the plan may differ
-	topUpPaused      bool  // the configuration freezes the card
+	topUpPaused      bool  // see privateState
 	withdrew         bool  // money was withdrawn, so the service may have frozen the card
 	unfreezeFailed   bool
 }

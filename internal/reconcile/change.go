@@ -15,7 +15,7 @@ const (
 type Movement struct {
 	Purpose      Purpose
 	Delta        usd.Amount // positive for a fund, negative for a withdrawal
-	LoadedBefore usd.Amount // what was loaded for the purpose so far, according to the state; 0 without one
+	LoadedBefore usd.Amount // what was loaded for the purpose so far, according to the state; 0 if there is no state
 	Range        *Range     // the range of top_up that the decision considers; nil if it considers none
 	TopUp        usd.Amount // the top-up that is planned after this movement; 0 without one
 }
@@ -23,7 +23,7 @@ type Movement struct {
 // IsFund reports whether money goes to the card.
 func (m Movement) IsFund() bool { return m.Delta > 0 }
 
-// isSameRequest compares two movements without Range and TopUp, which are not part of a request.
+// isSameRequest reports whether two movements are the same request. Range and TopUp are not part of a request.
 func (m Movement) isSameRequest(other Movement) bool {
 	return m.Purpose == other.Purpose && m.Delta == other.Delta && m.LoadedBefore == other.LoadedBefore
 }
@@ -36,8 +36,8 @@ func (m Movement) MayHaveTopUp(e Explanation) bool {
 	}
 	// A low estimate of the balance before the fund: the refunds may have arrived later.
 	balanceBefore := e.Balance - e.MaxArrived - e.Refunded
-	topUpWasDue := balanceBefore+m.Delta < m.Range.Below
-	if !topUpWasDue {
+	topUpMayHaveBeenDue := balanceBefore+m.Delta < m.Range.Below
+	if !topUpMayHaveBeenDue {
 		return false
 	}
 	if e.Without == LessHolds { // the balance is best explained without the fund

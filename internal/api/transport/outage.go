@@ -53,8 +53,8 @@ func (e *OutageError) Error() string {
 
 func (e *OutageError) Unwrap() error { return e.Err }
 
-// ClaimFirstReport records that the outage is reported. It reports whether this is the first call on any error of the
-// same outage.
+// ClaimFirstReport records that the outage is reported. It reports whether the outage was not reported before, with this
+// or another error.
 func (e *OutageError) ClaimFirstReport() bool { return !e.reported.Swap(true) }
 
 type outage struct {
@@ -87,8 +87,8 @@ func (b *breaker) recordAnswer() {
 }
 
 // begin returns the number of answers so far, and an error if the call must not be made because of an outage. If
-// hasWritten is true, the call makes a change or follows one, so that an outage stops it only if the key is refused or
-// the account is not ready.
+// hasWritten is true, the call makes a change or follows one, so an outage stops it only if the key is refused or the
+// account is not ready.
 func (b *breaker) begin(call *Call, hasWritten bool) (priorAnswers int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,7 +141,7 @@ func (call *Call) endpoint() string {
 }
 
 // outageKind returns the kind of outage that a failure shows, or noOutage. If the service has never answered, the
-// failure may also show another server.
+// failure may also show that another server answers.
 func (f *failure) outageKind(neverAnswered bool) OutageKind {
 	switch {
 	case f.status == http.StatusUnauthorized:
@@ -186,7 +186,7 @@ func (f *failure) isAnswer() bool {
 	}
 	decided := f.final || f.isRateLimited()
 	if decided && f.isFromService() {
-		const neverAnswered = false // it makes no difference for a refusal
+		const neverAnswered = false // it only matters for OutageOtherServer
 		kind := f.outageKind(neverAnswered)
 		return !kind.isRefusal()
 	}
