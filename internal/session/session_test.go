@@ -515,6 +515,21 @@ func TestMaxTakenPerPlan(t *testing.T) {
 	}
 }
 
+// A replaced card is planned twice and named once.
+func TestLargestAmountsNameEachPlanOnce(t *testing.T) {
+	t.Parallel()
+	s, _ := purse(t, "1000.00", "0.00")
+	s.WalletCheck = session.WalletCheckOff
+	s.MaxTakenPerPlan = new(usd.Amount(300_00))
+	s.CountSpend(t.Context(), takes(200_00))
+	s.CountSpend(t.Context(), session.PlannedSpend{CardName: "the new card", Taken: 200_00, IsReplan: true, CountedTaken: 200_00})
+	text := textOf(s.CountSpend(t.Context(), takes(101_00)))
+	want := "The largest amounts are:\n  - 200.00 USD for card 200.00\n  - 101.00 USD for card 101.00"
+	if !strings.Contains(text, want) || strings.Contains(text, "the new card") {
+		t.Errorf("the error says %q, want %q", text, want)
+	}
+}
+
 // The first refusal is in full, and each other card that would exceed the bound is refused too:
 // in a process that plans and applies, the first one alone would keep no other from being issued.
 func TestMaxTakenPerPlanRefusesEachCard(t *testing.T) {

@@ -56,7 +56,8 @@ func (t *planTotals) add(p PlannedSpend) error {
 	t.net, netErr = usd.Sum(t.net, p.Taken, -p.Returned, -p.CountedNet)
 	t.taken, takenErr = usd.Sum(t.taken, newTaken)
 	t.cardBalances, balancesErr = usd.Sum(t.cardBalances, p.CardBalance)
-	if p.Taken > 0 {
+	if newTaken > 0 {
+		p.Taken = newTaken
 		cards := append(slices.Clone(t.largest), p) // a clone, because copies of the totals share the slice
 		largestFirst := func(a, b PlannedSpend) int { return cmp.Compare(b.Taken, a.Taken) }
 		slices.SortStableFunc(cards, largestFirst)
