@@ -43,7 +43,7 @@ INSERT INTO card_spending (card_id, month, amount) SELECT id, strftime('%Y-%m', 
 
 -- 100,000 requests in 1,000 runs.
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
-INSERT INTO runs (id, account_id, name, requests, refused, lost, changes, onto, back, fees, begun, ended, last_entry)
+INSERT INTO runs (id, account_id, name, requests, refused, lost, changes, to_cards, from_cards, fees, begun, ended, last_entry)
 SELECT i, 1, printf('%08x', i), 100, 0, 0, 100, 0, 0, 0, 1767225700000 + i * 100, 1767225700000 + i * 100 + 99, i * 100 FROM n;
 
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 100000 - 1)
