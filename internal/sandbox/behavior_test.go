@@ -427,6 +427,7 @@ func TestQuirks(t *testing.T) {
 			{method: "GET", path: "/cards/LAST", status: 200, has: []string{`"label":"ads"`}, lacks: []string{"9999"}},
 			{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_us","amount":50,"allowed_categories":["travel","food"]}`, status: 201, has: []string{`"allowed_categories":["FOOD","TRAVEL"]`}},
 			{method: "POST", path: "/_sandbox/authorizations", body: `{"card_id":"LAST","amount":1,"merchant":{"name":"Big Ads","mcc":"7311"}}`, status: 201, has: []string{"category_not_allowed"}},
+			{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_us","amount":50}`, status: 201, has: []string{`"allowed_categories":[]`}},
 		}},
 		{`{"cards_hidden_seconds":60}`, []call{
 			{method: "POST", path: "/cards", body: `{"bin_id":"bin_ads_visa_us","amount":50}`, status: 201},

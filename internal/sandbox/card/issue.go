@@ -57,7 +57,8 @@ func issue(c *server.Call) (wire.Response, error) {
 
 // tidy returns categories sorted and in upper case.
 func tidy(categories []string) []string {
-	sorted := slices.Sorted(slices.Values(categories))
+	sorted := slices.Clone(categories)
+	slices.Sort(sorted)
 	for i, name := range sorted {
 		sorted[i] = strings.ToUpper(name)
 	}
