@@ -25,12 +25,15 @@ func checkHealth(ctx context.Context, address string) error {
 	root := strings.TrimSuffix(address, "/")
 	root = strings.TrimSuffix(root, server.API)
 	request, err := http.NewRequestWithContext(limitedCtx, http.MethodGet, root+server.API+"/bins", http.NoBody)
-	if err != nil {
+	if err != nil || request.URL.Host == "" {
 		return fmt.Errorf("--health %s: must be a URL, such as http://127.0.0.1:8420", address)
 	}
 	// Unlike the default client, a new transport uses no proxy and follows no redirects.
 	response, err := new(http.Transport).RoundTrip(request)
 	notSandbox := fmt.Errorf("the server at %s is not a sandbox; check the URL", root)
+	if ctx.Err() != nil {
+		return errors.New("the health check was interrupted")
+	}
 	if err != nil {
 		networkErr, ok := errors.AsType[net.Error](err)
 		if !ok {
