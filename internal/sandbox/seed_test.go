@@ -86,6 +86,8 @@ func TestSeedRefuses(t *testing.T) {
 		"no YAML":                      {"accounts: [", "not valid YAML: line 1"},
 		"a binary":                     {"\xff", "not valid YAML"},
 		"a list":                       {"- a", "line 1: the value must be a mapping"},
+		"null":                         {"---\n", "line 1: a world must be a mapping with accounts"},
+		"a time of no status":          {card + "status_at: 2026-03-01T00:00:00Z}", "status_at requires status"},
 		"two documents":                {"{}\n---\n{}", "a single YAML document"},
 		"an unknown alias":             {"accounts: *planted", "unknown anchor"},
 		"a name twice":                 {"limits: {}\nlimits: {}", "line 2: mapping key"},
@@ -145,6 +147,7 @@ func TestSeedRefuses(t *testing.T) {
 	s.Post(seedPath, "clock: 9000-12-31T00:00:00Z\n"+card+"at: 1971-01-01T00:00:00Z}").OK(http.StatusCreated)
 	sandboxtest.Equal(t, "the clock", s.Get("/_sandbox/clock").Text("now"), "9000-12-31T00:00:00.000Z")
 	s.Post("/_sandbox/clock", `{"advance":"24h"}`).Refused(http.StatusBadRequest, "invalid_request", "the year 9000")
+	s.Post("/_sandbox/simulate", `{"days":1}`).Refused(http.StatusBadRequest, "invalid_request", "the year 9000")
 }
 
 // A signing secret that YAML takes for something else is not repeated.

@@ -55,6 +55,10 @@ func simulate(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
+	lastDay := c.Tx.Now().AddDate(0, 0, int(days))
+	if lastDay.Year() > LatestYear {
+		return wire.Response{}, wire.Invalid("days is too large: the clock cannot pass the year %d", LatestYear)
+	}
 	s := &simulation{
 		call:      c,
 		random:    rand.New(rand.NewPCG(uint64(seed), 0)), //nolint:gosec // seed is not negative

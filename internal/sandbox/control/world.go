@@ -122,7 +122,7 @@ func deleteRows(tx *store.Tx) error {
 	return tx.Exec(script.String())
 }
 
-// LatestYear is the last year to which a seed or moveClock can set the clock. It leaves room for dates in the future, such
+// LatestYear is the last year to which the clock can be set. It leaves room for dates in the future, such
 // as a card's expiry, whose years must have four digits.
 const LatestYear = 9000
 

@@ -427,6 +427,9 @@ func (a *accountBuilder) addCard(place string, spec *cardSpec) {
 	each(place+".movements", spec.Movements, c.addMovement)
 	each(place+".purchases", spec.Purchases, c.addPurchase)
 	each(place+".challenges", spec.Challenges, c.addChallenge)
+	if spec.Status == "" && !spec.StatusAt.IsZero() {
+		a.refuse(place, "status_at requires status")
+	}
 	statusAt := spec.StatusAt
 	if statusAt.IsZero() {
 		statusAt.Time = a.now // by default, the status changes at the end

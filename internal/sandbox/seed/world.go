@@ -203,6 +203,9 @@ func read(text []byte) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
+	if w.root.Content[0].Kind != yaml.MappingNode { // the decoder takes null for an empty mapping
+		return nil, wire.Invalid("line 1: a world must be a mapping with accounts")
+	}
 	return w, nil
 }
 
