@@ -438,7 +438,7 @@ func TestQuirks(t *testing.T) {
 			{method: "POST", path: "/_sandbox/clock", body: `{"advance":"60s"}`, status: 200},
 			{method: "GET", path: "/cards/LAST", status: 200},
 			{method: "GET", path: "/cards/LAST/details", status: 200},
-			{method: "GET", path: "/cards?per_page=100", status: 200, has: []string{"LAST", `"total":10`}},
+			{method: "GET", path: "/cards?per_page=100", status: 200, has: []string{"LAST", `"total":11`}},
 		}},
 		{`{"wallet_fields":["north_pay","south_pay"]}`, []call{
 			{method: "GET", path: "/bins", status: 200, has: []string{`{"3ds":true,"category":"ads","id":"bin_ads_visa_eu","network":"visa","north_pay":true,"south_pay":false}`}, lacks: []string{"wallet_"}},
