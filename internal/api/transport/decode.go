@@ -223,7 +223,7 @@ type Timestamp string
 // UnmarshalJSON decodes a time in one of several forms of ISO 8601. A time without a zone is in UTC (API §1). Any other
 // value is not an error, so that an invalid time does not make a whole card or challenge unreadable.
 func (t *Timestamp) UnmarshalJSON(data []byte) error {
-	*t = Timestamp(DecodeOrZero[string](data))
+	*t = Timestamp(stringOrEmpty(data))
 	_, err := t.Time()
 	if err == nil {
 		return nil
@@ -288,4 +288,14 @@ func DecodeOrZero[T any](data json.RawMessage) T {
 		return zero
 	}
 	return value
+}
+
+// stringOrEmpty returns the text of a JSON string, or "" for any other value. The text is not redacted.
+func stringOrEmpty(data json.RawMessage) string {
+	var text string
+	err := json.Unmarshal(data, &text)
+	if err != nil {
+		return ""
+	}
+	return text
 }

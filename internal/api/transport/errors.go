@@ -118,9 +118,9 @@ func decodeErrorBody(body []byte) errorBody {
 	var decoded errorBody
 	err := json.Unmarshal(fields["error"], &nested)
 	if err == nil {
-		decoded.Code = DecodeOrZero[string](nested["code"])
+		decoded.Code = stringOrEmpty(nested["code"])
 	} else {
-		decoded.Code = DecodeOrZero[string](fields["error"])
+		decoded.Code = stringOrEmpty(fields["error"])
 	}
 	messages := []json.RawMessage{fields["message"], nested["message"]}
 	for _, message := range messages { // a nested message replaces one at the top level
