@@ -15,7 +15,7 @@ import (
 // Call is a request to one endpoint, which may be sent several times.
 type Call struct {
 	Kind      MutationKind // of a call that changes something
-	Card      string       // the id of the card that the call is about, or ""
+	Card      string       // the id of the card in Path, or ""
 	NewUntil  time.Time    // until then, the card may be so new that the service does not find it
 	Operation string       // for messages, such as "freeze card card_1"
 	Method    string

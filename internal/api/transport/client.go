@@ -166,9 +166,9 @@ func newTransport(base string, environment *httpproxy.Config) (singleAttempt, er
 	}}, nil
 }
 
-// invalidProxyVariable returns the name of the environment variable that configures the proxy for base, if its value is
-// not a proxy's address. With such a value, requests with the API key might use another proxy, or none. The result is ""
-// if the variable is empty or valid, or if requests to base use no proxy.
+// invalidProxyVariable returns the upper-case name of the environment variable that configures the proxy for base, if
+// its value is not a proxy's address. With such a value, requests with the API key might use another proxy, or none.
+// The result is "" if the variable is empty or valid, or if requests to base use no proxy.
 func invalidProxyVariable(base string, environment httpproxy.Config) string {
 	name := "HTTPS_PROXY"
 	address := environment.HTTPSProxy
@@ -207,7 +207,7 @@ func isProxyAddress(address string) bool {
 }
 
 // proxySecrets returns the password for the proxy that requests to base use, in the forms that an error may contain. It
-// returns nil if there is no such proxy, or if the proxy's URL has no user name.
+// returns nil if there is no such proxy, or if the proxy's URL has no credentials.
 func (t singleAttempt) proxySecrets(base string) []string {
 	request, err := http.NewRequest(http.MethodGet, base, http.NoBody) //nolint:noctx // it is not sent
 	if err != nil || t.Proxy == nil {

@@ -28,7 +28,7 @@ func (e *ShapeError) Error() string {
 	return text + " " + e.Problem
 }
 
-// wholeObject is the Field of an error that is not about a single field.
+// wholeObject is the Field of an error about an object as a whole.
 const wholeObject = "the object"
 
 // withPath returns the error with the path of the object that has the field.

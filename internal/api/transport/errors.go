@@ -153,8 +153,8 @@ func excerpt(body []byte) string {
 	return html.UnescapeString(string(title[1]))
 }
 
-// IsNotFound reports whether err is the service's own 404 or 410 response. That does not prove that the object does
-// not exist: it may be new or belong to another account. For an *UndecidedError, IsNotFound reports false.
+// IsNotFound reports whether err is the service's own 404 or 410 response. Even then, the object may exist: it may be
+// new or belong to another account. For an *UndecidedError, IsNotFound reports false.
 func IsNotFound(err error) bool {
 	_, undecided := errors.AsType[*UndecidedError](err)
 	if undecided { // it may wrap the 404 response to one of its attempts

@@ -67,8 +67,8 @@ func (m *Mutation) GraceContext() context.Context { return m.graceCtx }
 
 // Try makes an attempt. It may repeat the attempt by itself if the service certainly did nothing, for example because
 // a rate limit was exceeded. If keys are honoured, it may also repeat an attempt with an unknown outcome. If an
-// earlier attempt or run may have made the change, a failure does not prove that it was not made, so the fate is
-// Unknown. A change is not sent again after a 2xx response. The error is nil if the fate is Done. If it is NotDone, the error may be an *OutageError.
+// earlier attempt or run may have made the change, the fate after a failure is Unknown. A change is not sent again
+// after a 2xx response. The error is nil if the fate is Done. If it is NotDone, the error may be an *OutageError.
 func (m *Mutation) Try() (Fate, error) {
 	// A further Try is a retry, unless a rate limit stopped the last one.
 	if m.last != nil && !m.last.isRateLimited() {
@@ -178,8 +178,8 @@ func (m *Mutation) pausedTooLong() bool {
 // again after such a response.
 func (m *Mutation) Answered() bool { return m.got2xx }
 
-// WaitForCommit gives a request whose response was lost time to take effect. It returns at once if a rate limit stopped
-// the last attempt. The error says that the wait was cancelled.
+// WaitForCommit waits for CommitWait, so that a request whose response was lost can take effect. It returns at once if
+// a rate limit stopped the last attempt. The error says that the wait was cancelled.
 func (m *Mutation) WaitForCommit() error {
 	if m.last.isRateLimited() { // that request did nothing
 		return nil
@@ -211,8 +211,9 @@ func (m *Mutation) metConflictsOnly() bool {
 	return m.conflicts > 1 && m.conflicts == m.call.attempts
 }
 
-// GiveUpError returns the error for a change that was not visible in a read after the last attempt. If repeating the
-// request is useless, the error is the last response, with AfterLostResponse set. Otherwise it is an *UndecidedError.
+// GiveUpError returns the error for a change that was not visible in a read after the last attempt. If a retry would
+// probably get the same error response again, the error is that response, with AfterLostResponse set. Otherwise it is
+// an *UndecidedError.
 func (m *Mutation) GiveUpError() error {
 	// If keys are honoured, a conflict may come from an earlier attempt with the same key.
 	refusedByConflict := m.metConflictsOnly() && !m.client.config.KeysHonoured

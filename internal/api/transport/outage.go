@@ -13,8 +13,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
-// longestDelay limits the delay before a retry, unless a response asks for a longer one, and the time for which an
-// outage stops other calls.
+// longestDelay limits the time for which an outage stops other calls. It also limits the delay before a retry, unless a
+// response asks for a longer one.
 const longestDelay = 30 * time.Second
 
 // OutageError is a failure that affects other calls, too. For example, the key is refused or the service is not

@@ -125,8 +125,9 @@ func (c *Client) attempt(ctx, sendCtx context.Context, call *Call) (f *failure) 
 	return f
 }
 
-// send sends the request, reads the response, and releases the request's slot in the rate limits. The error is a *notSentError if the request was certainly not sent. Any
-// other error means that there is no complete response. send returns the status, if it is known, even with an error.
+// send sends the request, reads the response, and releases the request's slot in the rate limits. The error is a
+// *notSentError if the request was certainly not sent. Any other error means that there is no complete response. send
+// returns the status, if it is known, even with an error.
 func (c *Client) send(ctx context.Context, call *Call) (int, http.Header, []byte, error) {
 	defer c.limits.Release(call.Budget) // also after a panic
 	ctx, cancel := context.WithTimeout(ctx, c.config.RequestTimeout)

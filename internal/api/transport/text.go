@@ -235,7 +235,7 @@ var (
 )
 
 // IsID reports whether a text can be the id of an object of the service. It rejects characters that could have a
-// special meaning in a command, in a configuration or in a path. It also rejects texts that are empty, very long, or
+// special meaning in a shell, in a configuration or in a path. It also rejects texts that are empty, very long, or
 // contain what looks like a key.
 func IsID(text string) bool {
 	const longest = 256
