@@ -10,7 +10,7 @@ func depositActions() []action {
 	return []action{
 		{
 			name: "announce", route: deposits, texts: "currency", numbers: "amount",
-			done: "The deposit is pending. It is credited to the wallet when the network confirms it.",
+			done: "The deposit is pending. Confirm it to credit the wallet.",
 		},
 		{
 			name: "confirm", route: deposits + "/{id}/confirm", texts: "id",
