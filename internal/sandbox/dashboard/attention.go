@@ -23,8 +23,8 @@ type attention struct {
 	Since    string // the date of yesterday
 }
 
-// cardAttention says why one card needs attention. It may lack a reason, because each reason is looked up only for a
-// limited number of cards.
+// cardAttention says why one card needs attention. Further reasons may apply, because each reason is looked up only for
+// a limited number of cards.
 type cardAttention struct {
 	CardID, Label, Last4 string
 
@@ -38,7 +38,8 @@ type cardAttention struct {
 	Challenge   *activity.Record // a pending challenge; nil if there is none among the account's newest ones
 }
 
-// readAttention returns at most maxAttention cards and as many endpoints. Cards with declined purchases come first.
+// readAttention returns up to maxAttention cards and up to maxAttention endpoints. Cards with declined purchases come
+// first.
 func readAttention(v *view) (*attention, error) {
 	a := new(attention)
 	var err error

@@ -332,8 +332,8 @@ func metadata(values map[string]json.RawMessage) string {
 	return "{ " + strings.Join(pairs, ", ") + " }"
 }
 
-// quote returns a string literal of HCL. Unlike JSON, HCL does not have the escapes \b and \f, and ${ and %{ start
-// templates.
+// quote returns a string literal of HCL. In HCL, unlike in JSON, ${ and %{ start templates, and the escapes \b and \f
+// do not exist.
 func quote(text string) string {
 	literal := strings.TrimSpace(string(wire.Encode(text)))
 	toHCL := strings.NewReplacer(

@@ -193,7 +193,7 @@ type span struct {
 	Chosen bool
 }
 
-// readTimeline reads as many days as the query asks for, 30 by default. The last day is today. If the card is nil, the
+// readTimeline reads 30 days, or 7 or 90 if the query asks for them. The last day is today. If the card is nil, the
 // timeline covers all cards of the account.
 func (v *view) readTimeline(c *card.Card) (timeline, error) {
 	var t timeline
@@ -247,7 +247,7 @@ func declines(d *timelineDay) (int64, int64) { return d.Declines, 0 }
 
 func balance(d *timelineDay) (int64, int64) { return int64(d.Balance), 0 }
 
-// addDays adds n days, starting with the first one, and including days without purchases. Days are numbered as by
+// addDays adds the days from first to first+n-1, including days without purchases. Days are numbered as by
 // store.Day. days and balances are in order of time, and may lack days. The loop cuts off the rows that it has used.
 func (t *timeline) addDays(first, n int64, days []*transaction.Day, balances []*ledger.DailyBalance) {
 	dayLength := (24 * time.Hour).Milliseconds()
