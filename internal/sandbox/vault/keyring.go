@@ -123,7 +123,7 @@ func (k *Keyring) digits(purpose, id string, n int) string {
 }
 
 // luhnDigit returns the check digit that follows some digits. The Luhn algorithm doubles every second digit, starting
-// with the last, and adds up the decimal digits of all results. The check digit makes the total a multiple of 10.
+// with the last, and then adds up all decimal digits. The check digit makes the total a multiple of 10.
 func luhnDigit(digits string) int {
 	sum := 0
 	doubled := true
