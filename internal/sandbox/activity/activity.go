@@ -212,7 +212,7 @@ func listUnion(tx *store.Tx, page wire.Page, id int64, queries ...string) ([]*Re
 }
 
 // challengeArgs returns the arguments ?1 and ?2 of the query challenges, in milliseconds: the current time and the
-// lifetime of a challenge. In SQLite, a ? without a number takes the number after the highest one before it.
+// lifetime of a challenge. In SQLite, a ? without a number gets the highest number before it plus one.
 func challengeArgs(tx *store.Tx) []any {
 	return []any{tx.Now().UnixMilli(), threeds.Lifetime.Milliseconds()}
 }
