@@ -158,8 +158,8 @@ type Filter struct {
 // NewestDeliveries returns a page of the deliveries that match a filter, newest first, and reports whether there are
 // more.
 func NewestDeliveries(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries []*Delivery, more bool, err error) {
-	// CROSS JOIN makes SQLite read the first table first. By default, that is deliveries, which are in the order of the
-	// page, so that SQLite stops at the end of the page.
+	// CROSS JOIN makes SQLite read the first table first. Deliveries are in the order of the page, so that SQLite stops at
+	// the end of the page.
 	from := `deliveries d CROSS JOIN events e ON e.id = d.event_id `
 	bySubject := len(f.Subjects) > 0
 	if bySubject { // few events have one of the subjects, so reading the events first is faster
@@ -234,8 +234,8 @@ func (a *address) Scan(column any) error {
 	return nil
 }
 
-// plainSegment matches a path segment of up to four short lower-case words or numbers that are joined by "-", "_" or ".".
-// Other segments may be tokens.
+// plainSegment matches a path segment of up to four short lower-case words, numbers or versions such as v2, joined by "-",
+// "_" or ".". Other segments may be tokens.
 var plainSegment = regexp.MustCompile(`^(?:[a-z]{1,15}|v?\d{1,4})(?:[-_.](?:[a-z]{1,15}|v?\d{1,4})){0,3}$`)
 
 // shownURL returns the scheme, host, path and query of a URL. An ellipsis replaces the query, and path segments that may be
