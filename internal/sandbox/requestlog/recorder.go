@@ -224,8 +224,9 @@ var (
 	escaped = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 )
 
-// Clean makes a text fit for a log. It shortens a long text, replaces characters that are not printable, and masks what
-// looks like an API key or a webhook secret. If a secret is escaped as in a URL, Clean decodes the text to mask it.
+// Clean makes a text fit for a log. It shortens a long text, replaces the characters that display.Printable replaces, and
+// masks what looks like an API key or a webhook secret. If a secret is escaped as in a URL, Clean decodes the text to mask
+// it.
 func Clean(text string) string {
 	suffix := ""
 	if len(text) > maxText { // before the rest, which is slow for a long text
