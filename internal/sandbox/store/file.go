@@ -20,7 +20,7 @@ import (
 
 // In the texts of errors about a file, "it" is that file: explainOpen puts its path before them.
 
-// errNotSQLite is returned for a file that SQLite cannot read.
+// errNotSQLite is returned for a file that SQLite does not recognize as a database.
 var errNotSQLite = errors.New("it is not a SQLite file; choose another path")
 
 // errDamaged is returned for a file in which SQLite finds damage.
