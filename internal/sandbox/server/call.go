@@ -245,7 +245,7 @@ func (s *Server) claim(x *exchange) (release func(), err error) {
 // applyFault processes the call as its fault configures, and returns the response to send.
 func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 	f := x.fault
-	// Unless the call is processed below, this example stands for its response.
+	// Unless the call is processed first, Truncate sends half of this example.
 	res := wire.Response{Status: http.StatusOK, Body: []byte(`{"data":[],"page":1}`)}
 	if f.When == behavior.After {
 		res = s.process(ctx, x)
