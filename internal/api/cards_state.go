@@ -102,7 +102,7 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, error) {
 	unlock, err := c.LockCard(ctx, id)
 	if err != nil {
-		return Termination{}, fmt.Errorf("nothing was sent, because another operation on this card is still running: %w", err)
+		return Termination{}, fmt.Errorf("nothing was sent, because waiting for other operations on this card failed: %w", err)
 	}
 	defer unlock()
 	var response Termination
@@ -167,9 +167,9 @@ func notVerified(err error) error {
 
 // setStatus makes a call that changes the status of a card. If no response confirms the change, reads may show it: the
 // service may refuse to set a status that the card already has, and a request whose response was lost may take effect
-// later. The function confirms reports whether a card that was read shows the change; last is true for the last read
-// after an attempt with an unknown outcome. The returned card is that of the latest read, also with an error. It is
-// empty if nothing was read or the read failed. With an error, the How has no meaning.
+// later. setStatus calls confirms to learn whether a card that was read shows the change; last is true for the last
+// read after an attempt with an unknown outcome. The returned card is that of the latest read, also with an error. It
+// is empty if nothing was read or the read failed. With an error, the How has no meaning.
 func (c *Client) setStatus(m *transport.Mutation, id string, confirms func(card CardSummary, last bool) bool) (CardSummary, How, error) {
 	for {
 		fate, failure := m.Try()

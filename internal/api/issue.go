@@ -51,7 +51,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	labelOnBIN := request.labelOnBIN()
 	unlock, err := c.issues.locks.lock(ctx, labelOnBIN)
 	if err != nil {
-		return Issuance{}, fmt.Errorf("nothing was issued, because another card with the same label is being issued: %w", err)
+		return Issuance{}, fmt.Errorf("nothing was issued, because waiting for other cards with the same label failed: %w", err)
 	}
 	defer unlock()
 	if c.issues.isUndecided(labelOnBIN) {
