@@ -332,7 +332,7 @@ func (l *cardReading) add(page CardPage, newCards int) {
 		l.ended = true
 		return
 	}
-	// A full page of new cards may be followed by more, even if the total is reached.
+	// A full page with new cards may be followed by more, even if the total is reached.
 	mayBeLast := newCards == 0 || len(page.Data) != l.pageSize
 	l.ended = l.totalReached && mayBeLast
 }

@@ -56,7 +56,7 @@ func New(config Config) (*Client, error) {
 const newKey = ""
 
 // cardCall returns a call about one card. If the id cannot be that of a card, the call fails without a request. If the
-// card is so new that the service may not show it yet, a response that does not find it is retried. The subpath is
+// card is so new that the service may not show it yet, a request that does not find it is retried. The subpath is
 // empty or starts with a slash.
 func (c *Client) cardCall(operation, method, id, subpath string) *transport.Call {
 	known := c.recent.get(id)

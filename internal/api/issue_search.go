@@ -23,7 +23,7 @@ import (
 var ErrLabelUndecided = errors.New("nothing was issued: an earlier request of this run may have issued a card with this label, and the outcome of that request is unknown")
 
 // issueTracker remembers which labels were requested and which cards existed before, to identify the card of an
-// issuance whose response was lost.
+// issuance.
 type issueTracker struct {
 	locks lockTable // of labels, and of the BINs whose baseline is read
 
@@ -295,7 +295,7 @@ func (s *issueSearch) unclaimed(ctx context.Context, readAll bool) ([]CardListIt
 		}
 	}
 	for _, card := range slices.Concat(cards, afterBaseline) {
-		if !transport.IsID(card.ID) { // the card could not be read
+		if !transport.IsID(card.ID) { // a card with such an id cannot be read
 			return nil, transport.InvalidID("id", card.ID)
 		}
 	}
@@ -366,7 +366,7 @@ func (q IssueCardRequest) isLike(card CardListItem) bool {
 	return q.isLabelled(card) && q.isOnBIN(card)
 }
 
-// isLabelled reports whether a card has the requested label in any case, or a generated label that was cut.
+// isLabelled reports whether a card has the requested label, ignoring case, or a generated label that was cut.
 func (q IssueCardRequest) isLabelled(card CardListItem) bool {
 	const longestCut = 12 // characters that may be cut off a generated label; the others still identify it
 	shown := strings.ToLower(labels.Canonical(card.Label.Raw()))

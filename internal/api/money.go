@@ -63,9 +63,9 @@ func (c *Client) BeginMove(
 	return c.Begin(ctx, call, key)
 }
 
-// TransactionPages returns a function that reads one page of the service's list for the filter, which should be newest
-// first. A page may contain transactions that the filter does not select, because the request extends the period and
-// some services ignore parameters. Pages are counted from 1, and page 1 must be read first. A page past the end is
+// TransactionPages returns a function that reads one page of the service's list for the filter. The list should be
+// newest first. A page may contain transactions that the filter does not select, because the request extends the period
+// and some services ignore parameters. Pages are counted from 1, and page 1 must be read first. A page past the end is
 // usually empty or repeats another one.
 func (c *Client) TransactionPages(filter TransactionFilter) func(ctx context.Context, number int) ([]Transaction, error) {
 	return c.transactionPages(filter).read

@@ -14,7 +14,7 @@ import (
 // TransactionType says what happened, in lower case. It may be a value that is not documented.
 type TransactionType string
 
-// UnmarshalJSON reads a type in any case.
+// UnmarshalJSON decodes a type in any case, so that "REFUND" is not an unknown type.
 func (t *TransactionType) UnmarshalJSON(data []byte) error {
 	word, err := transport.ReadWord(data)
 	*t = TransactionType(word)
@@ -52,8 +52,8 @@ type Transaction struct {
 	Problem string
 }
 
-// IsOfOtherCard reports whether the transaction certainly belongs to another card than the given one. An id that is
-// missing, invalid or only differs in case may be that of the card.
+// IsOfOtherCard reports whether the transaction certainly belongs to a card other than the given one. An id that is
+// missing or invalid, or that differs only in case, may be that of the card.
 func (t Transaction) IsOfOtherCard(cardID string) bool {
 	return transport.IsID(t.CardID) && !strings.EqualFold(t.CardID, cardID)
 }

@@ -87,7 +87,7 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 
 // registrationDecoder decodes the response to a WebhookRequest.
 type registrationDecoder struct {
-	secret  transport.Secret // of the request; the response may not repeat it
+	secret  transport.Secret // of the request; some responses do not repeat it
 	webhook Webhook
 }
 
