@@ -72,7 +72,7 @@ func (v values) isTrue(name string) bool { return v.known[name] == true }
 
 // The checks below refuse plans that this package does not understand, because a statement about one would be a guess.
 
-var errIncomplete = errors.New("the address, type or mode is missing")
+var errIncomplete = errors.New("the address or type is missing, or the mode is unknown")
 
 // checkComplete returns errIncomplete if the address or type is empty, or if the mode is unknown.
 func checkComplete(address, kind string, mode tfjson.ResourceMode) error {
