@@ -458,8 +458,8 @@ func (r *reader) addStopReason(card *Card, before values) {
 	delete(r.prior.cards, object{card.Address, card.Deposed}) // a note would repeat the reason
 }
 
-// discrepancy describes how the card's money may differ from its record. It returns "" if no movement is pending and the
-// card has no more money than the record explains.
+// discrepancy describes the pending movement, or else the money that the card has beyond what its record explains. It
+// returns "" if there is neither.
 func (m cardMoney) discrepancy() string {
 	if m.record.Pending != nil {
 		return fmt.Sprintf("the outcome of an earlier movement of %s USD is unknown", m.record.Pending.Delta.Signed())
