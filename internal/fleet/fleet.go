@@ -47,7 +47,7 @@ type Fleet struct {
 	// notFound is the service's error for a card that is neither in complete lists nor found by its id. As long as no card
 	// was found, it is returned for other unlisted cards too, without requesting them.
 	notFound     error
-	notFoundLock *semaphore.Weighted // guards notFound, and is held while a card is requested
+	notFoundLock *semaphore.Weighted // guards notFound, and is held while an unlisted card is requested
 }
 
 // New returns a fleet that has read nothing yet.

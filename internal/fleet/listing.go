@@ -113,7 +113,8 @@ func (l *listing) find(ctx context.Context, cardID string) (Card, presence) {
 }
 
 // lookup looks for a card on the pages that have arrived. A card on them is uncertain if pages show it differently, or
-// with a status other than active or frozen. Any other card is uncertain until all pages have arrived, and then absent.
+// with a status other than active or frozen. A card on none of them is uncertain until all pages have arrived, and then
+// absent.
 func (l *listing) lookup(cardID string) (Card, presence) {
 	card, ok := l.cards[cardID]
 	if !ok {
@@ -155,8 +156,8 @@ func (l *listing) isComplete() bool {
 	return !hasGaps
 }
 
-// fetchMore starts to fetch missing pages. It reports whether it has started: it does not if no page is missing, or if
-// fetching has stopped or costs too many requests.
+// fetchMore starts to fetch missing pages, and reports true. If no page is missing, or if fetching has stopped or costs
+// too many requests, it reports false.
 func (l *listing) fetchMore(ctx context.Context) bool {
 	if l.closed {
 		return false
