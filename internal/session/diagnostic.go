@@ -300,8 +300,8 @@ func adviceForUndecided(e *transport.UndecidedError) string {
 	return todo
 }
 
-// adviceForMutation says how to find out whether a change was made. It returns "" for the issue of a card with
-// candidates, because the advice depends on those cards.
+// adviceForMutation says how to find out whether a change was made. It returns "" if there are cards that may be
+// the requested one, because the advice depends on those cards.
 func adviceForMutation(e *transport.UndecidedError) string {
 	switch e.Kind {
 	case transport.MutationIssue:

@@ -52,8 +52,7 @@ type Sandbox struct {
 	Created bool   // whether configuring the provider created the file
 }
 
-// New returns the session of a configured provider. A nil client means that the configuration depends on values that
-// are known only after apply.
+// New returns a session with a client. If the client is nil, the session is not configured.
 func New(client *api.Client) *Session {
 	s := &Session{Client: client, LabelPrefix: labels.DefaultPrefix}
 	if client != nil {
