@@ -36,9 +36,9 @@ const configureAdvice = `Neither a sandbox nor an account is configured. Configu
 
 The environment variable VCARD_SANDBOX can also name a sandbox file.`
 
-// newClient creates a client with the settings, which a known configuration overrides. If sandboxPath is not empty,
-// newClient also opens the embedded sandbox in that file and returns it. After an error the client is nil, but the
-// sandbox may be open.
+// newClient creates a client with the settings. The configuration overrides them, and must be fully known. If
+// sandboxPath is not empty, newClient also opens the embedded sandbox in that file and returns it. After an error the
+// client is nil, but the sandbox may be open.
 func (c config) newClient(ctx context.Context, sandboxPath string, settings api.Config) (*api.Client, *sandbox.Sandbox, diag.Diagnostics) {
 	diags := diag.Diagnostics{}
 	diags.Append(c.check(sandboxPath))

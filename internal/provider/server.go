@@ -323,7 +323,7 @@ func newCallContext(call context.Context) (ctx context.Context, end func()) {
 }
 
 func (c *callContext) Value(key any) any {
-	// Package context looks up the context that cancels c with a key of its own. The result must be the embedded context,
+	// With a key of its own, package context looks up the context that cancels c. The result must be the embedded context,
 	// not the call's context, so the embedded context comes first. It has no other values.
 	value := c.Context.Value(key)
 	if value != nil {
