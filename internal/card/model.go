@@ -64,7 +64,7 @@ type topUpRule struct {
 }
 
 // readTopUp returns the rule of top_up and true, or nil and true if top_up is null. If the rule or a part of it is
-// unknown or invalid, it returns nil and false.
+// unknown or cannot be decoded, it returns nil and false.
 func (m model) readTopUp(ctx context.Context) (*topUpRule, bool) {
 	if m.TopUp.IsNull() {
 		return nil, true
@@ -218,7 +218,7 @@ func pleaseReport(err error) string {
 	return "This is a bug in the provider; please report it: " + err.Error()
 }
 
-// checkOneLine returns what is wrong with a text that is not one line without control characters, or "".
+// checkOneLine returns what is wrong with a text that has line breaks or control characters, or "" for any other text.
 func checkOneLine(text string) string {
 	if tfkit.IsOneLine(text) {
 		return ""

@@ -147,7 +147,7 @@ func (p *planner) lostSettings() []string {
 	return lost
 }
 
-// Advice on how to keep a protected card that a plan would terminate.
+// Advice about a protected card that a plan would terminate.
 const (
 	moveInstead = "Renamed or moved: add a moved block with the old and the new address, and the card stays. " +
 		"Removed from the configuration: put it back first. To keep the card outside Terraform, use terraform state rm, or a removed block with destroy = false. " +
@@ -278,8 +278,8 @@ func (s setting) isAlreadyShown(shown map[string]string) bool {
 }
 
 // keepConfigured restores the configured settings in a model after the service's values have overwritten them. It
-// returns the service's values that differ from the configured ones, by the names of the settings. A spending limit that
-// was not configured follows the service.
+// returns the service's values that differ from the configured ones, by the names of the settings. If defaultLimit is
+// true, or configured has no known spending limit, the limit follows the service.
 func keepConfigured(m, configured *model, defaultLimit bool) map[string]string {
 	limitFollowsService := defaultLimit || !isKnown(configured.SpendingLimit)
 	shown := map[string]string{}
