@@ -297,7 +297,7 @@ func (p *planner) topUpDuringApply(t plannedTransfer) plannedTransfer {
 	p.plan.ToppedUp = usdtype.Unknown()
 	p.warn("top_up", "Top-up is decided during apply",
 		"The top-up of %s depends on values that are known only after apply. The card held %s USD at the last refresh. "+
-			"If the balance is then less than top_up.below, apply funds the card up to top_up.to, within max_top_up_per_month if it is set. "+
+			"If the balance is then less than top_up.below, apply may fund the card up to top_up.to, within max_top_up_per_month if it is set. "+
 			"To see the amount in the plan, first apply what these values depend on, with -target.",
 		p.state.name(), p.state.Balance.Amount())
 	t.unknown = true
