@@ -88,7 +88,7 @@ func errorWithAdvice(operation string, err error, advice string) diag.Diagnostic
 	return diag.NewErrorDiagnostic(failure.Summary(), strings.TrimLeft(failure.Detail()+advice, "\n "))
 }
 
-// issuedButNotFrozen returns the error for a new card that exists but could not be frozen.
+// issuedButNotFrozen returns the error for a new card that was not frozen, or may have been frozen.
 func issuedButNotFrozen(card model, err error) diag.Diagnostic {
 	status := "It is active"
 	_, undecided := errors.AsType[*transport.UndecidedError](err)
@@ -155,7 +155,7 @@ func labelExists(cards []api.CardListItem) diag.Diagnostic {
 // willUnfreeze warns of a plan that unfreezes a card which was frozen outside Terraform.
 func willUnfreeze(card model) diag.Diagnostic {
 	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), "Plan unfreezes a card that was frozen outside Terraform: "+card.name(),
-		"Since the last apply, the card was frozen by someone, by an action, or by the service because its balance fell below auto_freeze_at. "+
+		"The card was frozen by someone, by an action, or by the service because its balance fell below auto_freeze_at. "+
 			"The configuration has frozen = false, so applying this plan unfreezes it.\n\nTo keep the card frozen, set frozen = true.")
 }
 
