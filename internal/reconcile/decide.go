@@ -5,7 +5,7 @@ import "github.com/vcard/terraform-provider-vcard/internal/usd"
 // Moment is when a decision about a movement is made.
 type Moment int
 
-// The moments. In the record of WhilePending and AnswerLost, the movement is pending.
+// The moments. With WhilePending and AnswerLost, the movement is pending in the record.
 const (
 	BeforeSending Moment = iota + 1
 	WhilePending         // an earlier run may have sent it, and this run may send it again
@@ -296,8 +296,8 @@ func (d Decision) again(verdict Verdict, reason Reason) (Verdict, Reason) {
 	return verdict, reason
 }
 
-// keyHonoured reports whether the service honours keys, and an earlier request for the same movement had the key of the
-// next one, if there was such a request.
+// keyHonoured reports whether the service honours keys, and any earlier request for the movement had the same key as
+// the next one.
 func (d Decision) keyHonoured() bool { return d.KeysHonoured && d.RecordBefore.HasKey }
 
 // keyKept reports whether keyHonoured is true and the anchor is recent enough for the service to still keep that key.

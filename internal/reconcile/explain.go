@@ -34,8 +34,8 @@ type Explanation struct {
 	// Hidden says what could not be read and may have moved money in the movement's direction. Ignored
 	// says the same for the other direction. Both are empty if the balance alone decides; see Anchor.Unclear.
 	Hidden, Ignored string
-	// Stale says that the snapshot fits the card better as it was before its last movement, if the anchor was read
-	// less than StaleFor ago, or as it was before other calls of this process moved money.
+	// Stale says that the balance fits better without the card's last movement, or without what other calls of this
+	// process have moved. The last movement counts only if the anchor is less than StaleFor older than the snapshot.
 	Stale bool
 	// Undone says that the balance is unexplained without the movement, but fits the card as it was before its last
 	// movement, which was a fund. The load of a new card does not count.
@@ -53,7 +53,7 @@ const DamagedRecord = "its money_record is lost or damaged"
 
 // shows reports whether the balance confirms a movement that the service says was made.
 func (e Explanation) shows() bool {
-	if e.With == HoldReleased { // a weak confirmation, which counts unless the balance is explained better without it
+	if e.With == HoldReleased { // weak evidence, which counts unless the balance is explained better without the movement
 		return e.Without <= HoldReleased
 	}
 	return e.With >= AsSettled
@@ -244,7 +244,7 @@ func (c comparison) explains(changes sums, delta usd.Amount) bool {
 
 // unexplained returns the unexplained money if no movement was made: of the interpretations, the amount nearest to
 // 0, and the most that may have arrived. Released holds are not considered. When looking for a fund (delta above
-// 0), both results are the most if money arrived by each interpretation.
+// 0), both results are the most if money arrived according to every interpretation.
 func (c comparison) unexplained(delta usd.Amount) (nearest, maxArrived usd.Amount) {
 	remainders := append(c.remainders(c.changes.lessHolds, 0), c.remainders(c.changes.asSettled, 0)...)
 	maxArrived = max(0, slices.Max(remainders))

@@ -63,8 +63,8 @@ func IssuedRecord(load usd.Amount, at time.Time) Record {
 	}
 }
 
-// ImportedRecord returns the record of a card that has a balance at a moment. Transactions up to the end of that second
-// count as included in the balance.
+// ImportedRecord returns the record of an imported card from its balance at a moment. Transactions up to the end of
+// that second count as included in the balance.
 func ImportedRecord(balance usd.Amount, at time.Time) Record {
 	return Record{
 		Seed:   newSeed(),

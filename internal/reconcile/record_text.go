@@ -24,7 +24,7 @@ const (
 	flagsSize     = 2
 )
 
-// flags are the bits of a record's text. Their order is part of the format.
+// flags are the booleans in a record's text, one per bit. Their order is part of the format.
 type flags uint16
 
 const (

@@ -73,7 +73,8 @@ func (s Snapshot) reading() string {
 }
 
 // Anchor is a balance that a card is known to have had, and the events that it includes. Money that the
-// anchor and the events since then do not explain was moved by a request without a response, or by someone else.
+// anchor and the events since then do not explain may have been moved by a request without a response, or by someone
+// else.
 type Anchor struct {
 	Balance usd.Amount // as read, or the load of a new card; plus what was moved after that
 	At      time.Time  // of the reading or the issue, to the second
@@ -136,7 +137,7 @@ type placedEvent struct {
 }
 
 // place returns events with their sides. The events are newest first. If there may have been more events than the
-// anchor knows, those after the last one on the side BeforeAnchor are left out: the anchor's balance includes them.
+// anchor knows, place leaves out what follows the last event on the side BeforeAnchor: the anchor's balance includes it.
 func (a *Anchor) place(events []Event) []placedEvent {
 	all := make([]placedEvent, len(events))
 	end := len(events)

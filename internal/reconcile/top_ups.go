@@ -51,7 +51,7 @@ type Range struct {
 	Limit     *usd.Amount // the attribute max_top_up_per_month: the most that top-ups may add in a month; nil without a cap
 }
 
-// Due returns the top-up of a card with a balance: zero if the balance is not below the range, and at
+// Due returns the top-up that a balance requires: zero if the balance is not below the range, and at
 // most what the cap leaves for the month after the top-ups so far.
 func (r Range) Due(balance usd.Amount, soFar TopUps, month Month) usd.Amount {
 	if balance >= r.Below {
