@@ -140,16 +140,16 @@ func (m *Mover) Resolve(ctx context.Context, cardID string, record reconcile.Rec
 	return *t, err
 }
 
-// forgetIncluded forgets what was moved on a card without a record if the record has a new anchor, because its balance
-// includes that. The anchor is new if its pointer has changed.
+// forgetIncluded forgets the unrecorded movements of a card if its record has a new anchor, because the anchor's balance
+// includes them. The anchor is new if its pointer has changed.
 func (m *Mover) forgetIncluded(cardID string, before, after reconcile.Record) {
 	if after.Anchor != before.Anchor {
 		m.forgetUnrecorded(cardID)
 	}
 }
 
-// Preview predicts what an apply will decide about a change of a card that had a balance at the last refresh. If reading
-// the card fails or ctx ends, Preview returns the error with the decisions made so far.
+// Preview predicts what an apply will decide about a change of a card. The balance is that of the last refresh. If
+// reading the card fails or ctx ends, Preview returns the error with the decisions made so far.
 func (m *Mover) Preview(ctx context.Context, cardID string, record reconcile.Record, change reconcile.Change, balance usd.Amount) ([]reconcile.Decision, error) {
 	snapshot := reconcile.Snapshot{Balance: balance, MovedByOtherCalls: m.movedWithoutRecord(cardID)}
 	if record.Anchor != nil {
