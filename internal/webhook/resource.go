@@ -80,7 +80,7 @@ func (r *webhookResource) Create(ctx context.Context, req resource.CreateRequest
 	}
 	if lostResponse {
 		resp.Diagnostics.AddWarning("Possible duplicate webhook endpoint",
-			fmt.Sprintf("While %s was being registered, a response was lost, so the provider sent the request again. If the service accepted both requests, a second endpoint%s receives the same events. "+
+			fmt.Sprintf("While %s was being registered, a response was lost or unusable, so the provider sent the request again. If the service accepted both requests, a second endpoint%s receives the same events. "+
 				"Check the dashboard. If it shows a second endpoint, remove that one, and keep %s.", state.name(), state.hostSuffix(), state.ID.ValueString()))
 	}
 }
@@ -261,7 +261,7 @@ func removalWarning(endpoint model) diag.Diagnostic {
 // replacementWarning warns that the old endpoint stays registered after a change of its attributes.
 func replacementWarning(old, next model, changes *tfkit.Replacement) diag.Diagnostic {
 	text := fmt.Sprintf("The service cannot change an endpoint, so the change of %s registers a new one. The old %s keeps receiving events%s. "+
-		"After apply, remove the old endpoint in the dashboard. Otherwise, events arrive twice.",
+		"After apply, remove the old endpoint in the dashboard. Otherwise, events may arrive twice.",
 		changes.NamesInSentence(), old.name(), old.hostSuffix())
 	if next.Secret.IsNull() && next.SecretWO.IsNull() {
 		text += " The service signs the events of the new endpoint with a newly generated secret."
