@@ -181,7 +181,7 @@ func (i *instant) UnmarshalYAML(node *yaml.Node) error {
 // earliestYear is the first year that a time in the document may have.
 const earliestYear = 1971
 
-// isInRange reports whether a document may contain a time.
+// isInRange reports whether a time in the document may have the year of t.
 func isInRange(t time.Time) bool { return earliestYear <= t.Year() && t.Year() <= control.LatestYear }
 
 // read decodes a document, which must be one mapping in YAML or JSON.
@@ -210,8 +210,8 @@ func read(text []byte) (*world, error) {
 }
 
 var (
-	// quoted matches the part of a message of the decoder from the first to the last quote. The decoder quotes the
-	// document, which may contain secrets.
+	// quoted matches the part of a message of the decoder from the first to the last single quote or backtick. Between
+	// them, the decoder quotes parts of the document, which may be secrets.
 	quoted = regexp.MustCompile("(?s)['`].*['`]")
 	// wrongType matches the decoder's message about a value that does not fit the type of its field. The groups are the
 	// line and the Go type.
