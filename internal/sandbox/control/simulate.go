@@ -135,7 +135,7 @@ const selectSpendable = `
 	FROM cards c JOIN ledger_accounts l ON l.id = c.ledger_account_id
 	LEFT JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ?1 / 1000, 'unixepoch') `
 
-// purchase makes a purchase on a card, and settles most purchases that are approved. The amount varies around an equal share
+// purchase makes a purchase on a card and, if it is approved, usually settles it. The amount varies around an equal share
 // of what the card can still pay. If decline is true, the amount exceeds the balance.
 func (s *simulation) purchase(cardID string, decline bool) error {
 	c, err := card.ByPublicID(s.call.Tx, s.call.Account.ID, cardID)
