@@ -67,7 +67,7 @@ const (
 	Declined   State = "declined"
 )
 
-// Facts are the values on which a decline was decided.
+// Facts are values of a declined purchase and of its card, as they were at the decline.
 type Facts struct {
 	Asked   usd.Amount `json:"asked"` // the requested amount plus the fee
 	Balance usd.Amount `json:"balance"`
@@ -237,8 +237,8 @@ func readAuthorization(c *server.Call) (draft, error) {
 // mccForm matches merchant category codes.
 var mccForm = regexp.MustCompile(`^[0-9]{4}$`)
 
-// findDeclineReason returns the reason to decline the purchase, and the values on which this is decided. The reason is
-// empty if the purchase is approved.
+// findDeclineReason returns the reason to decline the purchase, and the Facts to store with a decline. The reason is empty
+// if the purchase is approved.
 func (d draft) findDeclineReason(tx *store.Tx) (declineReason, *Facts, error) {
 	usedLimit, err := UsedLimit(tx, d.Card.ID)
 	if err != nil {
