@@ -112,7 +112,7 @@ func (q Quirks) Write(tx *store.Tx) error { return tx.WriteSetting(quirksSetting
 type Setting struct {
 	Name    string   // in JSON
 	About   string   // a description; empty for a limit
-	Text    *string  // one of Words
+	Text    *string  // one of Words if there are any
 	Number  *int64   // from Minimum to Maximum, and one of Words if there are any
 	Words   []string // the valid values; for a Text, the default is the first
 	Minimum int64
