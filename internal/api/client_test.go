@@ -141,6 +141,7 @@ func TestNewChecksAddressAndKey(t *testing.T) {
 		"a key in the path":      {"http://localhost/" + testKey, testKey, "API key"},
 		"a key":                  {testKey, testKey, "API key"},
 		"a query":                {good + "?key=1", testKey, "query"},
+		"an empty query":         {good + "?", testKey, "query"},
 		"a fragment":             {good + "#v1", testKey, "fragment"},
 		"no port":                {"http://localhost:/api/v1", testKey, ""},
 		"port 0":                 {"http://localhost:0/api/v1", testKey, "a port between 1 and 65535"},

@@ -106,7 +106,8 @@ func checkBaseURL(text, key string) (string, error) {
 	if err != nil || u.Hostname() == "" || u.Opaque != "" {
 		return violation("be an address such as https://cards.example.com%s, without quotes. A sandbox's address starts with http://", versionPrefix)
 	}
-	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	hasQuery := u.RawQuery != "" || u.ForceQuery // the latter for a question mark alone
+	if u.User != nil || hasQuery || u.Fragment != "" {
 		return "", &ConfigError{Field: FieldBaseURL, Rule: "not contain a user name, a query or a fragment", Secret: true}
 	}
 	plainAllowed := IsLoopback(u.Hostname()) || strings.HasPrefix(key, SandboxKeyPrefix)
