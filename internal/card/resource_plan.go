@@ -128,7 +128,7 @@ func (p *planner) checkIssue(ctx context.Context) {
 	startsBelowRange := rule != nil && amount.IsKnown() && amount.Amount() < rule.Below.Amount()
 	if startsBelowRange {
 		refuse("amount is lower than top_up.below", "amount (%s USD) must be at least top_up.below (%s USD) to issue the card. "+
-			"Otherwise the next plan tops the card up. Set amount to top_up.to (%s USD), for example.", amount.Amount(), rule.Below.Amount(), rule.To.Amount())
+			"Otherwise a later plan tops the card up. Set amount to top_up.to (%s USD), for example.", amount.Amount(), rule.Below.Amount(), rule.To.Amount())
 	}
 	p.checkBIN(ctx)
 }

@@ -172,7 +172,7 @@ func (p *planner) refuseTermination(name, reason, advice string) {
 	if s.FirstTime(session.TopicProtected, reason) {
 		text += "\n\n" + advice + "\n\nTo terminate it, set deletion_protection = false, apply only that, then try again."
 	}
-	if count == maxProtected {
+	if count == maxProtected && s.IsPlanning() {
 		text += fmt.Sprintf("\n\nA plan lists at most %d protected cards.", maxProtected)
 	}
 	p.diags.AddError("Deletion protection prevents terminating "+name, text)
