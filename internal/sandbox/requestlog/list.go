@@ -69,7 +69,7 @@ func ListByRun(tx *store.Tx, runID int64, page wire.Page) ([]*Entry, bool, error
 
 // ListChangesByRun returns the entries of a run for which IsChange is true, sorted by time.
 func ListChangesByRun(tx *store.Tx, runID int64) ([]*Entry, error) {
-	return store.List[Entry](tx, selectEntries+`WHERE r.run_id = ? AND r.method <> 'GET' ORDER BY r.time, r.id`, runID)
+	return store.List[Entry](tx, selectEntries+`WHERE r.run_id = ? AND r.method NOT IN ('GET', 'HEAD') ORDER BY r.time, r.id`, runID)
 }
 
 // Forget deletes the entries and runs of an account from the file.
@@ -167,5 +167,5 @@ func RunByKey(tx *store.Tx, accountID int64, key string) (*Run, error) {
 // ListRunsOfCard returns the runs that requested a change of a card, newest first, but not more than limit.
 func ListRunsOfCard(tx *store.Tx, accountID int64, cardID string, limit int64) ([]*Run, error) {
 	return store.List[Run](tx, selectRuns+`WHERE u.account_id = ? AND u.id IN (
-		SELECT run_id FROM request_log WHERE card_id = ? AND method <> 'GET') ORDER BY u.id DESC LIMIT ?`, accountID, cardID, limit)
+		SELECT run_id FROM request_log WHERE card_id = ? AND method NOT IN ('GET', 'HEAD')) ORDER BY u.id DESC LIMIT ?`, accountID, cardID, limit)
 }

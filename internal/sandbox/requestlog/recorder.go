@@ -61,8 +61,8 @@ func (e *Entry) RunKey() string {
 	return run.Key()
 }
 
-// IsChange reports whether the method of the call is not GET. Such a call counts as a request for a change.
-func (e *Entry) IsChange() bool { return e.Method != http.MethodGet }
+// IsChange reports whether the method of the call is neither GET nor HEAD. Such a call counts as a request for a change.
+func (e *Entry) IsChange() bool { return e.Method != http.MethodGet && e.Method != http.MethodHead }
 
 // Recorder collects entries and writes them to the file in batches.
 type Recorder struct {

@@ -29,7 +29,7 @@ func TestRuns(t *testing.T) {
 	for i, e := range []requestlog.Entry{
 		{Run: "aaaaaaaa", Method: "POST", Path: "/cards", Status: 201, Duration: time.Second},
 		{Run: "aaaaaaaa", Method: "POST", Path: "/cards", Lost: true},
-		{Run: "bbbbbbbb", Method: "GET", Path: "/cards", Status: 200},
+		{Run: "bbbbbbbb", Method: "HEAD", Path: "/cards", Status: 200},
 		{Run: "aaaaaaaa", Method: "POST", Path: "/cards/card_1/fund", Status: 503, Lost: true},
 		{Run: "aaaaaaaa", Method: "DELETE", Path: "/cards/card_1", Status: 404},
 		{Method: "GET", Path: "/bins", Status: 200},
@@ -49,14 +49,14 @@ func TestRuns(t *testing.T) {
 	err := db.ReadLong(t.Context(), func(tx *store.Tx) error {
 		runs, more, err := requestlog.ListRuns(tx, 1, wire.Page{Number: 1, Size: 50})
 		for _, run := range runs {
-			got = append(got, fmt.Sprint(run.Name, run.Requests, run.Refused, run.Lost, run.Duration()))
+			got = append(got, fmt.Sprint(run.Name, run.Requests, run.Refused, run.Lost, run.Changes, run.Duration()))
 		}
 		if more {
 			t.Error("there are more runs")
 		}
 		return err
 	})
-	want := "1 0 0 0s|1 0 0 0s|bbbbbbbb1 0 0 0s|aaaaaaaa4 1 2 4s"
+	want := "1 0 0 0 0s|1 0 0 0 0s|bbbbbbbb1 0 0 0 0s|aaaaaaaa4 1 2 4 4s"
 	if strings.Join(got, "|") != want || err != nil {
 		t.Errorf("the runs are %s, %v", strings.Join(got, "|"), err)
 	}
