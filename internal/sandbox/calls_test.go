@@ -83,6 +83,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 		{method: "GET", path: "/api/v1/cards/" + strings.Repeat("x", 10240), status: 404, has: []string{`{"error":"not_found","message":"`}},
 		{method: "GET", path: "/api/v1/cards/%00", status: 404, has: []string{`{"error":"not_found","message":"`}},
 		{method: "GET", path: "/api/v1/cards/%2F", status: 404, has: []string{`{"error":"not_found","message":"`}},
+		{method: "POST", path: "/api/v1/cards/a%2Ffreeze", status: 404, has: []string{`{"error":"not_found","message":"`}},
 		{method: "GET", path: "/api/v1/cards/card_%ff", status: 404, has: []string{`{"error":"not_found","message":"`}},
 		{method: "GET", path: "/api/v1/cards/'%20OR%201=1--", status: 404, has: []string{`{"error":"not_found","message":"`}},
 	})

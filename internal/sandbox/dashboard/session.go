@@ -135,7 +135,8 @@ func (s *sessions) keep(cookie string, outcome *formOutcome, repeated bool) {
 	if sess == nil {
 		return
 	}
-	if repeated && sess.pending != nil {
+	waits := sess.pending != nil && s.now().Before(sess.pending.expires)
+	if repeated && waits {
 		return
 	}
 	outcome.expires = s.now().Add(pendingTime)

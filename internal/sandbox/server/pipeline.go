@@ -79,14 +79,14 @@ func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
 	}()
 	err := s.prepare(ctx, x)
 	if err != nil {
-		return response{Response: s.refuse(x, err)}
+		return response{Response: s.refuse(ctx, x, err)}
 	}
 	if x.route.isWrite() { // before the transaction, because a slow client must not block other writers
 		x.body = wire.ReadBody(w, x.request)
 	}
 	release, err := s.claim(x)
 	if err != nil {
-		return response{Response: s.refuse(x, err)}
+		return response{Response: s.refuse(ctx, x, err)}
 	}
 	defer release()
 	if x.fault != nil {
@@ -157,14 +157,14 @@ func (x *exchange) authenticate(tx *store.Tx) error {
 func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 	err := s.admit(x)
 	if err != nil {
-		return s.refuse(x, err)
+		return s.refuse(ctx, x, err)
 	}
 	res, err := s.transact(ctx, x, x.handle)
 	if err != nil {
 		// x.handle may have set these before it failed or the commit failed.
 		x.change = requestlog.Change{}
 		x.cardID = ""
-		return s.refuse(x, err)
+		return s.refuse(ctx, x, err)
 	}
 	return res
 }
@@ -270,8 +270,8 @@ func (x *exchange) handleWrite(c *Call) (wire.Response, error) {
 }
 
 // refuse returns the response for an error.
-func (s *Server) refuse(x *exchange, err error) wire.Response {
-	return x.errorResponse(s.explain(x.request.Context(), x.id, err))
+func (s *Server) refuse(ctx context.Context, x *exchange, err error) wire.Response {
+	return x.errorResponse(s.explain(ctx, x.id, err))
 }
 
 // explain returns the error that the client sees. A *wire.Error stays as it is. Another error is replaced by one whose

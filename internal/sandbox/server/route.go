@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -140,7 +141,7 @@ func (s *Server) unknownRoute(mux *http.ServeMux, r *http.Request) *wire.Error {
 			}
 		}
 	}
-	if len(allowed) > 0 {
+	if len(allowed) > 0 && !slices.Contains(allowed, r.Method) {
 		return &wire.Error{
 			Status:  http.StatusMethodNotAllowed,
 			Code:    wire.CodeMethodNotAllowed,
