@@ -70,16 +70,23 @@ func (v Value) Pointer() *usd.Amount {
 	return &v.amount
 }
 
+// maxDigits limits the digits of a number in a message. A number with more could be taken for a card number and redacted.
+const maxDigits = 12
+
 // Err returns the reason why a known value is not an amount, or nil. The text completes "<attribute> …".
 func (v Value) Err() error {
 	if v.err == nil {
 		return nil
 	}
 	if errors.Is(v.err, usd.ErrFraction) {
-		const digits = 17 // the largest amount has 12 before the decimal point, which leaves 5 after it
-		return fmt.Errorf("must be an amount in USD with at most two decimals, got %s", v.ValueBigFloat().Text('g', digits))
+		const rule = "must be an amount in USD with at most two decimals"
+		text := v.ValueBigFloat().Text('g', maxDigits+1)
+		if len(text) > maxDigits {
+			return errors.New(rule)
+		}
+		return fmt.Errorf("%s, got %s", rule, text)
 	}
-	const digits = 4 // a number of 13 digits or more could be taken for a card number and redacted
+	const digits = 4 // enough to recognize the number
 	return fmt.Errorf("must be an amount in USD with at most 12 digits before the decimal point, got %s", v.ValueBigFloat().Text('g', digits))
 }
 

@@ -32,6 +32,8 @@ func TestValidateAttribute(t *testing.T) {
 		"0": "", "50": "", "50.10": "", "7.4100000000000000000000001": "",
 		"50.001": "Amount has fractions of a cent: amount must be an amount in USD with at most two decimals, got 50.001. " +
 			"Round the amount, for example with floor(x * 100 + 0.5) / 100.",
+		"1234567890.1234": "Amount has fractions of a cent: amount must be an amount in USD with at most two decimals. " +
+			"Round the amount, for example with floor(x * 100 + 0.5) / 100.",
 		"12345678901234567890": "Amount out of range: amount must be an amount in USD with at most 12 digits before the decimal point, got 1.235e+19. " +
 			"Correct the number, or the expression that computes it.",
 	} {
