@@ -43,7 +43,9 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		return
 	}
 	proposed := p.plan
-	p.private.NextCost = 0 // an earlier plan may have set it
+	// An earlier plan may have set these.
+	p.private.NextCost = 0
+	p.private.ConfiguredFrozen = nil
 	p.checkLoad(ctx)
 	if req.Plan.Raw.IsNull() {
 		p.planDestroy(ctx)

@@ -31,8 +31,11 @@ func (p *planner) planTransfer(ctx context.Context) {
 	if p.diags.HasError() {
 		return
 	}
-	p.private.TopUpPaused = p.config.Frozen.ValueBool() // a card that is frozen without this is still topped up
-	change := moneyChange(ctx, p.state, p.plan, p.private.TopUpPaused)
+	if !p.config.Frozen.IsUnknown() {
+		p.private.ConfiguredFrozen = p.config.Frozen.ValueBoolPointer()
+	}
+	topUpPaused := p.config.Frozen.ValueBool() // a card that is frozen without this is still topped up
+	change := moneyChange(ctx, p.state, p.plan, topUpPaused)
 	mayMoveMoney := t.unknown || len(change.Movements()) > 0
 	// Without top_up, an apply that moves no money abandons a pending transfer.
 	mayHaveNoTopUp := p.plan.TopUp.IsNull() || p.plan.TopUp.IsUnknown()
@@ -154,7 +157,7 @@ func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
 	after := balance + t.amount
 	if after < 0 {
 		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal exceeds the card's balance",
-			fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD, but %s held only %s USD at the last refresh. Set amount to at least %s.",
+			fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD. But %s held only %s USD at the last refresh. Set amount to at least %s.",
 				before, p.plan.Amount.Amount(), -t.amount, p.state.name(), balance, before-balance)+replaceAdvice(p.plan.Amount.Amount()))
 		return
 	}
@@ -262,7 +265,7 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record recon
 	if t.unknown {
 		return p.topUpDuringApply(t)
 	}
-	if t.amount < 0 { // checkWithdrawal refuses a withdrawal that would lead to a top-up
+	if t.amount < 0 { // not a reason to top up: a withdrawal that would lead to a top-up is refused, now or during apply
 		return t
 	}
 	after := p.state.Balance.Amount() + t.amount
@@ -297,7 +300,7 @@ func (p *planner) topUpDuringApply(t plannedTransfer) plannedTransfer {
 	p.plan.ToppedUp = usdtype.Unknown()
 	p.warn("top_up", "Top-up is decided during apply",
 		"The top-up of %s depends on values that are known only after apply. The card held %s USD at the last refresh. "+
-			"If the balance is then less than top_up.below, apply may fund the card up to top_up.to, within max_top_up_per_month if it is set. "+
+			"If the balance is less than top_up.below when apply reads it, apply may fund the card up to top_up.to, within max_top_up_per_month if it is set. "+
 			"To see the amount in the plan, first apply what these values depend on, with -target.",
 		p.state.name(), p.state.Balance.Amount())
 	t.unknown = true

@@ -19,8 +19,7 @@ import (
 // Update unfreezes the card, moves money, undoes an automatic freeze, and freezes the card. It skips a step that is not
 // needed, and saves the state after each step. It freezes the card even if moving money failed.
 func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	var config, prior, plan model
-	decode(ctx, req.Config.Raw, &config, &resp.Diagnostics)
+	var prior, plan model
 	decode(ctx, req.State.Raw, &prior, &resp.Diagnostics)
 	decode(ctx, req.Plan.Raw, &plan, &resp.Diagnostics)
 	private := readPrivateState(ctx, req.Private, &resp.Diagnostics)
@@ -32,8 +31,8 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	private.Replaced = nil
 	private.NextCost = 0
 	private.FrozenOutside = false
-	topUpPaused := private.TopUpPaused
-	private.TopUpPaused = false
+	frozen := private.ConfiguredFrozen
+	private.ConfiguredFrozen = nil
 
 	u := update{
 		client:           r.session.Client,
@@ -41,8 +40,8 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 		prior:            prior,
 		plan:             plan,
 		state:            initialState(prior, plan),
-		configuredActive: !config.Frozen.IsNull() && !config.Frozen.ValueBool(),
-		topUpPaused:      topUpPaused,
+		configuredActive: frozen != nil && !*frozen,
+		topUpPaused:      frozen != nil && *frozen,
 	}
 	resp.Diagnostics.Append(u.unfreeze(ctx)...)
 	save(ctx, u.state, &resp.State, resp.Identity, &resp.Diagnostics)
@@ -68,8 +67,8 @@ type update struct {
 	prior            model // the state before the update
 	plan             model
 	state            model // the state after the steps so far
-	configuredActive bool  // the configuration has frozen = false; with ignore_changes, the plan may differ
-	topUpPaused      bool  // see privateState
+	configuredActive bool  // the planned configuration has frozen = false; see privateState
+	topUpPaused      bool  // the planned configuration has frozen = true; see privateState
 	withdrew         bool  // money was withdrawn, so the service may have frozen the card
 	unfreezeFailed   bool
 }
@@ -113,9 +112,12 @@ func (u *update) undoAutoFreeze(ctx context.Context) diag.Diagnostics {
 }
 
 func (u *update) freeze(ctx context.Context) diag.Diagnostics {
-	alreadyFrozen := u.prior.Frozen.ValueBool() || u.state.Frozen.ValueBool()
-	mustFreeze := u.plan.Frozen.ValueBool() && !alreadyFrozen
-	if !mustFreeze {
+	// A card that was frozen before is not frozen again, even if someone has unfrozen it since the plan.
+	planned := u.plan.Frozen.ValueBool() && !u.prior.Frozen.ValueBool()
+	if !planned {
+		return nil
+	}
+	if u.state.Frozen.ValueBool() { // a withdrawal may have frozen it
 		return nil
 	}
 	frozen, err := u.client.FreezeCard(ctx, u.id())

@@ -62,7 +62,7 @@ type Change struct {
 	ToppedUpBefore, ToppedUpAfter usd.Amount
 
 	RangeBefore, RangeAfter *Range // of top_up; nil if it is not set or not known
-	TopUpPaused             bool   // the configuration freezes the card, so the next plan does not top it up
+	TopUpPaused             bool   // the planned configuration freezes the card, so the next plan does not top it up
 }
 
 // Movements returns the movements of a change: first the one of the attribute amount, then the top-up.
