@@ -301,8 +301,9 @@ func refusedAfterUpdate(operation string) diag.Diagnostic {
 		", because the card's update in this run has not succeeded. Terraform runs actions even after a failed "+
 		"update. Nothing was sent. "+
 		"If the action had moved money, the next apply could not tell whether the update or the action moved it."+
-		"\n\nApply again: the action runs once the update succeeds. "+
-		"After that, you can also run the action on its own: terraform apply -invoke=ADDRESS.")
+		"\n\nApply again. If the plan updates the card, the action runs after that update. "+
+		"If not, run the action on its own: terraform apply -invoke=ADDRESS. "+
+		"Do not do both, because the action moves the money each time it runs.")
 }
 
 // describeTransfer returns the progress message after a transfer. name is the card's name.

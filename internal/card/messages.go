@@ -73,7 +73,7 @@ func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
 	if ok && len(undecided.Candidates) > 0 {
 		candidates = "\n\nOne of these cards may be the new one. Import it, or terminate it in the dashboard, before the next apply issues another:"
 		for _, candidate := range undecided.Candidates {
-			candidates += fmt.Sprintf("\n  %q, %s USD:\n    terraform import <address> %s", candidate.Label, candidate.Balance, candidate.ID)
+			candidates += fmt.Sprintf("\n  %q, %s USD:\n    terraform import ADDRESS %s", candidate.Label, candidate.Balance, candidate.ID)
 		}
 	}
 	operation := fmt.Sprintf("issue the card %q on BIN %s", request.Label, request.BinID)
@@ -121,7 +121,7 @@ func issueWarnings(card model, request api.IssueCardRequest, issuance api.Issuan
 	for _, other := range issuance.PossibleDuplicates {
 		diags.AddWarning("Possible duplicate card: "+nameOf(other),
 			fmt.Sprintf("This card appeared on the same BIN with a matching label while %s was being issued. Its balance is %s USD. "+
-				"It may be a second card from the same request, or a card that someone else issued. If nobody needs it, terminate it in the dashboard. To keep it, write a resource block for it and import it: terraform import <address> %s",
+				"It may be a second card from the same request, or a card that someone else issued. If nobody needs it, terminate it in the dashboard. To keep it, write a resource block for it and import it: terraform import ADDRESS %s",
 				card.name(), other.Balance, other.ID))
 	}
 	diags.Append(session.LostResponseWarning("issue "+card.name(), issuance.How.LostResponse())...)
@@ -540,9 +540,10 @@ func previewText(card model, d reconcile.Decision) string {
 			"Apply checks again. If the balance is still the same, apply stops once and says how to continue."
 	case reconcile.Unreadable:
 		if evidence.Hidden == reconcile.DamagedRecord {
-			next := "Then plan again: the new plan shows the top-up that is still due."
+			next := "Then plan again: the new plan shows whether a top-up is due."
 			if m.Purpose == reconcile.ForAmount {
-				next = "The next plan shows this transfer again, even if it is already done. First check the card's transactions in the dashboard."
+				next = "The next plan shows this transfer again, even if it is already done. Before you apply that plan, check the card's transactions in the dashboard. " +
+					"If the transfer was made, " + adviceToAccept(m)
 			}
 			return fmt.Sprintf("%s, and %s. The provider cannot tell what an earlier run moved. "+
 				"Apply accepts the card's balance and stops. %s", balance, evidence.Hidden, next)
@@ -593,11 +594,11 @@ func excessWarning(name, operation string, result transfer.Transfer) diag.Diagno
 	if result.Excess < 0 {
 		difference = "less"
 	}
-	return diag.NewWarningDiagnostic("Unexpected amount moved: "+operation,
-		fmt.Sprintf("After this request, %s holds %s USD. That is %s USD %s than the earlier balance, this transfer and the card's transactions explain. "+
+	return diag.NewWarningDiagnostic("Unexpected amount moved: "+name,
+		fmt.Sprintf("After the request to %s, the card holds %s USD. That is %s USD %s than the earlier balance, this transfer and the card's transactions explain. "+
 			"The service may have ignored the amount. If Terraform manages the card, the state has the planned amount. "+
 			"Check the card in the dashboard, and correct its balance there, or with the actions vcard_card_fund and vcard_card_withdraw.",
-			name, result.CardBalance, result.Excess.Abs(), difference))
+			operation, result.CardBalance, result.Excess.Abs(), difference))
 }
 
 // notMovedAfterStop returns the error for a transfer that was stopped. It gives the reason and the next step.
