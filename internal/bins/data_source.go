@@ -85,11 +85,13 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	m.Bins = []bin{}
 	var invalid tfkit.InvalidIDs
 	const noOwner = ""
+	found := false
 	for _, b := range catalogue {
-		if invalid.AddIfMalformed(b.ID, noOwner) {
+		if !m.matches(b) {
 			continue
 		}
-		if !m.matches(b) {
+		found = true
+		if invalid.AddIfMalformed(b.ID, noOwner) {
 			continue
 		}
 		m.IDs = append(m.IDs, b.ID)
@@ -102,8 +104,8 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 		})
 	}
 	diags.Append(invalid.Warning("BINs")...)
-	if len(m.Bins) == 0 {
-		diags.AddWarning("No BIN matches the filters", "ids and bins are empty. "+describeCatalogue(catalogue))
+	if !found {
+		diags.AddWarning("No BINs found", "ids and bins are empty. "+describeCatalogue(catalogue))
 	}
 	return nil
 }

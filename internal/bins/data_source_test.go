@@ -25,7 +25,7 @@ func TestScripts(t *testing.T) {
 func TestTitles(t *testing.T) {
 	t.Parallel()
 	acctest.CheckTitles(t, []string{
-		"No BIN matches the filters",
+		"No BINs found",
 	})
 }
 
