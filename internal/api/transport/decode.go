@@ -261,16 +261,14 @@ type Date string
 
 // UnmarshalJSON decodes a date or the date of a time. Any other value becomes "".
 func (d *Date) UnmarshalJSON(data []byte) error {
+	*d = ""
 	text := DecodeOrZero[Timestamp](data)
-	at, err := text.Time()
-	if err != nil {
-		at, err = time.Parse(time.DateOnly, string(text))
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		at, err := time.Parse(layout, string(text))
+		if err == nil {
+			*d = Date(at.Format(time.DateOnly))
+		}
 	}
-	if err != nil {
-		*d = ""
-		return nil
-	}
-	*d = Date(at.Format(time.DateOnly))
 	return nil
 }
 

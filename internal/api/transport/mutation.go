@@ -67,8 +67,8 @@ func (m *Mutation) GraceContext() context.Context { return m.graceCtx }
 
 // Try makes an attempt. It may repeat the attempt by itself if the service certainly did nothing, for example because
 // a rate limit was exceeded. If keys are honoured, it may also repeat an attempt with an unknown outcome. If an
-// earlier attempt or run may have made the change, the fate after a failure is Unknown. A change is not sent again
-// after a 2xx response. The error is nil if the fate is Done. If it is NotDone, the error may be an *OutageError.
+// earlier attempt or run may have made the change, a failure does not show that nothing was done, so the fate is
+// Unknown. A change is not sent again after a 2xx response. The error is nil if the fate is Done. If it is NotDone, the error may be an *OutageError.
 func (m *Mutation) Try() (Fate, error) {
 	// A further Try is a retry, unless a rate limit stopped the last one.
 	if m.last != nil && !m.last.isRateLimited() {

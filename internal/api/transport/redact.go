@@ -139,8 +139,7 @@ func (e *quotedError) Unwrap() error { return e.cause }
 // connectionError returns the error for a request without a complete response, as it may be shown.
 func (s scrubber) connectionError(call *Call, connected bool, err error) error {
 	proxyError, ok := err.(*ProxyError) //nolint:errorlint // only the outermost error is replaced
-	// The text for a call with secrets leaves out the proxy.
-	if ok && !call.Secret {
+	if ok {
 		return &ProxyError{Address: proxyError.Address, Err: s.connectionError(call, connected, proxyError.Err)}
 	}
 	return &quotedError{text: s.connectionProblem(call, connected, err), cause: err}
