@@ -17,7 +17,7 @@ type Error struct {
 
 // Error asks the user to report the bug.
 func (e *Error) Error() string {
-	return "a bug in this program stopped the operation (panic with a " + e.Type + "). Please report the bug with these lines:\n" + e.Stack
+	return "a bug in this program stopped the operation (panic of type " + e.Type + "). Please report the bug with these lines:\n" + e.Stack
 }
 
 // Catch sets *err if the function that defers it panics. Otherwise it leaves *err as it is.

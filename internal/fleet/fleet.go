@@ -47,7 +47,7 @@ type Fleet struct {
 	// notFound is the service's error for a card that is neither in complete lists nor found by its id. As long as no card
 	// was found, it is returned for other unlisted cards too, without requesting them.
 	notFound     error
-	notFoundLock *semaphore.Weighted // guards notFound, and is held while an unlisted card is requested
+	notFoundLock *semaphore.Weighted // guards notFound; requestUnlisted holds it during its request
 }
 
 // New returns a fleet that has read nothing yet.
@@ -58,7 +58,7 @@ func New(source Source) *Fleet {
 	return f
 }
 
-// Read returns a card, given its status at the last read. Concurrent reads share pages of the card list, so that the card
+// Read returns a card, given its status at the last read. Concurrent reads share pages of the card list, so the card
 // may have been read some minutes ago: its AsOf says when. After the client's first write, no page is used.
 //
 // Lists do not show that a card is terminated or missing. If they lack the card, Read requests it. But if the lists are
@@ -165,7 +165,7 @@ func (f *Fleet) markUsed(now time.Time) {
 }
 
 // wanted returns how many cards readers have looked for in the listings. A card that they looked for in both counts
-// twice.
+// twice. The caller holds f.mu.
 func (f *Fleet) wanted() int { return len(f.active.wanted) + len(f.frozen.wanted) }
 
 // asOfNow returns a card that was read just now.

@@ -166,7 +166,7 @@ func TestPanicEndsItsCall(t *testing.T) {
 	for _, method := range methods(t) {
 		call := reflect.ValueOf(provider.NewServer("test")()).MethodByName(method)
 		results := call.Call([]reflect.Value{reflect.ValueOf(t.Context()), reflect.Zero(call.Type().In(1))})
-		if err, failed := reflect.TypeAssert[error](results[1]); failed && strings.Contains(err.Error(), "panic with a runtime") {
+		if err, failed := reflect.TypeAssert[error](results[1]); failed && strings.Contains(err.Error(), "panic of type runtime") {
 			told++
 		}
 	}

@@ -189,7 +189,7 @@ func (s *Sandbox) Created() bool { return s.db.Created() }
 // EndDelays ends the delays that faults cause, so that a server can shut down without waiting for them.
 func (s *Sandbox) EndDelays() { s.endDelays() }
 
-// Close closes the sandbox. All requests must have ended.
+// Close ends the delays of faults and closes the sandbox. Requests that are still running may fail.
 func (s *Sandbox) Close() error {
 	s.endDelays()
 	s.worker.Close()

@@ -37,7 +37,7 @@ func DescribePanic(err error) string {
 	if !ok {
 		return sentence(err.Error())
 	}
-	return "A bug in the vcard provider stopped the operation (panic with a " + failure.Type + "). " +
+	return "A bug in the vcard provider stopped the operation (panic of type " + failure.Type + "). " +
 		"A request may already have taken effect: check the card before you run this again. " +
 		"Please report the bug with these lines:\n" + failure.Stack
 }
@@ -87,7 +87,7 @@ func outageDiagnostic(operation string, outage *transport.OutageError) diag.Diag
 	if outage.Kind == transport.OutageOtherServer {
 		server = "The server at base_url"
 	}
-	detail := "Could not " + operation + ": " + causeFrom(server, outage.Cause)
+	detail := "Could not " + operation + ". " + causeFrom(server, outage.Cause)
 	detail += "\n\n" + adviceForOutage(outage)
 	detail += "\n\n" + others + " fail for the same reason. Cards that only needed a refresh keep their state, and this error is not repeated for them."
 	return diag.NewErrorDiagnostic(capitalized(reason), detail)

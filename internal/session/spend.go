@@ -243,7 +243,7 @@ func (s *Session) refuseUnpayable(p PlannedSpend, sums planTotals, wallet wallet
 }
 
 // warnShort warns once that the wallet may not cover the plan, or that it could not be read. It does not warn of an
-// outage that affects other endpoints too.
+// outage that affects other endpoints too, because other calls report that.
 func (s *Session) warnShort(sums planTotals, wallet walletBalances) diag.Diagnostics {
 	err := wallet.err()
 	outage, ok := errors.AsType[*transport.OutageError](err)

@@ -317,10 +317,8 @@ func (r *reader) readFrozen(card *Card, before values) {
 
 // changesSettings reports whether an update changes anything but money and freezing.
 func changesSettings(before, after values) bool {
-	for _, name := range []string{"top_up", "max_top_up_per_month", "deletion_protection"} {
-		if after.isUnknown(name) {
-			return true
-		}
+	if slices.ContainsFunc([]string{"top_up", "max_top_up_per_month", "deletion_protection"}, after.isUnknown) {
+		return true
 	}
 	// A change of the value of amount moves money. Setting or removing amount is a change of settings.
 	hadAmount := before.known["amount"] != nil

@@ -216,7 +216,7 @@ func withoutValues(err error) string {
 }
 
 // unmarshalers keep numbers as they are written, and refuse null for members of the plan that are not of type present.
-// They refuse changes and resources without address, type or mode, and actions without address or type. With
+// They refuse changes and resources without an address, a type or a known mode, and actions without address or type. With
 // errors.ErrUnsupported they leave a value to the package json. A type named plain has the fields of another type but no
 // unmarshaler, so that decoding it does not recurse.
 func unmarshalers() json.Options {

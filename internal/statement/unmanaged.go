@@ -30,7 +30,7 @@ type account struct {
 	isListed   bool                      // whether the plan has read all live cards
 	unmanaged  map[string]values         // live cards that are neither in the state nor imported, by id
 	byLabel    map[string][]*plannedCard // by canonical label
-	unlabelled []*plannedCard            // new cards whose label is generated during apply
+	unlabelled []*plannedCard            // new cards whose label is not in the plan, mostly because it is generated during apply
 }
 
 type plannedCard struct {
@@ -93,7 +93,8 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 }
 
 // plannedAccounts returns the accounts of the planned cards by provider configuration, without their live cards. It
-// refuses new cards whose label is configured but known only during apply.
+// refuses new cards whose label is known only during apply because it refers to a resource, data source or module. A
+// label from a variable or local may be null, so that it is generated. Such a card counts as unlabelled.
 func plannedAccounts(s *Statement, plan *Plan) map[string]*account {
 	accounts := map[string]*account{}
 	for _, c := range plan.Changes {

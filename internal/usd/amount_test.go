@@ -113,7 +113,7 @@ func TestFromBigFloat(t *testing.T) {
 		if !errors.Is(err, want) {
 			t.Errorf("FromBigFloat(%s) = %v, %v; want %v", text, got, err, want)
 		}
-		if want == usd.ErrRange && got != 0 {
+		if errors.Is(want, usd.ErrRange) && got != 0 {
 			t.Errorf("FromBigFloat(%s) = %v with an error, want 0", text, got)
 		}
 	}

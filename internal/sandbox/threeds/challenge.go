@@ -33,7 +33,7 @@ type Challenge struct {
 	CardID    string     `json:"card_id" db:"card_id"`
 	Merchant  string     `json:"merchant" db:"merchant"`
 	Amount    usd.Amount `json:"amount" db:"amount"`
-	OTP       *string    `json:"otp"` // derived from the id and not stored; nil if the response hides it
+	OTP       *string    `json:"otp"` // derived from the id, so it has no column; nil if the response hides it
 	Status    string     `json:"status" db:"status"`
 	ExpiresAt wire.Time  `json:"expires_at" db:"expires_at"`
 }
