@@ -276,6 +276,22 @@ func TestPasswordOfAProxyIsHidden(t *testing.T) {
 	}
 }
 
+// A proxy that cannot be reached is named, also for a call whose response contains secrets.
+func TestUnreachableProxyIsNamed(t *testing.T) {
+	t.Parallel()
+	address := &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
+	client := newClient(t, nil, onlyOneTry, func(c *api.Config) {
+		c.BaseURL = "https://cards.example.com/api/v1"
+		c.Transport = &http.Transport{Proxy: http.ProxyURL(address)}
+	})
+	for _, call := range []string{"read", "details"} {
+		err := try(t.Context(), client, call)
+		if err == nil || !strings.Contains(err.Error(), "through the proxy 127.0.0.1:1") {
+			t.Errorf("%s: the error is %v, want the proxy's address in it", call, err)
+		}
+	}
+}
+
 // The key goes to the service and to nobody whom the service points at.
 func TestKeyIsNotCarriedAlong(t *testing.T) {
 	t.Parallel()
