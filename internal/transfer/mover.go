@@ -61,7 +61,7 @@ type Transfer struct {
 	How           api.How          // if the movement was made: how that is known
 	LeftOver      usd.Amount       // a change of the balance before the movement that no transaction explains
 	Ignored       string           // what could not be read and may have moved money in the other direction; "" if nothing
-	Excess        usd.Amount       // how much more the card holds than the movement explains; negative if it holds less
+	Excess        usd.Amount       // how much higher the balance is than expected after the movement; negative if it is lower
 
 	mover        *Mover
 	cardID       string

@@ -23,6 +23,7 @@ func (t *Transfer) send(ctx context.Context, decision reconcile.Decision) error 
 		return err
 	}
 	defer end()
+	// With SendKey, an earlier run may have sent it, even if the record has no pending movement.
 	move.SentBefore = decision.Verdict == reconcile.SendKey || decision.RecordBefore.Pending != nil
 	for {
 		fate, failure := move.Try()
