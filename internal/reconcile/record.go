@@ -29,7 +29,7 @@ func (s Seed) after(text string) Seed {
 }
 
 // Record is what the provider remembers about the money of a card. The zero Record stands for a lost or damaged one:
-// it has no anchor, so no money moves until a stop has taken one.
+// it has no anchor, so no money moves until a stop has set one.
 type Record struct {
 	Anchor *Anchor
 	Seed   Seed
@@ -144,7 +144,7 @@ func (r Record) Repeats(m Movement) bool {
 }
 
 // sent returns the record of a movement that is about to be sent, and may be made from then on. The
-// anchor is a reading that does not include it. gain is unexplained money from before it, which counts as topped up.
+// anchor does not include it. gain is unexplained money from before it, which counts as topped up.
 func (r Record) sent(m Movement, anchor *Anchor, at time.Time, gain usd.Amount) Record {
 	r.TopUps = r.TopUps.add(MonthOf(at), gain)
 	r.Anchor = anchor

@@ -16,7 +16,7 @@ import (
 //	8 bytes   the seed
 //	2 varints top-ups: month, sum
 //	3 varints pending movement, if any: delta, loaded before, Unix time of sending
-//	3 varints anchor, if any: balance, last movement, Unix time of reading
+//	3 varints anchor, if any: balance, last movement, Unix time of reading or issue
 //	4 bytes   ShortID, for each event that the anchor knows
 const (
 	recordVersion = 'b'

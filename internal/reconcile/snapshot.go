@@ -40,7 +40,7 @@ type Event struct {
 type Snapshot struct {
 	Balance usd.Amount
 	At      time.Time
-	Events  []Event // newest first, back to the anchor or to the end of the list
+	Events  []Event // newest first, back to the anchor if there is one
 	More    bool    // there may be older events than these
 	Unclear string  // why Events cannot be relied on; empty if they can
 	Status  string  // as the service shows it

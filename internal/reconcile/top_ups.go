@@ -45,7 +45,7 @@ func (t TopUps) add(month Month, sum usd.Amount) TopUps {
 	return t
 }
 
-// Range is the attribute top_up with its cap: a top-up raises a balance that is less than Below to To.
+// Range is the attribute top_up with its cap: if a balance is less than Below, a top-up raises it to To.
 type Range struct {
 	Below, To usd.Amount
 	Limit     *usd.Amount // the attribute max_top_up_per_month: the most that top-ups may add in a month; nil without a cap
