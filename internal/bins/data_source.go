@@ -110,8 +110,7 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	return nil
 }
 
-// describeCatalogue returns the end of a warning about filters that match no BIN: what the catalogue contains, and what
-// to do.
+// describeCatalogue returns the end of the warning that no BIN was found: what the catalogue contains, and what to do.
 func describeCatalogue(catalogue []api.Bin) string {
 	if len(catalogue) == 0 {
 		return "The service's catalogue is empty. Ask the service's support which BINs the account can use."
