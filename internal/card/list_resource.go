@@ -33,8 +33,8 @@ func NewListResource() list.ListResource { return &cardListResource{} }
 const (
 	onlyBIN    = "Only cards on this BIN. Default: all BINs."
 	onlyLabel  = "Only cards with this label. Default: all labels."
-	onlyPrefix = "Only cards whose label starts with this, such as `tf-` for the labels that the provider " +
-		"generates. Default: all labels."
+	onlyPrefix = "Only cards whose label starts with this, such as `tf-`, the default prefix of generated " +
+		"labels. Default: all labels."
 )
 
 func (l *cardListResource) ListResourceConfigSchema(_ context.Context, _ list.ListResourceSchemaRequest, resp *list.ListResourceSchemaResponse) {
