@@ -132,7 +132,7 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 		return Termination{}, err
 	}
 	c.recent.update(id, func(card *recentCard) {
-		card.newUntil = time.Time{} // a 404 response is not retried
+		card.newUntil = time.Time{} // the service's own 404 response is not retried
 		card.status = StatusTerminated
 		card.statusUntil = c.clock.Now().Add(shownWithin)
 	})

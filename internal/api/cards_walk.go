@@ -13,8 +13,8 @@ import (
 
 // Cards returns the cards that the filter selects, normally newest first, and each once. It reads a page when the loop
 // needs it, and stops after the first error. It includes cards that this process has just issued, even if the service
-// does not list them yet. If cards change their status while the list is read, the totals of the service usually show
-// that, and the list is read again. A card may still be missed.
+// does not list them yet. If a card leaves the list while it is read, the totals of the service usually show that, and
+// the list is read again. A card may still be missed.
 func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
 	return func(yield func(CardListItem, error) bool) {
 		reader := newCardReader(c, yield)
@@ -341,8 +341,8 @@ func (l *cardReading) add(page CardPage, newCards int) {
 // that seems endless, because many pages have brought few different cards.
 func (l *cardReading) checkBounds(now, deadline time.Time) error {
 	const (
-		megabyte       = 1 << 20
-		maxBytes       = 256 * megabyte
+		mebibyte       = 1 << 20
+		maxBytes       = 256 * mebibyte
 		uncheckedPages = 100
 		minPerPage     = 2 // different cards, on average
 	)
@@ -352,7 +352,7 @@ func (l *cardReading) checkBounds(now, deadline time.Time) error {
 	endless := l.pages > uncheckedPages && l.distinct < minPerPage*l.pages
 	tooLarge := l.bytes > maxBytes
 	if endless || tooLarge {
-		return fmt.Errorf("the list did not end after %d pages with %d different cards (%d MB); check base_url, and report this to the service's support", l.pages, l.distinct, l.bytes/megabyte)
+		return fmt.Errorf("the list did not end after %d pages with %d different cards (%d MiB); check base_url, and report this to the service's support", l.pages, l.distinct, l.bytes/mebibyte)
 	}
 	if !now.Before(deadline) {
 		return fmt.Errorf("the list did not end in time, and %d pages show %d different cards so far; try again when fewer programs use the API key", l.pages, l.distinct)

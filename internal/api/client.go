@@ -113,10 +113,10 @@ const (
 	// NewCardGrace is the age below which a card may still be hidden: a read that does not find it does not prove
 	// that it is missing.
 	NewCardGrace = 10 * time.Minute
-	// shownWithin is how long the service may take to show a new card or a termination.
+	// shownWithin is how long this client waits for the service to show a new card or a termination.
 	shownWithin = time.Minute
-	// statusShownWithin is how long the service may take to show another new status. It is short, because others may
-	// change the status, too.
+	// statusShownWithin is how long this client waits for the service to show another new status. It is short, because
+	// others may change the status, too.
 	statusShownWithin = 10 * time.Second
 )
 
@@ -177,8 +177,8 @@ func (r *recent) newCards(now time.Time) []CardListItem {
 	return cards
 }
 
-// mayBeCurrent reports whether a card that was read may have its current status. For some time after this process has
-// set a status, another one is probably outdated, unless it is a termination, which is final.
+// mayBeCurrent reports whether the status of a card that was read may be the current one. For some time after this
+// process has set a status, another one is probably outdated, unless it is a termination, which is final.
 func (r *recent) mayBeCurrent(card CardSummary, now time.Time) bool {
 	known := r.get(card.ID)
 	expectsStatus := known.status != "" && now.Before(known.statusUntil)

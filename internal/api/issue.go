@@ -45,8 +45,8 @@ type Issuance struct {
 
 // IssueCard issues a card and loads it from the wallet. After a lost response, it looks for the card before it sends
 // the request again. But if keys are honoured, it first repeats the request with the same key, and then looks for the
-// card. If the outcome stays unknown, it returns a *transport.UndecidedError with any candidates, and later calls for
-// the same BIN and label return ErrLabelUndecided. Cards with the same label on one BIN are issued one after the other.
+// card. If it returns a *transport.UndecidedError, which lists any candidates, later calls for the same BIN and label
+// return ErrLabelUndecided. Cards with the same label on one BIN are issued one after the other.
 func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issuance, error) {
 	labelOnBIN := request.labelOnBIN()
 	unlock, err := c.issues.locks.lock(ctx, labelOnBIN)

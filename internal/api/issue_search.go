@@ -173,8 +173,8 @@ func (s *issueSearch) isRewritten(card CardSummary) bool {
 	return !s.baseline.labels[shown] && !s.client.issues.isRequested(shown)
 }
 
-// foldLabel returns the same text for labels that differ only in Unicode normalization, in case, and in leading, trailing
-// or repeated white space.
+// foldLabel returns the same text for labels that differ only in Unicode normalization, in case, and in leading,
+// trailing or repeated white space.
 func foldLabel(label string) string {
 	normalized := norm.NFKC.String(label)
 	folded := cases.Fold().String(normalized)
@@ -322,7 +322,7 @@ func (s *issueSearch) isNew(ctx context.Context, card CardListItem) (bool, error
 	if s.request.GeneratedLabel {
 		return true, nil
 	}
-	if s.beganAt.IsZero() {
+	if s.beganAt.IsZero() { // the card cannot be told apart from an older one
 		return false, nil
 	}
 	summary, err := s.client.GetCard(ctx, card.ID)
@@ -366,7 +366,8 @@ func (q IssueCardRequest) isLike(card CardListItem) bool {
 	return q.isLabelled(card) && q.isOnBIN(card)
 }
 
-// isLabelled reports whether a card has the requested label, ignoring case, or a generated label that was cut.
+// isLabelled reports whether a card has the requested label, ignoring case. If that label was generated, the card's may
+// be cut.
 func (q IssueCardRequest) isLabelled(card CardListItem) bool {
 	const longestCut = 12 // characters that may be cut off a generated label; the others still identify it
 	shown := strings.ToLower(labels.Canonical(card.Label.Raw()))

@@ -164,7 +164,7 @@ func (c *Client) transactionPages(filter TransactionFilter) *transactionPages {
 
 // transactionForm is a form of the request for transactions. The API documentation (§4.10) shows no per_page
 // parameter. For a period, it shows dates, but does not say whether a date includes its day. So the client
-// tries per_page and exact times first. If the service refuses them, it tries without per_page, or with dates.
+// tries per_page and times first. If the service refuses them, it tries without per_page, or with dates.
 type transactionForm struct {
 	perPage bool // whether the request has per_page
 	times   bool // whether the period has times, and not only dates

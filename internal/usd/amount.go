@@ -246,8 +246,8 @@ func (x Decimal) WithoutNoise() Decimal {
 	return Decimal{decimal.New(int64(a), -2)}
 }
 
-// Floor returns the number rounded down to whole cents, or ErrRange. A number that is less than whole cents
-// only by noise is not rounded down.
+// Floor returns the number rounded down to whole cents, or ErrRange. A number that is below a whole cent
+// only by noise is rounded up to it.
 func (x Decimal) Floor() (Amount, error) {
 	a, difference, err := split(x.d)
 	if err != nil {

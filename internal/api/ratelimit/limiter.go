@@ -17,8 +17,8 @@ const (
 	DocumentedDetailsPerMinute  = 30
 )
 
-// Limits are the maximum numbers of requests. For a number that is not positive, the documented one applies. A smaller
-// number leaves room for other clients with the same API key.
+// Limits are the maximum numbers of requests. For a number that is not positive, the documented one applies. A number
+// below the documented one leaves room for other clients with the same API key.
 type Limits struct {
 	RequestsPerMinute int
 	RequestsPerHour   int
