@@ -25,7 +25,7 @@ const (
 type presence int
 
 const (
-	uncertain presence = iota // the card itself must be requested
+	uncertain presence = iota // the pages that have arrived do not say, or cannot be relied on
 	present
 	absent // all pages have arrived, and none shows the card
 )
@@ -41,7 +41,7 @@ type listing struct {
 // contents are discarded together when they are too old. The zero contents are too old.
 type contents struct {
 	renewedAt time.Time       // when the earlier contents were discarded
-	arrivedAt time.Time       // when the last request for a page ended; renewedAt before the first one
+	arrivedAt time.Time       // when the last request for a page ended; equal to renewedAt until one has ended
 	wanted    map[string]bool // the cards that readers have looked for
 	spent     int             // the number of requests for pages and for uncertain cards
 	fetch     *fetch          // the running fetch; nil for none
