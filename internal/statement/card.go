@@ -17,7 +17,7 @@ import (
 const cardType = "vcard_card"
 
 // New returns the statement of a plan. It returns an error if it cannot rely on the plan: for example, if an amount is
-// negative, or if a change has unknown actions or values that do not match its actions.
+// negative, or if a change of a card has actions that this package does not know.
 func New(plan *Plan) (*Statement, error) {
 	if slices.Contains(plan.Changes, nil) || slices.Contains(plan.Invocations, nil) {
 		return nil, errIncomplete
@@ -255,7 +255,7 @@ func (r *reader) readUpdate(card *Card, before values, imports bool) {
 	r.readTopUps(card, before)
 	r.readFrozen(card, before)
 	configures := card.Baseline != nil || changesSettings(before, card.after)
-	if configures && !imports {
+	if configures && !imports { // new settings of an imported card count as part of its import
 		card.Actions = append(card.Actions, Configure)
 	}
 }

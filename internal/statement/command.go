@@ -94,7 +94,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	s.rules.Apply(statement, plan) // sets the Violations and the Remedy
 	writeErr := statement.write(stdout, s.format)
 	if writeErr != nil {
-		report("%s: %v", name, writeErr)
+		report("cannot write the statement: %v", writeErr)
 	}
 	// The violations go to standard error, which may work even if standard output has failed.
 	for i, violation := range statement.Violations {

@@ -92,9 +92,9 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 	}
 }
 
-// plannedAccounts returns the accounts of the planned cards by provider configuration, without their live cards. It
-// refuses new cards whose label is known only during apply because it refers to a resource, data source or module. A
-// label from a variable or local may be null, so that it is generated. Such a card counts as unlabelled.
+// plannedAccounts returns the accounts of the planned cards by provider configuration, without their live cards. A new
+// card whose label is not in the plan is refused if the label refers to a resource, data source or module. Otherwise it
+// counts as unlabelled: the label is not configured, or it comes, for example, from a variable, which may be null.
 func plannedAccounts(s *Statement, plan *Plan) map[string]*account {
 	accounts := map[string]*account{}
 	for _, c := range plan.Changes {
