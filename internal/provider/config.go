@@ -112,9 +112,9 @@ func configAttributes() map[string]schema.Attribute {
 		"max_retries": schema.NumberAttribute{
 			Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(0, 20)},
 			MarkdownDescription: "Maximum number of retries after a broken connection or a server error, 0 to 20. Default: " + strconv.Itoa(transport.DefaultMaxRetries) + ". " +
-				"Before the provider retries a request that moves money or changes a card, it checks that the request did " +
+				"Before the provider retries a request that may have moved money or changed a card, it checks that the request did " +
 				"not take effect. With `idempotency_keys = \"" + keysHonoured + "\"`, it retries with the same key and does not check first. " +
-				"While the outcome is unknown, it goes on beyond the maximum for up to 10 minutes, unless the maximum is 0. " +
+				"With that setting, it also goes on beyond the maximum for up to 10 minutes while the outcome is unknown, unless the maximum is 0. " +
 				"Waiting for a rate limit does not count as a retry.",
 		},
 		"idempotency_keys": text("How the service treats idempotency keys: `"+keysHonoured+"` if it processes requests with the same key only once, `"+keysUnknown+"` (the default) otherwise. "+

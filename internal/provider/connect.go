@@ -246,7 +246,7 @@ func checkSandboxPath(file string) diag.Diagnostic {
 		return refusePath("Invalid sandbox path", fmt.Sprintf("must not start or end with a space, got %q.", file))
 	case len(filepath.Ext(file)) <= 1: // no extension or only its dot, as in "true" or the path of a folder
 		return refusePath("Invalid sandbox path", fmt.Sprintf("must name a file with an extension, such as vcard-sandbox.db, got %q.", file))
-	case strings.HasPrefix(filepath.Ext(file), ".tf"): // such as terraform.tfstate, which the sandbox would lock
+	case strings.HasPrefix(filepath.Ext(file), ".tf"): // such as terraform.tfstate
 		return refusePath("Invalid sandbox path", fmt.Sprintf("must not be one of Terraform's files, got %q. Name another file, such as vcard-sandbox.db.", file))
 	}
 	return nil
