@@ -1,5 +1,5 @@
-// Package vault derives card numbers, codes, API keys and deposit addresses, so that a sandbox need not store them. It
-// also generates random ids and secrets.
+// Package vault derives card numbers, codes, API keys and deposit addresses from ids. It also generates random ids and
+// secrets.
 package vault
 
 import (
