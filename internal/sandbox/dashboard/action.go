@@ -17,9 +17,9 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// action is a button of a form, with the call of the API or of /_sandbox that it makes.
+// action is a call of the API or of /_sandbox that a form makes.
 type action struct {
-	name  string // the value of the button
+	name  string // the value of the form's field "action"
 	route string // of the call
 	// texts and numbers are the names of the call's fields, separated by spaces. Their values come from
 	// the form or from the page's path. A name in texts that the route contains is a path parameter of the call.
@@ -148,7 +148,7 @@ func (a *action) notice(res wire.Response, repeated bool) notice {
 		return notice{}
 	}
 	if repeated {
-		return notice{Text: "This form was already submitted. Nothing was done again."}
+		return notice{Text: "This form was already submitted. Its action was not repeated."}
 	}
 	if a.report != nil {
 		return a.report(res)

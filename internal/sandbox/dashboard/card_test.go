@@ -238,7 +238,7 @@ func checkTransactions(s *sandboxtest.Server, want int) {
 func TestRepeatedForm(t *testing.T) {
 	t.Parallel()
 	s, b, path, buy := purchase(t)
-	const done, again = "Authorized: 40.00 USD", "Nothing was done again."
+	const done, again = "Authorized: 40.00 USD", "Its action was not repeated."
 	b.send(http.MethodPost, path, buy).has(done)
 	b.send(http.MethodPost, path, buy).has(again).lacks(done)
 	checkTransactions(s, 1)

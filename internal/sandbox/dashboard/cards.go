@@ -24,13 +24,13 @@ type cardList struct {
 	LowCount int64 // the number of active cards with a low balance, regardless of the filter
 }
 
-// cardFigures is a card with its figures of this month.
+// cardFigures is a card with figures about its use.
 type cardFigures struct {
 	*card.Card
 
-	Spent usd.Amount // settled minus refunded
-	Used  usd.Amount // of the spending limit
-	IsLow bool       // the balance is low
+	Spent usd.Amount // settled minus refunded, for the purchases of this month
+	Used  usd.Amount // of this month's spending limit
+	IsLow bool       // whether the balance is low; see card.HasLowBalance
 }
 
 // CardID is for templates that link to a card.
@@ -261,7 +261,7 @@ func (d *cardData) ResourceName() string {
 	if name == "" {
 		return "card"
 	}
-	if name[0] <= '9' { // the name starts with a digit, because letters are greater
+	if '0' <= name[0] && name[0] <= '9' {
 		return "card_" + name
 	}
 	return name

@@ -126,8 +126,8 @@ func (s *sessions) remember(cookie, content string) (*sentForm, bool) {
 	return form, false
 }
 
-// keep stores the outcome of a form for the next page. A repeated form does not replace an outcome
-// that still waits for its page.
+// keep stores the outcome of a form for the page that shows it. A repeated form does not replace an outcome that still
+// waits for its page.
 func (s *sessions) keep(cookie string, outcome *formOutcome, repeated bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

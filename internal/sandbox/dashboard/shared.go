@@ -94,8 +94,8 @@ func newMoment(f *frame, when interface{ UTC() time.Time }) moment {
 	return m
 }
 
-// formatAgo formats a time as a number of units before now, or after now if ago is negative. It rounds down in
-// the past, and to the nearest unit in the future.
+// formatAgo formats a time as a number of units before now, or after now if ago is negative. It rounds down in the past,
+// and to the nearest unit in the future, so that a retry in 5 minutes is not shown as "in 4 min" a second later.
 func formatAgo(ago, unit time.Duration, name string) string {
 	if ago < 0 {
 		return fmt.Sprintf("in %d %s", (-ago+unit/2)/unit, name)
@@ -180,7 +180,7 @@ type copyable struct{ Title, Text string }
 type inputField struct {
 	Name, Label string
 	Type        string // of the HTML input; empty for a choice of Values
-	Any         string // the text of a choice for no value; empty if a value is required
+	Any         string // the text of the option for no value; empty if there is none
 	Chosen      string
 	Values      []string
 	Texts       map[string]string // the texts of values that need one
@@ -226,7 +226,7 @@ func (v *view) readListOf(param string, fields ...*inputField) *listPage {
 		page:         firstPage(pageSize),
 	}
 	number, err := strconv.Atoi(v.Query.Get(param))
-	if err == nil && number > 0 && number < math.MaxInt32 { // the maximum keeps the offset from overflowing
+	if err == nil && number > 0 && number < math.MaxInt32 { // no list has so many pages
 		l.page.Number = int64(number)
 	}
 	for _, f := range fields {
@@ -262,8 +262,8 @@ func (l *listPage) IsNarrowed() bool {
 	return slices.ContainsFunc(l.Fields, func(f *inputField) bool { return f.Chosen != "" })
 }
 
-// setRows sets the number of rows on the page, and the links to the previous and the next page. more says
-// whether there is a next page.
+// setRows sets First and Last from the number of rows on the page, and the links to the previous and the next page. more
+// says whether there is a next page.
 func (l *listPage) setRows(rows int, more bool) {
 	l.First = l.page.Offset() + 1
 	l.Last = l.page.Offset() + int64(rows)

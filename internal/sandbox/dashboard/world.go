@@ -104,9 +104,9 @@ func presets() map[string]map[string]any {
 		"body":   map[string]string{"error": wire.CodeRateLimited, "message": "the API key has reached a rate limit"},
 	}
 	return map[string]map[string]any{
-		"committed, response lost": {"method": "POST", "path": behavior.Any, "when": "after", "then": "drop"},
-		"maintenance":              {"method": "*", "path": behavior.Any, "times": 0, "then": map[string]any{"status": 503}},
-		"rate limited":             {"method": "*", "path": behavior.Any, "times": 3, "then": rateLimited},
+		"committed, response lost": {"method": "POST", "path": behavior.Any, "when": behavior.After, "then": behavior.Drop},
+		"maintenance":              {"method": behavior.Any, "path": behavior.Any, "times": 0, "then": map[string]any{"status": 503}},
+		"rate limited":             {"method": behavior.Any, "path": behavior.Any, "times": 3, "then": rateLimited},
 	}
 }
 
