@@ -142,7 +142,7 @@ func (s sender) explain(err error) string {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection was closed before there was a response"
 	}
-	return "malformed HTTP response or failed TLS connection"
+	return "malformed HTTP response, failed TLS connection, or refusal by a proxy"
 }
 
 // hasType reports whether an error, or one that it wraps, has the type T.
