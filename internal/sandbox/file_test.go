@@ -122,7 +122,7 @@ func TestAForeignLock(t *testing.T) {
 		}
 	}
 	s.close()
-	sandboxtest.ContainsAll(t, "the log", log.String(), "a request waited too long for the file")
+	sandboxtest.ContainsAll(t, "the log", log.String(), "a request waited too long for the database")
 }
 
 func TestMain(m *testing.M) { sandboxtest.Run(m) }

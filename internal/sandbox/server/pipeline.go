@@ -289,7 +289,7 @@ func (s *Server) explain(ctx context.Context, requestID string, err error) *wire
 		if errors.Is(err, store.ErrLocked) {
 			reason = store.ErrLocked
 		}
-		s.Logger.Warn("a request waited too long for the file", "request", requestID, "reason", reason)
+		s.Logger.Warn("a request waited too long for the database", "request", requestID, "reason", reason)
 		return &wire.Error{
 			Status:  http.StatusServiceUnavailable,
 			Code:    wire.CodeUnavailable,
@@ -301,7 +301,7 @@ func (s *Server) explain(ctx context.Context, requestID string, err error) *wire
 	if errors.Is(err, store.ErrFull) {
 		// This is a 400, because after a 5xx a client may check whether the request took effect.
 		return wire.Refuse(wire.CodeDiskFull,
-			"cannot write the sandbox file, because %v; nothing was done, so make room and try again", store.ErrFull)
+			"cannot write the sandbox file, because %v; nothing was done; make room and try again", store.ErrFull)
 	}
 	return internalError(requestID)
 }
