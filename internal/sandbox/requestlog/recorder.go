@@ -24,8 +24,8 @@ const (
 	maxPending = 10_000
 	// maxEntries is the maximum number of entries in the file. The recorder deletes older ones.
 	maxEntries = 100_000
-	// runPause separates the runs of clients that do not name them. If an account gets no request without a run name for
-	// this long, the next one starts a new run.
+	// runPause separates the runs of clients that do not name them. A request without a run name starts a new run if the
+	// account's last such request ended at least this long before.
 	runPause = 10 * time.Minute
 	// maxText is the number of bytes after which Clean cuts off a text.
 	maxText = 512
@@ -199,7 +199,7 @@ func (e *Entry) write(tx *store.Tx) (int64, error) {
 		return 0, err
 	}
 	refused := e.Status >= http.StatusBadRequest && !e.Lost
-	toCard := e.AmountToCard() // negative for a withdrawal
+	toCard := e.AmountToCard() // negative for a withdrawal or a termination
 	end := e.Time.Add(e.Duration).UnixMilli()
 	err = tx.Exec(`
 		UPDATE runs

@@ -141,6 +141,7 @@ func (s *Server) unknownRoute(mux *http.ServeMux, r *http.Request) *wire.Error {
 			}
 		}
 	}
+	// If the request had an escaped slash, the decoded path can be that of a route with the same method.
 	if len(allowed) > 0 && !slices.Contains(allowed, r.Method) {
 		return &wire.Error{
 			Status:  http.StatusMethodNotAllowed,

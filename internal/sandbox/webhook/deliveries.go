@@ -238,8 +238,8 @@ func (a *address) Scan(column any) error {
 // "_" or ".". Other segments may be tokens.
 var plainSegment = regexp.MustCompile(`^(?:[a-z]{1,15}|v?\d{1,4})(?:[-_.](?:[a-z]{1,15}|v?\d{1,4})){0,3}$`)
 
-// shownURL returns the scheme, host, path and query of a URL. An ellipsis replaces the query, and path segments that may be
-// tokens. Empty segments are left out. shownURL returns "" for an invalid URL.
+// shownURL returns the scheme, host and path of a URL, and "?…" if it has a query. An ellipsis replaces path segments that
+// may be tokens. Empty segments are left out. shownURL returns "" for an invalid URL.
 func shownURL(text string) address {
 	u, err := url.Parse(text)
 	if err != nil {
