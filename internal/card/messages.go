@@ -310,7 +310,7 @@ func pendingAdvice(card model, pending reconcile.Movement) string {
 		"\n\nIf it stays pending, you can abandon the transfer. First check in the dashboard whether the money moved; if it may still arrive, wait. "
 	topUp := topUpAttributes(card)
 	if pending.Purpose == reconcile.ForTopUp || !card.Amount.IsKnown() {
-		change := "remove amount"
+		change := "leave amount out"
 		if card.Amount.IsKnown() {
 			change = "set amount to " + card.Amount.Amount().String()
 		}
@@ -636,7 +636,7 @@ func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError
 		if stop.Refusal == nil {
 			reason = "the card does not show it"
 			text = "The service confirmed the transfer, but " + card.name() + " holds " + stop.Balance.String() + " USD, which does not show the transfer. " +
-				"Nothing is sent again until the card shows it, or until you abandon it." + pendingAdvice(card, m)
+				"Until the card shows it, Terraform moves no other money on this card, unless you abandon the transfer." + pendingAdvice(card, m)
 		} else {
 			reason = "the idempotency key was already used"
 			if m.Purpose == reconcile.ForTopUp { // the advice for amount starts with a check already

@@ -121,7 +121,7 @@ func (p *planner) checkIssue(ctx context.Context) {
 	}
 	if amount.IsNull() {
 		refuse("amount is required for a new card", "Set amount to the initial load of the new card in USD, at least %s. "+
-			"Only an imported card can omit amount; Terraform then does not manage its load.", api.MinimumLoad)
+			"Only an existing card can omit amount; Terraform then does not manage its load.", api.MinimumLoad)
 	} else if amount.IsKnown() && amount.Amount() < api.MinimumLoad {
 		refuse("Initial load too small", "amount must be at least %s USD to issue a card, got %s. "+
 			"Once the card is issued, you may lower amount below that.", api.MinimumLoad, amount.Amount())

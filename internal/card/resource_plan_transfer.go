@@ -34,7 +34,7 @@ func (p *planner) planTransfer(ctx context.Context) {
 	if !p.config.Frozen.IsUnknown() {
 		p.private.ConfiguredFrozen = p.config.Frozen.ValueBoolPointer()
 	}
-	topUpPaused := p.config.Frozen.ValueBool() // a card that is frozen without this is still topped up
+	topUpPaused := p.config.Frozen.ValueBool() // a card that someone else froze is still topped up
 	change := moneyChange(ctx, p.state, p.plan, topUpPaused)
 	mayMoveMoney := t.unknown || len(change.Movements()) > 0
 	// Without top_up, an apply that moves no money abandons a pending transfer.
@@ -208,7 +208,7 @@ func (p *planner) warnExpiry(delta usd.Amount) {
 	} else if delta > 0 {
 		text += fmt.Sprintf("This plan still loads %s USD onto the card. ", delta)
 	}
-	p.diags.AddWarning(title, text+fmt.Sprintf("The service does not renew cards. Issue another with -replace, for a fee of %s USD; the balance returns to the wallet. ", api.IssuanceFee)+
+	p.diags.AddWarning(title, text+fmt.Sprintf("The API cannot renew a card. Issue another with -replace, for a fee of %s USD; the balance returns to the wallet. ", api.IssuanceFee)+
 		"With create_before_destroy = true in its lifecycle block, the new card is issued first.")
 }
 
@@ -238,8 +238,8 @@ func (p *planner) planAmount() plannedTransfer {
 	return t
 }
 
-// planTopUp plans topped_up, and returns the planned transfer with the top-up. In top_up and max_top_up_per_month, amounts
-// with the same cents keep their notation.
+// planTopUp plans topped_up, and returns the planned transfer with the top-up. If top_up or
+// max_top_up_per_month has the same cents as in the state, it keeps its notation.
 func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record reconcile.Record) plannedTransfer {
 	p.plan.ToppedUp = p.state.ToppedUp
 	rule, known := p.config.readTopUp(ctx)

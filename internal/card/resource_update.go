@@ -137,7 +137,7 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 	}
 	change := moneyChange(ctx, u.prior, u.plan, u.topUpPaused)
 	record := u.prior.record()
-	if change.AmountBefore == change.AmountAfter { // no money moves for amount, which may be a new baseline, for example
+	if change.AmountBefore == change.AmountAfter { // no money moves for amount, for example because it is a new baseline
 		u.state.Amount = u.plan.Amount
 	}
 	movements := change.Movements()
