@@ -278,7 +278,7 @@ func (d Decision) beforeSending() (Verdict, Reason) {
 		return d.again(Stop, LooksEither)
 	case intoRange:
 		return Stop, IntoRange
-	case e.Without == HoldReleased: // the released hold may be another transaction, which is not listed yet
+	case e.Without == HoldReleased: // what looks like a released hold may be a transaction that is not listed yet
 		return d.again(Send, Explained)
 	case e.Without != Unexplained:
 		return Send, Explained

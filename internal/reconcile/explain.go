@@ -30,7 +30,7 @@ type Explanation struct {
 	Remainder usd.Amount
 	// MaxArrived is the most unexplained money that may have arrived if the movement was not made, or 0.
 	MaxArrived usd.Amount
-	Refunded   usd.Amount // the most that may have been refunded since the anchor
+	Refunded   usd.Amount // the sum of the refunds that may have happened since the anchor
 	// Hidden says what could not be read and may have moved money in the movement's direction. Ignored
 	// says the same for the other direction. Both are empty if the balance alone decides; see Anchor.Unclear.
 	Hidden, Ignored string
@@ -64,7 +64,8 @@ func (e Explanation) made() bool {
 	return e.With >= AsSettled && e.Without == Unexplained && e.Hidden == ""
 }
 
-// explainsEither reports whether the balance may be explained with a movement, but does not prove it.
+// explainsEither reports whether a movement may have been made, although the balance does not prove it: the balance is
+// explained with the movement at least as well as without it, or for a fund, at least as AsSettled. It ignores Hidden.
 func (e Explanation) explainsEither(m Movement) bool {
 	if e.Without == Unexplained {
 		return e.With == HoldReleased // a released hold does not prove that the movement was made
@@ -173,7 +174,7 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	return e
 }
 
-// refunded returns the most that may have been refunded since the anchor.
+// refunded returns the sum of the refunds that may have happened since the anchor.
 func refunded(events []placedEvent) usd.Amount {
 	var sum usd.Amount
 	for _, event := range events {
