@@ -115,7 +115,7 @@ func create(c *server.Call) (wire.Response, error) {
 	return wire.Created(b.created), nil
 }
 
-// refuseUsed returns an error if the sandbox already has data. A new sandbox has one account and at most one ledger
+// refuseUsed returns an error if the sandbox is already in use. A new sandbox has one account and at most one ledger
 // entry: the opening balance.
 func refuseUsed(c *server.Call) error {
 	used, err := store.Value[bool](c.Tx, `
@@ -350,7 +350,8 @@ func (a *accountBuilder) open(place string, wallet value, first bool) error {
 	return err
 }
 
-// openFirst sets the initial balance of the first account, if the document has one, and opens its ledger again.
+// openFirst sets the initial balance of the first account, if the document has one. It always opens the ledger again, so
+// that the opening balance is not later than the world's events.
 func (a *accountBuilder) openFirst(place string, wallet value) error {
 	tx := a.call.Tx
 	key, err := account.Key(tx, a.call.Keys, a.PublicID)
@@ -477,7 +478,7 @@ func (c *cardBuilder) addPurchase(place string, p *purchaseSpec) {
 			return err
 		}
 		if authorized.DeclineReason != p.Declined {
-			return c.invalid(place, "the purchase should be %s, but with the card's earlier events it is %s",
+			return c.invalid(place, "the purchase should be %s, but with the card's settings and earlier events it is %s",
 				describeOutcome(p.Declined), describeOutcome(authorized.DeclineReason))
 		}
 		return nil
@@ -501,7 +502,7 @@ func (c *cardBuilder) addPurchase(place string, p *purchaseSpec) {
 	})
 }
 
-// describeOutcome describes the response to a purchase. The reason is empty if the purchase is approved.
+// describeOutcome describes the outcome of a purchase. The reason is empty if the purchase is approved.
 func describeOutcome(declineReason string) string {
 	if declineReason == "" {
 		return "approved"
