@@ -193,7 +193,7 @@ func bodies() map[string]map[string]string {
 			`{"method":"GET","path":"/cards","then":{"status":600}}`:                              "then: status must be an integer from 200 to 599",
 			`{"method":"GET","path":"/cards","then":"drop","delay_ms":-1}`:                        "delay_ms must be an integer from 0 to 100000",
 			`{"method":"GET","path":"/cards","then":"drop","when":"never"}`:                       "when must be one of before, after, later",
-			`{"method":"GET","path":"/cards","then":"drop","when":"later"}`:                       `later_seconds is required if when is "later"`,
+			`{"method":"GET","path":"/cards","then":"drop","when":"later"}`:                       `later_seconds must be above 0 if when is "later"`,
 			`{"method":"GET","path":"/cards","then":"drop","when":"after","later_seconds":1}`:     `later_seconds requires when to be "later"`,
 			`{"method":"GET","path":"/cards","then":"pass","when":"later","later_seconds":1}`:     `then must not be "pass" if when is "later"`,
 			`{"method":"GET","path":"/cards","then":"drop","when":"later","later_seconds":86401}`: "later_seconds must be an integer from 0 to 86400",

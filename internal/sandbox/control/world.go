@@ -320,7 +320,7 @@ func checkLater(fields *wire.Fields, f *behavior.Fault) {
 		return
 	}
 	if f.LaterSeconds == 0 {
-		fields.Refuse(wire.Invalid(`later_seconds is required if when is "later"`))
+		fields.Refuse(wire.Invalid(`later_seconds must be above 0 if when is "later"`))
 	}
 	if f.Then.Action == behavior.Pass {
 		fields.Refuse(wire.Invalid(`then must not be "pass" if when is "later", because there is no response to pass yet`))
