@@ -73,7 +73,7 @@ func (f *Fault) ResponseDelay() time.Duration { return time.Duration(f.DelayMS) 
 func (f *Fault) CommitDelay() time.Duration { return time.Duration(f.LaterSeconds) * time.Second }
 
 // LosesResponse reports whether the fault drops, cuts off or replaces the response. If When is Before, a replacement does
-// not count.
+// not count: the call is not processed and has no other response.
 func (f *Fault) LosesResponse() bool {
 	switch f.Then.Action {
 	case Drop, Truncate:

@@ -117,7 +117,7 @@ func record(tx *store.Tx, accountID int64, d draft) (Transaction, error) {
 }
 
 // addToPurchase sets the state of a transaction's purchase and adds the transaction to the purchase's sums. It also adds
-// it to the sums of the day of the purchase, both for the card and for all cards.
+// the transaction to the sums of the purchase's day, both for the card and for all cards.
 func addToPurchase(tx *store.Tx, accountID, rowID int64, d draft) error {
 	var state State
 	var added Sums
