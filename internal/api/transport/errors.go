@@ -49,7 +49,7 @@ func attemptsSuffix(attempts int) string {
 	return ""
 }
 
-// IsFinal reports whether the service itself refused a change for another reason than a rate limit. It reports false
+// IsFinal reports whether the service itself refused a change for a reason other than a rate limit. It reports false
 // if AfterLostResponse is set. The result means nothing for a part of an *UndecidedError.
 func (e *Error) IsFinal() bool {
 	if e.Method == http.MethodGet || e.AfterLostResponse {

@@ -31,7 +31,7 @@ type Mutation struct {
 	priorAnswers int // the result of breaker.begin
 }
 
-// Begin prepares a change. After a success, HasWritten reports true, and the caller must call end when it knows the
+// Begin prepares a change. If Begin succeeds, HasWritten reports true, and the caller must call end when it knows the
 // outcome of the change or gives up. If key is empty, Begin makes a random one. The error says why nothing can be sent.
 func (c *Client) Begin(ctx context.Context, call *Call, key string) (m *Mutation, end func(), err error) {
 	if call.Invalid != nil {
@@ -61,14 +61,15 @@ func (c *Client) Begin(ctx context.Context, call *Call, key string) (m *Mutation
 // Attempts returns the number of attempts so far.
 func (m *Mutation) Attempts() int { return m.call.attempts }
 
-// GraceContext returns the context for reads that verify the change. It outlives an interruption of the run for some
-// time.
+// GraceContext returns the context for reads that verify the change. It remains usable for some time after
+// an interruption of the run.
 func (m *Mutation) GraceContext() context.Context { return m.graceCtx }
 
 // Try makes an attempt. It may repeat the attempt by itself if the service certainly did nothing, for example because
 // a rate limit was exceeded. If keys are honoured, it may also repeat an attempt with an unknown outcome. If an
 // earlier attempt or run may have made the change, a failure does not show that nothing was done, so the fate is
-// Unknown. A change is not sent again after a 2xx response. The error is nil if the fate is Done. If it is NotDone, the error may be an *OutageError.
+// Unknown. Try does not repeat an attempt after a 2xx response. The error is nil if the fate is Done. If the fate is
+// NotDone, the error may be an *OutageError.
 func (m *Mutation) Try() (Fate, error) {
 	// A further Try is a retry, unless a rate limit stopped the last one.
 	if m.last != nil && !m.last.isRateLimited() {

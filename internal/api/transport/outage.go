@@ -37,7 +37,7 @@ const (
 	OutageNotReady    // the account is not ready; see NotReadyCode
 	OutageUnreachable // the connection fails before the request is sent
 	OutageUnavailable // 502 to 504: a gateway says that the service does not respond
-	OutageEndpoint    // one endpoint fails with another 5xx or without a response
+	OutageEndpoint    // one endpoint fails with another 5xx or without a complete response
 	OutageOtherServer // the responses look like another server's
 )
 

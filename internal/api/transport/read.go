@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// firstDelay is the longest delay before the first retry. That maximum doubles with each retry, up to longestDelay.
+	// firstDelay is the longest delay before the first retry, unless a response asks for a longer one. That maximum
+	// doubles with each retry, up to longestDelay.
 	firstDelay = 500 * time.Millisecond
 	// longestRetryAfter limits the delay that a Retry-After may ask backOff for.
 	longestRetryAfter = time.Minute

@@ -52,7 +52,7 @@ func newScrubber(key, base string, secrets ...string) scrubber {
 const (
 	// escape matches an escape sequence that %q writes for a non-printing character.
 	escape = `\\(?:[abfnrtv]|x[[:xdigit:]]{2}|u[[:xdigit:]]{4}|U[[:xdigit:]]{8})`
-	// uuidText matches a UUID, possibly after a prefix such as card_ or after a date, as in generated labels.
+	// uuidText matches a UUID, possibly after a prefix such as card_ or a date such as 20260301-.
 	uuidText = `(?:[a-z]+_|\d{8}-)?[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}`
 	// wordText matches a word that starts with a letter and may contain digits.
 	wordText = `\pL[\pL\p{Nd}_]*`
@@ -177,11 +177,11 @@ func (s scrubber) connectionProblem(call *Call, connected bool, err error) strin
 	if !call.Secret {
 		return s.quote(call, err.Error())
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return "the connection closed before the end of the response"
-	}
 	if !connected {
 		return "the connection through TLS or a proxy failed"
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "the connection closed before the end of the response"
 	}
 	return "malformed HTTP response"
 }
