@@ -38,7 +38,7 @@ func DescribePanic(err error) string {
 		return sentence(err.Error())
 	}
 	return "A bug in the vcard provider stopped the operation (panic of type " + failure.Type + "). " +
-		"A request may already have taken effect: check the card before you run this again. " +
+		"A request may already have taken effect: check the dashboard before you run this again. " +
 		"Please report the bug with these lines:\n" + failure.Stack
 }
 
@@ -89,7 +89,7 @@ func outageDiagnostic(operation string, outage *transport.OutageError) diag.Diag
 	}
 	detail := "Could not " + operation + ". " + causeFrom(server, outage.Cause)
 	detail += "\n\n" + adviceForOutage(outage)
-	detail += "\n\n" + others + " fail for the same reason. Cards that only needed a refresh keep their state, and this error is not repeated for them."
+	detail += "\n\n" + others + " may fail for the same reason. Cards that only needed a refresh keep their state, and this error is not repeated for them."
 	return diag.NewErrorDiagnostic(capitalized(reason), detail)
 }
 
@@ -102,7 +102,7 @@ func adviceForOutage(outage *transport.OutageError) string {
 	return advice(outage.Cause)
 }
 
-// ReadFailure describes a failed read for a warning about its consequences. The reason is a sentence that follows a
+// ReadFailure describes a failed read for a diagnostic about its consequences. The reason is a sentence that follows a
 // colon, as in "GET /bins returned 500." todo says what to do. It is "" if there is no advice, and for a 5xx response,
 // after which there is nothing to do but to plan again.
 func ReadFailure(err error) (reason, todo string) {

@@ -30,7 +30,7 @@ func (s *Session) isRecentlyGenerated(label string) bool {
 // maxCompared limits the number of cards of each status, active and frozen, that new labels are compared with.
 const maxCompared = 10 * api.MaxPerPage
 
-// NewestCards are the newest live cards of the account by their labels. Their number is limited, so that the cost of a
+// NewestCards are the newest live cards of the account, indexed by label. Their number is limited, so that the cost of a
 // plan does not grow with the account.
 type NewestCards struct {
 	ids            map[string]bool // of the cards in byLabel

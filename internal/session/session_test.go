@@ -76,7 +76,7 @@ func TestFailingEndpointIsToldOnce(t *testing.T) {
 	t.Parallel()
 	s := against(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	const what = "a service endpoint is failing"
-	for _, want := range [][2]string{{strings.ToUpper(what[:1]) + what[1:], "Other requests to this endpoint (GET /bins) fail for the same reason."}, {"Could not list the BINs: " + what, ""}} {
+	for _, want := range [][2]string{{strings.ToUpper(what[:1]) + what[1:], "Other requests to this endpoint (GET /bins) may fail for the same reason."}, {"Could not list the BINs: " + what, ""}} {
 		_, err := s.Bins(t.Context())
 		if d := session.ErrorDiagnostic("list the BINs", err); d.Summary() != want[0] || !strings.Contains(d.Detail(), want[1]) || (d.Detail() == "") != (want[1] == "") {
 			t.Errorf("says %q: %q, want %q", d.Summary(), d.Detail(), want)
