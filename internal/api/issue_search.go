@@ -220,8 +220,10 @@ func (s *issueSearch) claim(ctx context.Context, cards []CardListItem) (*CardLis
 		return nil, err
 	}
 	found := candidates[0].CardListItem
-	// The cards come from unclaimed, and the label is locked, so no other search should have claimed this one.
-	s.client.recent.claim(found, s.client.clock.Now())
+	claimed := s.client.recent.claim(found, s.client.clock.Now())
+	if !claimed { // an issuance with a similar label may have claimed it meanwhile
+		return nil, fmt.Errorf("card %s was issued for another request", found.ID)
+	}
 	return &found, nil
 }
 
@@ -322,8 +324,11 @@ func (s *issueSearch) isNew(ctx context.Context, card CardListItem) (bool, error
 	if s.request.GeneratedLabel {
 		return true, nil
 	}
-	if s.beganAt.IsZero() { // the card cannot be told apart from an older one
-		return false, nil
+	if s.beganAt.IsZero() {
+		if s.baseline.isPartial {
+			return false, errors.New("the service's time is not known, so new cards cannot be told apart from earlier ones")
+		}
+		return true, nil // all earlier cards are in the baseline
 	}
 	summary, err := s.client.GetCard(ctx, card.ID)
 	if err != nil {

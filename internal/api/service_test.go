@@ -96,6 +96,7 @@ type service struct {
 	names   *sandboxtest.Names
 	front   http.Handler  // the sandbox behind all that rewrites it
 	ahead   time.Duration // of the Date, which a gateway writes, before the service's time
+	noDate  bool          // responses have no Date
 
 	turn sync.Mutex // of changing requests, so that each meets its own fault
 
@@ -358,6 +359,9 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *service) dated(handler http.HandlerFunc) http.Handler {
 	return sandboxtest.Rewrite(handler, func(_ *http.Request, response *httptest.ResponseRecorder) {
 		response.Header().Set("Date", s.clock.Now().UTC().Add(s.ahead).Format(http.TimeFormat))
+		if s.noDate {
+			response.Header()["Date"] = nil
+		}
 	})
 }
 
