@@ -125,9 +125,12 @@ func (w *Worker) capacity(webhookID string, selected int) int {
 func (w *Worker) selectDue(tx *store.Tx) ([]*dueDelivery, error) {
 	var selected []*dueDelivery
 	now := tx.Now()
+	// The endpoint whose delivery has waited longest comes first.
 	endpointIDs, err := store.Values[string](tx, `
-		SELECT public_id FROM webhooks
-		WHERE EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND due_at <= ?)`, now.UnixMilli())
+		SELECT public_id FROM (
+			SELECT id, public_id, (SELECT MIN(due_at) FROM deliveries WHERE webhook_id = webhooks.id AND due_at IS NOT NULL) AS first_due
+			FROM webhooks)
+		WHERE first_due <= ? ORDER BY first_due, id`, now.UnixMilli())
 	if err != nil {
 		return nil, err
 	}
