@@ -365,6 +365,8 @@ func willAbandonPending(card model, pending reconcile.Pending, amountIsNull bool
 	var advice string
 	if pending.Purpose == reconcile.ForTopUp {
 		advice = "If it may still arrive, do not apply: restore top_up and plan again until the card shows it. Otherwise apply."
+	} else if !card.Amount.IsKnown() { // any amount would become the baseline, and so abandon the transfer
+		advice = "If it may still arrive, do not apply: plan again until the card shows it. Otherwise apply."
 	} else if amountIsNull {
 		advice = "If it may still arrive, do not apply: set amount back to " + target.String() + " and plan again until the card shows it. " +
 			"Otherwise apply. After that, the first value of amount becomes the baseline and moves no money."

@@ -277,7 +277,9 @@ func (p *planner) warnConfig(ctx context.Context) {
 	rule, _ := p.config.readTopUp(ctx)
 	unchanged := threshold.SameCents(p.state.AutoFreezeAt) && p.config.TopUp.Equal(p.state.TopUp)
 	settingsAreNew := isNew || !unchanged
-	if settingsAreNew && freezesBeforeTopUp(threshold, rule) {
+	frozen := p.config.Frozen
+	staysActive := !frozen.IsNull() && !frozen.IsUnknown() && !frozen.ValueBool() // each apply unfreezes the card
+	if settingsAreNew && !staysActive && freezesBeforeTopUp(threshold, rule) {
 		p.warn("auto_freeze_at", "Card freezes before it is topped up",
 			"auto_freeze_at (%s USD) is not lower than top_up.below (%s USD). The service freezes the card before a plan tops it up, and the card stays frozen unless frozen = false."+
 				"\n\nRaise top_up.below above auto_freeze_at, or set frozen = false to unfreeze the card with each apply. "+
