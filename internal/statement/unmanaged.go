@@ -36,7 +36,7 @@ type account struct {
 type plannedCard struct {
 	address string
 	values  values
-	isFree  bool // whether it is new, and no live card has been proposed for import instead of it
+	isFree  bool // whether a live card can be imported to the address, and none has been proposed
 }
 
 // checkUnmanaged refuses live cards that are not in the state but may belong there, for example because a run was
@@ -114,16 +114,17 @@ func plannedAccounts(s *Statement, plan *Plan) map[string]*account {
 				unknown:   c.Change.AfterUnknown,
 				sensitive: c.Change.AfterSensitive,
 			},
-			isFree: slices.Contains(c.Change.Actions, tfjson.ActionCreate),
+			isFree: c.Change.Actions.Create(), // not a replacement, whose address is in the state
 		}
+		isNew := slices.Contains(c.Change.Actions, tfjson.ActionCreate)
 		label, hasLabel := card.values.known["label"].(string)
 		labelIsComputed := refersToObjects(configured.Expressions["label"])
 		if hasLabel {
 			canonical := labels.Canonical(label)
 			owner.byLabel[canonical] = append(owner.byLabel[canonical], card)
-		} else if card.isFree && labelIsComputed {
+		} else if isNew && labelIsComputed {
 			s.refuse("--no-unmanaged: the label of %s is known only during apply", c.Address)
-		} else if card.isFree {
+		} else if isNew {
 			owner.unlabelled = append(owner.unlabelled, card)
 		}
 	}
