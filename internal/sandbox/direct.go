@@ -14,13 +14,18 @@ type Direct struct{ http.Handler }
 // returns the context's error. If the handler panics, RoundTrip or reading the body returns an error, which does not
 // contain the panic's value.
 func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	request := r.Clone(r.Context()) // because a handler may change its request
+	if request.Body == nil {
+		request.Body = http.NoBody
+	}
 	err := r.Context().Err()
 	if err != nil {
+		_ = request.Body.Close() // http.RoundTripper demands this
 		return nil, err
 	}
 	body, writer := io.Pipe()
 	w := &pipedResponse{PipeWriter: writer, header: http.Header{}, status: make(chan int, 1)}
-	go d.serve(w, r.Clone(r.Context())) // a clone, because a handler may change its request
+	go d.serve(w, request)
 	select {
 	case status, ok := <-w.status:
 		if !ok { // the handler panicked or called runtime.Goexit before the response started
@@ -41,10 +46,12 @@ func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// serve runs the handler and closes the pipe, with an error if the handler does not return normally.
+// serve runs the handler, and closes the request's body and the pipe. It closes the pipe with an error if the handler does
+// not return normally.
 func (d Direct) serve(w *pipedResponse, r *http.Request) {
 	defer close(w.status)
-	returned := false // stays false if the handler panics or calls runtime.Goexit
+	defer func() { _ = r.Body.Close() }() // http.RoundTripper demands this
+	returned := false                     // stays false if the handler panics or calls runtime.Goexit
 	defer func() {
 		reason := recover() // nil after runtime.Goexit
 		if returned {

@@ -51,7 +51,12 @@ type sentForm struct {
 
 // callOnce makes the form's call, unless it was made before. It waits until the call has ended.
 func (f *sentForm) callOnce(call func() (wire.Response, *wire.Error)) {
-	f.once.Do(func() { f.response, f.refused = call() })
+	f.once.Do(func() {
+		// Unless call returns, this is the outcome of a repeated form.
+		f.refused = wire.NewError(http.StatusInternalServerError, wire.CodeInternal,
+			"the action failed because of a bug, so check what it did before you try again")
+		f.response, f.refused = call()
+	})
 }
 
 // sessions are the logins by the values of their cookies. They are kept in memory.
