@@ -170,7 +170,7 @@ func TestNewChecksAddressAndKey(t *testing.T) {
 				}
 			case err == nil || !strings.Contains(err.Error(), test.want):
 				t.Errorf("error %v, want one about %q", err, test.want)
-			case isSecret != slices.Contains([]string{"API key", "user name", "query", "fragment"}, test.want):
+			case isSecret != slices.Contains([]string{"API key", "user name", "query", "fragment", "sk_live_", "line break"}, test.want):
 				t.Errorf("error %v, which lets its value be shown: %t", err, !isSecret)
 			case !strings.HasPrefix(err.Error(), "the "+field+" must "):
 				t.Errorf("error %v names the wrong field", err)

@@ -114,8 +114,8 @@ func (c *Client) ServiceTime() time.Time {
 func (c *Client) KnowsServiceTime() bool { return c.knowsServiceTime.Load() }
 
 // Redact redacts keys, webhook secrets, the proxy's password and possible card numbers in a text that this program
-// wrote. It also replaces non-graphic characters, except line breaks. A nil client has no key or proxy of its own, but
-// recognizes the form of keys and webhook secrets.
+// wrote. It also replaces non-graphic characters, except line breaks. On a nil client, Redact knows no key and no proxy,
+// but recognizes the form of keys and webhook secrets.
 func (c *Client) Redact(text string) string {
 	if c == nil {
 		withoutKey := newScrubber("", "")
@@ -139,10 +139,8 @@ const (
 	maxIdleConnections = 32               // more than Terraform's default parallelism
 )
 
-// newTransport returns the transport for requests to base. It uses the proxy that environment configures for
-// base. The error is a *ConfigError. net/http may repeat a change by itself, before anyone can verify whether it took
-// effect: over HTTP/2, or if the request has an idempotency key. So this transport does not use HTTP/2, and
-// singleAttempt hides the key from net/http.
+// newTransport returns the transport for requests to base. It uses the proxy that environment configures for base. The
+// error is a *ConfigError.
 func newTransport(base string, environment *httpproxy.Config) (singleAttempt, error) {
 	invalidVariable := invalidProxyVariable(base, *environment)
 	if invalidVariable != "" {
@@ -153,6 +151,8 @@ func newTransport(base string, environment *httpproxy.Config) (singleAttempt, er
 		}
 	}
 	proxy := environment.ProxyFunc()
+	// net/http may repeat a change by itself, before anyone can verify whether it took effect: over HTTP/2, or if the
+	// request has an idempotency key. So this transport does not use HTTP/2, and singleAttempt hides the key.
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	return singleAttempt{&http.Transport{
@@ -181,13 +181,14 @@ func invalidProxyVariable(base string, environment httpproxy.Config) string {
 	}
 	// Requests to loopback addresses and to those of NO_PROXY use no proxy, so the variable does not matter for
 	// them. With a valid address instead, httpproxy shows whether requests to base use a proxy.
-	environment.HTTPSProxy = "http://proxy.example.com"
-	environment.HTTPProxy = "http://proxy.example.com"
+	probe := environment
+	probe.HTTPSProxy = "http://proxy.example.com"
+	probe.HTTPProxy = "http://proxy.example.com"
 	target, err := url.Parse(base)
 	if err != nil {
 		return ""
 	}
-	proxyFor := environment.ProxyFunc()
+	proxyFor := probe.ProxyFunc()
 	proxy, _ := proxyFor(target) // an error comes without a proxy
 	if proxy == nil {
 		return ""

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -56,7 +55,7 @@ type Config struct {
 	KeysHonoured bool
 	Limits       ratelimit.Limits // zero fields mean the documented limits (API §8)
 	Clock        ratelimit.Clock  // if nil, the system's clock
-	// Observe, if not nil, is called after attempts to send a request. It must be safe for
+	// Observe, if not nil, is called after each attempt that got past the rate limits. It must be safe for
 	// concurrent use.
 	Observe func(ctx context.Context, x Exchange)
 }
@@ -67,7 +66,7 @@ type Exchange struct {
 	Path    string        // below the base URL, without the query
 	Status  int           // 0 without a response
 	Attempt int           // the number of the attempt, from 1
-	Waited  time.Duration // for the limits
+	Waited  time.Duration // how long it waited for the rate limits
 	Took    time.Duration // from sending to the end of the response
 }
 
@@ -75,8 +74,7 @@ type Exchange struct {
 type ConfigError struct {
 	Field string // such as FieldBaseURL, or the name of an environment variable
 	Rule  string // completes "<field> must …"
-	// Secret reports whether the value may contain a secret, so that it must not be shown. It is false
-	// for FieldAPIKey, whose value is always a secret.
+	// Secret reports whether the value is or may contain a secret, so that it must not be shown.
 	Secret bool
 }
 
@@ -104,7 +102,8 @@ func checkBaseURL(text, key string) (string, error) {
 	}
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Hostname() == "" || u.Opaque != "" {
-		return violation("be an address such as https://cards.example.com%s, without quotes. A sandbox's address starts with http://", versionPrefix)
+		return violation("be an address such as https://cards.example.com%s, without quotes. "+
+			"A sandbox's address starts with http://", versionPrefix)
 	}
 	hasQuery := u.RawQuery != "" || u.ForceQuery // the latter for a question mark alone
 	if u.User != nil || hasQuery || u.Fragment != "" {
@@ -118,11 +117,12 @@ func checkBaseURL(text, key string) (string, error) {
 	if u.Scheme != "https" && u.Scheme != "http" {
 		return violation("start with https://, not with %s://", u.Scheme)
 	}
-	const portBits = 16
-	port := cmp.Or(u.Port(), "443") // without a port, the URL is valid too
-	number, err := strconv.ParseUint(port, 10, portBits)
-	if err != nil || number == 0 {
-		return violation("have a port between 1 and 65535")
+	if u.Port() != "" {
+		const portBits = 16
+		port, err := strconv.ParseUint(u.Port(), 10, portBits)
+		if err != nil || port == 0 {
+			return violation("have a port between 1 and 65535")
+		}
 	}
 	u.Host = strings.ToLower(u.Host)
 	u.Path = strings.TrimRight(u.Path, "/")
@@ -147,8 +147,11 @@ func IsLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
+// checkKey checks the form of an API key without surrounding spaces. The error is a *ConfigError.
 func checkKey(key string) error {
-	violation := func(rule string) error { return &ConfigError{Field: FieldAPIKey, Rule: rule} }
+	violation := func(rule string) error {
+		return &ConfigError{Field: FieldAPIKey, Rule: rule, Secret: true}
+	}
 	scheme, _, _ := strings.Cut(key, " ")
 	if strings.EqualFold(scheme, "Bearer") {
 		return violation("begin with " + keyPrefix + ", without the word Bearer, which the provider adds itself")

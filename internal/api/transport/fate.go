@@ -16,9 +16,10 @@ const (
 	NotDone             // the request was not sent, or the service did nothing
 )
 
-// fateOf returns what a response says about a change. It also reports whether the response is the service's
-// final decision, so that a retry is useless. Only a 4xx response with an error code of the service can show that
-// nothing was done, because a gateway may fail after the service has made the change.
+// fateOf returns what a response says about a change. It also reports whether the response is the service's final
+// decision, so that a retry is useless. With Unknown, final means that a retry gets the same response. Only a 4xx
+// response with an error code of the service can show that nothing was done, because a gateway may fail after the
+// service has made the change.
 func fateOf(status int, code string) (fate Fate, final bool) {
 	code = strings.ToLower(code)
 	codeHas := func(words ...string) bool {

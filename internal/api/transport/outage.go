@@ -64,8 +64,8 @@ type outage struct {
 	reported atomic.Bool
 }
 
-// error returns the error of a call whose own failure is err. If the call was not made, err is nil.
-func (o *outage) error(err error) error {
+// newError returns the error of a call whose own failure is err. If the call was not made, err is nil.
+func (o *outage) newError(err error) error {
 	return &OutageError{Kind: o.kind, Cause: o.cause, Err: err, reported: &o.reported}
 }
 
@@ -100,7 +100,7 @@ func (b *breaker) begin(call *Call, hasWritten bool) (priorAnswers int, err erro
 		if hasWritten && !o.kind.isRefusal() {
 			continue
 		}
-		return b.answers, o.error(nil) // nil, because this call is not made
+		return b.answers, o.newError(nil) // nil, because this call is not made
 	}
 	return b.answers, nil
 }
@@ -130,7 +130,7 @@ func (b *breaker) recordFailure(ctx context.Context, call *Call, priorAnswers in
 		o = &outage{kind: kind, cause: f.err, until: b.clock.Now().Add(longestDelay)}
 		b.outages[endpoint] = o
 	}
-	return o.error(f.err)
+	return o.newError(f.err)
 }
 
 func (b *breaker) isActive(o *outage) bool { return o != nil && b.clock.Now().Before(o.until) }
@@ -186,7 +186,7 @@ func (f *failure) isAnswer() bool {
 	}
 	decided := f.final || f.isRateLimited()
 	if decided && f.isFromService() {
-		const neverAnswered = false // it only matters for OutageOtherServer
+		const neverAnswered = false // it does not matter for a response from the service
 		kind := f.outageKind(neverAnswered)
 		return !kind.isRefusal()
 	}

@@ -14,8 +14,8 @@ import (
 	"unicode"
 )
 
-// scrubber removes possible secrets from texts. It keeps the known secrets behind a pointer, so that printing a
-// scrubber shows none.
+// scrubber removes possible secrets from texts. It keeps the known secrets behind a pointer in an unexported field.
+// Package fmt prints such a pointer as an address, so printing a scrubber shows no secret.
 type scrubber struct {
 	keys *regexp.Regexp // the known secrets, and anything that looks like an API key or a webhook secret
 	base string         // the base URL, which is known and therefore not a secret
@@ -40,7 +40,7 @@ func newScrubber(key, base string, secrets ...string) scrubber {
 	if len(token) >= minToken {
 		patterns = append(patterns, regexp.QuoteMeta(token))
 	}
-	// A key may be broken by spaces. The parts after the first one are recognized by a digit.
+	// A key may be broken by spaces. The parts after the first one count only if they contain a digit.
 	firstPart := `(?:sk_live_|whsec_)` + keyCharacters + `\w`
 	laterPart := `\s` + keyCharacters + `\d` + keyCharacters
 	anyKey := firstPart + `(?:` + laterPart + `)*`
@@ -167,7 +167,8 @@ func (s scrubber) connectionProblem(call *Call, connected bool, err error) strin
 		problem = shortened(s.redactOwn(problem), maxLength)
 		_, unknownAuthority := errors.AsType[x509.UnknownAuthorityError](err)
 		if unknownAuthority {
-			problem += ". To trust the certificate, add its authority to this system's certificates. On Linux, you can also set SSL_CERT_FILE to the authority's PEM file"
+			problem += ". To trust the certificate, add its authority to this system's certificates. " +
+				"On Linux, you can also set SSL_CERT_FILE to the authority's PEM file"
 		}
 		return problem
 	}
