@@ -47,7 +47,7 @@ type Limiter struct {
 
 	mu      sync.Mutex
 	windows map[Budget][]*window
-	pauses  map[Budget][]*pause // all that apply to a request; the last one is the budget's own
+	pauses  map[Budget][]*pause // all that apply to the budget; the last one is the budget's own
 }
 
 // New returns a limiter with empty windows.
@@ -132,8 +132,8 @@ func (l *Limiter) tryAcquire(b Budget, deadline time.Time) (time.Duration, error
 	return 0, nil
 }
 
-// Release records that the response to a request of b has arrived or is no longer expected. The slot of the request in
-// each window becomes free when the span of the window has passed since then.
+// Release records that the response to a request of b has arrived or is no longer expected. In each window, the slot of
+// the request becomes free after the window's span.
 func (l *Limiter) Release(b Budget) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,8 +144,9 @@ func (l *Limiter) Release(b Budget) {
 	}
 }
 
-// window limits the requests of a period. It counts each request until length plus clockSlack has passed since the
-// response. The service counts a request before it responds, so by then it should not count the request, either.
+// window limits the requests in a period of the given length. It counts each request until length plus clockSlack has
+// passed since the response. The service counts a request before it responds, so by then it should no longer count the
+// request.
 type window struct {
 	length    time.Duration
 	limit     int         // the maximum number of requests
