@@ -17,8 +17,8 @@ type Bin struct {
 	Wallets  map[string]bool `json:"-"` // mobile wallets, by the service's field name
 }
 
-// UnmarshalJSON also puts the boolean fields other than 3ds into Wallets. The API documentation does not show the names
-// of the fields for wallets (API §2.5).
+// UnmarshalJSON also puts the boolean fields other than 3ds into Wallets, because the API documentation does not show
+// the names of the fields for wallets (API §2.5).
 func (b *Bin) UnmarshalJSON(data []byte) error {
 	type plain Bin // without this method, which would call itself
 	err := json.Unmarshal(data, (*plain)(b))

@@ -52,7 +52,7 @@ type CardSummary struct {
 	CreatedAt transport.Timestamp `json:"created_at"`
 }
 
-// Card is a card in the response to its issuance, which also has the expiry date.
+// Card is a card in the response to its issuance. That response also has the expiry date.
 type Card struct {
 	CardSummary
 	ExpiresAt transport.Date `json:"expires_at"`
@@ -78,8 +78,9 @@ func mayBeCardID(id string) bool {
 // decodeCard decodes a response about the card with the given id. A response about another card is an error. After an
 // error, into holds the zero value.
 func decodeCard[T any](body []byte, id string, into *T, required ...string) error {
+	var zero T
+	*into = zero // an earlier attempt may have set fields
 	var decoded T
-	*into = decoded // an earlier attempt may have set fields
 	err := transport.DecodeObject(body, &decoded, required...)
 	if err != nil {
 		return err

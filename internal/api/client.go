@@ -25,7 +25,7 @@ type Client struct {
 	*transport.Client
 
 	clock     ratelimit.Clock
-	startedAt time.Time
+	startedAt time.Time // when New made this client, by clock
 	cardLocks lockTable
 	issues    issueTracker
 	recent    recent
@@ -36,9 +36,9 @@ type Client struct {
 // New returns a client. Its error is a *transport.ConfigError.
 func New(config Config) (*Client, error) {
 	c := &Client{}
-	c.cardLocks.locks = map[string]*semaphore.Weighted{}
+	c.cardLocks = newLockTable()
 	c.recent.cards = map[string]recentCard{}
-	c.issues.locks.locks = map[string]*semaphore.Weighted{}
+	c.issues.locks = newLockTable()
 	c.issues.baselines = map[string]*baseline{}
 	c.issues.undecided = map[string]bool{}
 	c.issues.requested = map[string]bool{}
@@ -80,6 +80,10 @@ type lockTable struct {
 	locks map[string]*semaphore.Weighted
 }
 
+func newLockTable() lockTable {
+	return lockTable{locks: map[string]*semaphore.Weighted{}}
+}
+
 // lock waits for the lock of a name, until the context ends. It returns the function that releases the lock.
 func (t *lockTable) lock(ctx context.Context, name string) (unlock func(), err error) {
 	t.mu.Lock()
@@ -115,8 +119,8 @@ const (
 	NewCardGrace = 10 * time.Minute
 	// shownWithin is how long this client waits for the service to show a new card or a termination.
 	shownWithin = time.Minute
-	// statusShownWithin is how long this client waits for the service to show another new status. It is short, because
-	// others may change the status, too.
+	// statusShownWithin is how long this client waits for the service to show that a card was frozen or unfrozen. It
+	// is short, because others may change the status, too.
 	statusShownWithin = 10 * time.Second
 )
 
@@ -149,7 +153,7 @@ func (r *recent) update(id string, change func(*recentCard)) {
 	r.cards[id] = card
 }
 
-// claim assigns a card to an issuance. It reports false if the card was claimed before.
+// claim marks a card as the result of one of this process's issuances. It reports false if the card was claimed before.
 func (r *recent) claim(card CardListItem, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,18 +2,18 @@ package api
 
 import "github.com/vcard/terraform-provider-vcard/internal/api/transport"
 
-// How says how the client knows that a change was made.
+// How is the evidence that a change was made.
 type How int
 
-// The ways in which the client knows.
+// The kinds of evidence.
 const (
-	// Answered means from a response, possibly with the help of a read.
+	// Answered: a response shows the change, possibly together with a read.
 	Answered How = iota
-	// AnsweredLate is Answered after an earlier response was lost.
+	// AnsweredLate: like Answered, but an earlier response was lost.
 	AnsweredLate
-	// Found means from a read or a list, after a response was lost or did not decide the outcome.
+	// Found: a read or a list shows the change, after a response was lost or did not decide the outcome.
 	Found
-	// AlreadyDone means from a read, which suggests that the change was made before the call.
+	// AlreadyDone: a read shows the change, apparently from before the call.
 	AlreadyDone
 )
 

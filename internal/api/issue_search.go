@@ -25,7 +25,7 @@ var ErrLabelUndecided = errors.New("nothing was issued: an earlier request of th
 // issueTracker remembers which labels were requested and which cards existed before, to identify the card of an
 // issuance.
 type issueTracker struct {
-	locks lockTable // of labels, and of the BINs whose baseline is read
+	locks lockTable // of labels on BINs (see labelOnBIN), and of the BINs whose baseline is read
 
 	mu        sync.Mutex
 	baselines map[string]*baseline // by BIN
@@ -109,12 +109,6 @@ type issueSearch struct {
 	beganAt  time.Time // the service's time before the first attempt; zero if it is not known
 
 	candidates []CardSummary // set by the last call of claim
-}
-
-// labelOnBIN returns a key for the BIN and the label of a request. The load is left out, because a card's balance may
-// differ from its load.
-func (q IssueCardRequest) labelOnBIN() string {
-	return fmt.Sprintf("card %q %q", q.BinID, labels.Canonical(q.Label))
 }
 
 // accept claims the card of a response to this issuance. The error says why the card cannot be the requested one.
@@ -268,10 +262,10 @@ func (s *issueSearch) readCreated(ctx context.Context, cards []CardListItem) ([]
 }
 
 // unclaimed lists the new cards that may be the requested one and that were not claimed before. Unless readAll is true,
-// it stops after some cards of the baseline. But a service may list new cards after those. The error says why the cards
-// cannot be listed or told apart.
+// it stops after some cards of the baseline, and misses new cards that a service lists after those. The error says why
+// the cards cannot be listed or told apart.
 func (s *issueSearch) unclaimed(ctx context.Context, readAll bool) ([]CardListItem, error) {
-	// One card of the baseline is not enough to stop if cards of the same second have no fixed order.
+	// Cards of the same second may come in any order, so one old card does not mean that all new ones were listed.
 	const enoughOld = 10
 	var cards, afterBaseline []CardListItem
 	oldCards := 0 // cards of the baseline so far
@@ -357,12 +351,19 @@ func (s *issueSearch) duplicates(ctx context.Context, attempts int) []CardListIt
 	return cards
 }
 
+// candidatesFound returns the candidates of the last call of claim, for an *UndecidedError.
 func (s *issueSearch) candidatesFound() []transport.Candidate {
 	var found []transport.Candidate
 	for _, card := range s.candidates {
 		found = append(found, transport.Candidate{ID: card.ID, Label: card.Label, Balance: card.Balance})
 	}
 	return found
+}
+
+// labelOnBIN returns a text that identifies the BIN and the label of a request. The load is left out, because a card's
+// balance may differ from its load.
+func (q IssueCardRequest) labelOnBIN() string {
+	return fmt.Sprintf("card %q %q", q.BinID, labels.Canonical(q.Label))
 }
 
 // isLike reports whether a listed card may be the requested one. The service may have changed the label's case, or
@@ -374,7 +375,7 @@ func (q IssueCardRequest) isLike(card CardListItem) bool {
 // isLabelled reports whether a card has the requested label, ignoring case. If that label was generated, the card's may
 // be cut.
 func (q IssueCardRequest) isLabelled(card CardListItem) bool {
-	const longestCut = 12 // characters that may be cut off a generated label; the others still identify it
+	const longestCut = 12 // bytes that may be cut off a generated label; the others still identify it
 	shown := strings.ToLower(labels.Canonical(card.Label.Raw()))
 	requested := strings.ToLower(labels.Canonical(q.Label))
 	if shown == requested {
@@ -438,7 +439,8 @@ func (q IssueCardRequest) checkSingleMatch(similar []CardSummary, requestedAt ti
 	createdAt, _ := card.CreatedAt.Time() // zero if it cannot be read
 	if !createdAt.IsZero() && isTooOld(createdAt, requestedAt) {
 		ageAtRequest := requestedAt.Sub(createdAt)
-		return fmt.Errorf("card %s is similar, but was issued %s before the request, according to the service's clock", card.ID, ageAtRequest.Round(time.Second))
+		return fmt.Errorf("card %s is similar, but was issued %s before the request, according to the service's clock",
+			card.ID, ageAtRequest.Round(time.Second))
 	}
 	if !q.hasLoad(card.CardListItem) {
 		return fmt.Errorf("card %s is similar, but its balance is %s instead of %s USD", card.ID, card.Balance, q.Amount)

@@ -37,7 +37,9 @@ func (c *Client) WalletBalance(ctx context.Context) (WalletBalance, error) {
 		Accept: func(body []byte) error {
 			var decoded struct {
 				WalletBalance
-				CardsActive json.RawMessage `json:"cards_active"` // hides the embedded field, because it may be invalid
+				// CardsActive shadows the embedded field, so that an invalid count does not make the whole balance
+				// unreadable.
+				CardsActive json.RawMessage `json:"cards_active"`
 			}
 			err := transport.DecodeObject(body, &decoded, "balance")
 			if err != nil {
