@@ -29,7 +29,7 @@ func NewDataSource() datasource.DataSource {
 func catalogueSchema() schema.Schema {
 	return schema.Schema{
 		MarkdownDescription: "Lists the BINs that cards can be issued on, in the order of the service's catalogue. " +
-			"If no BIN matches all filters, the lists are empty, and a warning names the networks and categories of the catalogue.",
+			"If no BIN matches all filters, the lists are empty, and a warning says what the catalogue contains.",
 		Attributes: map[string]schema.Attribute{
 			"network": tfkit.Filter("Only BINs of this card network, such as `visa`; case does not matter. Default: "+
 				"all networks.", tfkit.NotEmpty()),
