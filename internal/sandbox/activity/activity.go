@@ -137,7 +137,7 @@ type ChallengeFilter struct {
 // are more.
 func ListChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) ([]*Record, bool, error) {
 	cardFilter := card.Filter{Text: f.CardText}
-	where := cardFilter.Where(accountID).AndIf(f.Status != "", threeds.Status+` = ?`, f.Status)
+	where := cardFilter.Where(accountID).AndIf(f.Status != "", threeds.StatusSQL+` = ?`, f.Status)
 	args := slices.Concat(challengeArgs(tx), where.Args)
 	return store.Page[Record](tx, page, challenges+where.SQL+` ORDER BY h.id DESC`, args...)
 }
@@ -190,7 +190,7 @@ const (
 	challenges = `
 		SELECT h.expires_at - ?2 AS at, 2 AS rank, h.id AS number, 'challenge' AS kind, h.public_id AS id,
 		       c.public_id AS card_id, c.label AS label, c.last4 AS last4, h.amount AS amount, 0 AS fee,
-		       h.merchant AS merchant, '' AS mcc, ` + threeds.Status + ` AS reason, '' AS run,
+		       h.merchant AS merchant, '' AS mcc, ` + threeds.StatusSQL + ` AS reason, '' AS run,
 		       '' AS state, NULL AS facts, 0 AS settled, 0 AS refunded, '' AS settlement
 		FROM challenges h JOIN cards c ON c.id = h.card_id `
 	deposits = `

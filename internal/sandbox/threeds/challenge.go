@@ -54,22 +54,24 @@ func Routes() []server.Route {
 	}
 }
 
-// Status is the SQL expression for the status of a challenge h. Its ?1 is the current time in Unix milliseconds, which
+// StatusSQL is the SQL expression for the status of a challenge h. Its ?1 is the current time in Unix milliseconds, which
 // must be the first argument of the query.
-const Status = `CASE WHEN h.status = 'pending' AND h.expires_at <= ?1 THEN 'expired' ELSE h.status END`
+const StatusSQL = `CASE WHEN h.status = 'pending' AND h.expires_at <= ?1 THEN 'expired' ELSE h.status END`
 
 // readChallenges returns the challenges h that match a condition, without codes. Those that expire last come first.
 func readChallenges(tx *store.Tx, where store.Where) ([]*Challenge, error) {
 	query := `
-		SELECT h.public_id, k.public_id AS card_id, h.merchant, h.amount, ` + Status + ` AS status, h.expires_at
+		SELECT h.public_id, k.public_id AS card_id, h.merchant, h.amount, ` + StatusSQL + ` AS status, h.expires_at
 		FROM challenges h JOIN cards k ON k.id = h.card_id ` + where.SQL + `
 		ORDER BY h.expires_at DESC, h.id DESC`
-	args := slices.Concat([]any{tx.Now().UnixMilli()}, where.Args) // the time is the ?1 of Status
+	// The time is the ?1 of StatusSQL. In SQLite, a ? without a number gets the highest number before it plus one, so those
+	// of the condition start with ?2.
+	args := slices.Concat([]any{tx.Now().UnixMilli()}, where.Args)
 	return store.List[Challenge](tx, query, args...)
 }
 
 // statusCondition returns the SQL condition that a challenge h has a status, and its arguments. Unlike a condition on
-// Status, it lets SQLite use an index.
+// StatusSQL, it lets SQLite use an index.
 func statusCondition(status string, now time.Time) (condition string, args []any) {
 	switch status {
 	case Pending:
