@@ -21,7 +21,7 @@ func depositActions() []action {
 
 // depositList is the data of the page with the deposits.
 type depositList struct {
-	Addresses []wallet.Address
+	Addresses []wallet.DepositAddress
 	Deposits  []*wallet.Deposit
 }
 

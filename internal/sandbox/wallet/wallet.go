@@ -79,8 +79,8 @@ func coins() []coin {
 	}
 }
 
-// Address is the object of API §2.4.
-type Address struct {
+// DepositAddress is the object of API §2.4.
+type DepositAddress struct {
 	Currency string `json:"currency" db:"currency"`
 	Network  string `json:"network"`
 	Address  string `json:"address"`
@@ -99,11 +99,11 @@ const AllCurrencies = ""
 
 // Addresses returns an account's deposit address for a currency. For AllCurrencies, it returns the account's addresses
 // for all currencies. The result is empty for an unknown currency.
-func Addresses(keys *vault.Keyring, owner account.Account, currency string) []Address {
-	var addresses []Address
+func Addresses(keys *vault.Keyring, owner account.Account, currency string) []DepositAddress {
+	var addresses []DepositAddress
 	for _, coin := range coins() {
 		if currency == AllCurrencies || currency == coin.currency {
-			addresses = append(addresses, Address{
+			addresses = append(addresses, DepositAddress{
 				Currency: coin.currency,
 				Network:  coin.network,
 				Address:  keys.DepositAddress(owner.PublicID, coin.currency),
@@ -114,7 +114,7 @@ func Addresses(keys *vault.Keyring, owner account.Account, currency string) []Ad
 }
 
 // addressFor returns an account's deposit address for a currency, which must be one of currencies.
-func addressFor(keys *vault.Keyring, owner account.Account, currency string) Address {
+func addressFor(keys *vault.Keyring, owner account.Account, currency string) DepositAddress {
 	return Addresses(keys, owner, currency)[0]
 }
 
@@ -137,7 +137,7 @@ const (
 // Deposit is a transfer of coins to a deposit address.
 type Deposit struct {
 	ID string `json:"id" db:"public_id"`
-	Address
+	DepositAddress
 	Amount    usd.Amount `json:"amount" db:"amount"` // the value of the coins in USDT
 	Status    string     `json:"status" db:"status"`
 	CreatedAt wire.Time  `json:"created_at" db:"created_at"`
@@ -153,11 +153,11 @@ func createDeposit(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	d := Deposit{
-		ID:        c.Tx.NewID("dep_"),
-		Address:   addressFor(c.Keys, c.Account, currency),
-		Amount:    amount,
-		Status:    depositPending,
-		CreatedAt: wire.Time{Time: c.Tx.Now()},
+		ID:             c.Tx.NewID("dep_"),
+		DepositAddress: addressFor(c.Keys, c.Account, currency),
+		Amount:         amount,
+		Status:         depositPending,
+		CreatedAt:      wire.Time{Time: c.Tx.Now()},
 	}
 	err = c.Tx.Exec(`
 		INSERT INTO deposits (public_id, account_id, currency, amount, status, created_at)
@@ -166,7 +166,11 @@ func createDeposit(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	return wire.Created(d), webhook.Emit(c, webhook.DepositPending, d.ID, d)
+	err = webhook.Emit(c, webhook.DepositPending, d.ID, d)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.Created(d), nil
 }
 
 // confirmDeposit simulates that the coin's network confirms a deposit. It adds the amount to the wallet. If the account
@@ -178,10 +182,10 @@ func confirmDeposit(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	d.Address = addressFor(c.Keys, c.Account, d.Currency)
 	if d.Status != depositPending {
 		return wire.Response{}, wire.Invalid("deposit %s is already confirmed", d.ID)
 	}
+	d.DepositAddress = addressFor(c.Keys, c.Account, d.Currency) // for the response and the event
 	d.Status = depositConfirmed
 	err = c.Tx.Exec(`UPDATE deposits SET status = ? WHERE public_id = ?`, d.Status, d.ID)
 	if err != nil {
@@ -196,7 +200,11 @@ func confirmDeposit(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	return wire.OK(d), webhook.Emit(c, webhook.DepositConfirmed, d.ID, d)
+	err = webhook.Emit(c, webhook.DepositConfirmed, d.ID, d)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.OK(d), nil
 }
 
 // selectDeposits selects the fields of a Deposit except Network and Address, which addressFor returns.
@@ -213,7 +221,7 @@ func NewestDeposits(
 		return nil, false, err
 	}
 	for _, d := range deposits {
-		d.Address = addressFor(keys, owner, d.Currency)
+		d.DepositAddress = addressFor(keys, owner, d.Currency)
 	}
 	return deposits, more, nil
 }
