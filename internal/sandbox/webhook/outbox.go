@@ -53,14 +53,15 @@ type payload struct {
 // that subscribes to it. If no endpoint does, it writes nothing. subject is the id of the object that the event is
 // about, and data is the object as the event shows it.
 func Emit(c *server.Call, event EventType, subject string, data any) error {
-	endpointIDs, err := store.Values[int64](c.Tx, `
+	// rowIDs are those of the endpoints.
+	rowIDs, err := store.Values[int64](c.Tx, `
 		SELECT id FROM webhooks WHERE account_id = ?
 		AND EXISTS (SELECT 1 FROM json_each(webhooks.events) WHERE value IN (?, ?)) ORDER BY id`,
 		c.Account.ID, allEvents, event)
 	if err != nil {
 		return err
 	}
-	if len(endpointIDs) == 0 {
+	if len(rowIDs) == 0 {
 		return nil
 	}
 	now := c.Tx.Now()
@@ -79,9 +80,9 @@ func Emit(c *server.Call, event EventType, subject string, data any) error {
 	if err != nil {
 		return err
 	}
-	for _, endpointID := range endpointIDs {
+	for _, rowID := range rowIDs {
 		err := c.Tx.Exec(`INSERT INTO deliveries (public_id, event_id, webhook_id, due_at) VALUES (?, ?, ?, ?)`,
-			vault.Token("dlv_"), eventID, endpointID, now.UnixMilli())
+			vault.Token("dlv_"), eventID, rowID, now.UnixMilli())
 		if err != nil {
 			return err
 		}
@@ -126,7 +127,7 @@ func (w *Worker) selectDue(tx *store.Tx) ([]*dueDelivery, error) {
 	var selected []*dueDelivery
 	now := tx.Now()
 	// The endpoint whose delivery has waited longest comes first.
-	endpointIDs, err := store.Values[string](tx, `
+	publicIDs, err := store.Values[string](tx, `
 		SELECT public_id FROM (
 			SELECT id, public_id, (SELECT MIN(due_at) FROM deliveries WHERE webhook_id = webhooks.id AND due_at IS NOT NULL) AS first_due
 			FROM webhooks)
@@ -134,8 +135,8 @@ func (w *Worker) selectDue(tx *store.Tx) ([]*dueDelivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, endpointID := range endpointIDs {
-		capacity := w.capacity(endpointID, len(selected))
+	for _, publicID := range publicIDs {
+		capacity := w.capacity(publicID, len(selected))
 		if capacity <= 0 {
 			continue
 		}
@@ -149,7 +150,7 @@ func (w *Worker) selectDue(tx *store.Tx) ([]*dueDelivery, error) {
 			WHERE w.public_id = ? AND d.due_at <= ?
 			ORDER BY d.due_at, d.id
 			LIMIT ?`,
-			endpointID, now.UnixMilli(), capacity+perEndpoint)
+			publicID, now.UnixMilli(), capacity+perEndpoint)
 		if err != nil {
 			return nil, err
 		}
@@ -181,37 +182,31 @@ const (
 	pruneSize = 250
 )
 
-// prune deletes old deliveries of each account. It does nothing if it deleted all of them less than pruneInterval ago.
-func (w *Worker) prune(tx *store.Tx) error {
-	if time.Since(w.lastPruned) < pruneInterval {
-		return nil
-	}
+// prune deletes old deliveries of each account. It returns false if there may be more to delete.
+func prune(tx *store.Tx) (bool, error) {
 	accounts, err := store.Values[int64](tx, `SELECT DISTINCT account_id FROM webhooks`)
 	if err != nil {
-		return err
+		return false, err
 	}
 	const (
 		isFinished = `AND d.due_at IS NULL`
 		anyState   = ``
 	)
-	more := false // whether there may be more deliveries to delete
+	all := true // whether all old deliveries are deleted
 	for _, account := range accounts {
 		deletedFinished, err := deleteOld(tx, account, isFinished, keptFinished)
 		if err != nil {
-			return err
+			return false, err
 		}
 		deletedAnyState, err := deleteOld(tx, account, anyState, keptDeliveries)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if deletedFinished == pruneSize || deletedAnyState == pruneSize {
-			more = true
+			all = false
 		}
 	}
-	if !more { // otherwise the next poll continues
-		w.lastPruned = time.Now()
-	}
-	return nil
+	return all, nil
 }
 
 // deleteOld deletes an account's deliveries that match a condition, except the newest n. It deletes at most pruneSize

@@ -98,8 +98,8 @@ func (s sender) post(ctx context.Context, d *dueDelivery) (status int, body []by
 	request.Header.Set("User-Agent", "vcard-sandbox")
 	request.Header.Set(signatureHeader, sign(d.Target.Secret, d.Payload))
 	request.Header.Set(idHeader, d.EventID)
-	// This header lets the transport retry the request if an idle connection turns out to be closed. The
-	// transport does not send the header, because the header has no value.
+	// With this header, the transport retries the request if an idle connection turns out to be closed. The transport does
+	// not send the header itself, because its list of values is empty.
 	request.Header["Idempotency-Key"] = []string{}
 	response, err := s.client.Do(request)
 	if err != nil {

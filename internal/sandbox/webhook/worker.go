@@ -17,7 +17,7 @@ const (
 	perEndpoint = 8
 	// maxInFlight is the maximum number of concurrent deliveries to all endpoints.
 	maxInFlight = 256
-	// pollInterval is how often a worker looks for deliveries that are due.
+	// pollInterval is how long a worker waits at most before it looks for due deliveries again.
 	pollInterval = 250 * time.Millisecond
 	// shutdownTime is how long deliveries in flight may take after a call of Close.
 	shutdownTime = 500 * time.Millisecond
@@ -29,7 +29,7 @@ type WorkerOptions struct {
 	Logger  *slog.Logger
 	Roots   *x509.CertPool // the authorities of endpoints' certificates; nil for the system's
 	Timeout time.Duration  // how long an endpoint may take to answer; 0 for defaultTimeout
-	// PublicOnly says whether deliveries to this machine or to private networks fail.
+	// PublicOnly makes deliveries to this machine and to private networks fail.
 	PublicOnly bool
 }
 
@@ -44,7 +44,7 @@ type Worker struct {
 
 	// Only the goroutine of run uses the following fields.
 	inFlight   map[string]string // ids of endpoints by ids of deliveries
-	lastPruned time.Time         // when prune last deleted all old deliveries
+	lastPruned time.Time         // the real time when prune last deleted all old deliveries
 	unrecorded []result          // results that are not in the file yet
 }
 
@@ -69,7 +69,8 @@ func StartWorker(o WorkerOptions) *Worker {
 	return w
 }
 
-// Close stops the worker. It gives deliveries in flight shutdownTime to finish. Those that do not are repeated later.
+// Close stops the worker. It gives deliveries in flight shutdownTime to finish, and interrupts those that take longer.
+// They stay due, so a later worker sends them again.
 func (w *Worker) Close() {
 	close(w.stop)
 	<-w.stopped
@@ -129,19 +130,25 @@ func (w *Worker) recordAndSelect(ctx context.Context) ([]*dueDelivery, error) {
 	if !leads {
 		return nil, nil
 	}
-	// prune checks the interval again, because the transaction may only be needed for the results.
-	if len(w.unrecorded) > 0 || time.Since(w.lastPruned) >= pruneInterval {
-		err := w.db.Write(ctx, func(tx *store.Tx) error {
+	// The interval is in real time, because the service's clock can be moved.
+	mustPrune := time.Since(w.lastPruned) >= pruneInterval
+	if len(w.unrecorded) > 0 || mustPrune {
+		pruned := false // whether all old deliveries are deleted; if not, the next poll continues
+		err = w.db.Write(ctx, func(tx *store.Tx) error {
 			err := w.recordResults(tx)
-			if err != nil {
+			if err != nil || !mustPrune {
 				return err
 			}
-			return w.prune(tx)
+			pruned, err = prune(tx)
+			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 		w.unrecorded = nil
+		if pruned {
+			w.lastPruned = time.Now()
+		}
 	}
 	var due []*dueDelivery
 	err = w.db.Read(ctx, func(tx *store.Tx) error {
