@@ -32,7 +32,7 @@ func (c *conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	return prepared, nil
 }
 
-// checkpoint writes the log into the file and reports whether the log is empty now.
+// checkpoint writes SQLite's log into the file and reports whether the log is empty now.
 func (c *conn) checkpoint() bool {
 	var (
 		busy    int // 0 if the checkpoint is complete
@@ -79,7 +79,8 @@ func openPool(ctx context.Context, source string, size int) (*pool, error) {
 func openConn(ctx context.Context, db *sql.DB) (*conn, error) {
 	c := &conn{statements: map[string]*sql.Stmt{}}
 	err := retryBusy(ctx, func() error {
-		raw, err := db.Conn(context.WithoutCancel(ctx)) // retryBusy checks ctx
+		// If ctx has ended, db.Conn would return its error. Callers need its cause, such as ErrBusy, which retryBusy returns.
+		raw, err := db.Conn(context.WithoutCancel(ctx))
 		c.raw = raw
 		return err
 	})
@@ -112,15 +113,17 @@ func (p *pool) close() error {
 	return errors.Join(append(errs, p.db.Close())...)
 }
 
-// The values of dataSource's parameter write.
+// access is what a connection may do with a file.
+type access string
+
 const (
-	writable = true
-	readOnly = false
+	writable access = "writable"
+	readOnly access = "read-only"
 )
 
-// dataSource returns the name under which the driver opens a database. If write is false, connections refuse to change a
-// file.
-func dataSource(path string, write bool) string {
+// dataSource returns the name under which the driver opens a database. A connection that is readOnly refuses to change a
+// file. In memory, all connections are writable.
+func dataSource(path string, mode access) string {
 	pragmas := url.Values{"_pragma": {
 		"busy_timeout(0)", // retryBusy waits instead
 		"foreign_keys(1)",
@@ -130,7 +133,7 @@ func dataSource(path string, write bool) string {
 	if path == memoryPath {
 		return "file::memory:?" + pragmas.Encode()
 	}
-	if write {
+	if mode == writable {
 		// In WAL mode, NORMAL keeps commits if the process dies. A power failure or a crash of the operating system can
 		// lose the last ones.
 		pragmas["_pragma"] = append(pragmas["_pragma"], "journal_mode(wal)", "synchronous(normal)")
