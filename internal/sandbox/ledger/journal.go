@@ -54,7 +54,7 @@ func (p *Posting) Credit() usd.Amount { return max(0, p.Amount) }
 // Filter selects entries of an account. A field that is not set excludes no entry.
 type Filter struct {
 	Kind         string
-	ID           string
+	ID           string   // of the entry
 	Transactions []string // public ids of transactions that moved the money
 }
 
@@ -75,6 +75,7 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry,
 		return nil, false, err
 	}
 	for _, e := range entries {
+		// Debits come first, because their amounts are negative.
 		e.Postings, err = store.List[Posting](tx, `
 			SELECT l.kind, COALESCE(c.public_id, '') AS card_id, COALESCE(c.label, '') AS label, COALESCE(c.last4, '') AS last4,
 				p.amount, p.balance
@@ -86,6 +87,12 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry,
 		}
 	}
 	return entries, more, nil
+}
+
+// Line is the balance of a ledger account, or the total of all cards.
+type Line struct {
+	Name    string     `json:"name" db:"name"` // the kind, or the id of a card
+	Balance usd.Amount `json:"balance" db:"balance"`
 }
 
 // Summary returns the balances of an account's ledger accounts. The first line is the wallet, and the last line is the
@@ -124,12 +131,6 @@ func DailyBalances(tx *store.Tx, ledgerAccountID, firstDay int64) ([]*DailyBalan
 		ledgerAccountID, firstDay)
 }
 
-// Line is the balance of a ledger account, or the total of all cards.
-type Line struct {
-	Name    string     `json:"name" db:"name"` // the kind, or the id of a card
-	Balance usd.Amount `json:"balance" db:"balance"`
-}
-
 // maxProblems is the maximum number of problems in a report.
 const maxProblems = 100
 
@@ -140,8 +141,8 @@ type Report struct {
 	Problems []string `json:"problems,omitempty"` // empty if Balanced is true
 }
 
-// account is a ledger account with the values that Audit compares its balance with.
-type account struct {
+// auditedAccount is a ledger account with the values that Audit compares its balance with.
+type auditedAccount struct {
 	Line
 
 	Kind   Kind       `db:"kind"`
@@ -157,7 +158,7 @@ type account struct {
 //   - terminated cards have a balance of zero,
 //   - the tables of cards and ledger accounts agree with their indexes.
 func Audit(tx *store.Tx, accountID int64) (Report, error) {
-	accounts, err := store.List[account](tx, `
+	accounts, err := store.List[auditedAccount](tx, `
 		WITH posted AS (
 			SELECT p.ledger_account_id AS id, SUM(p.amount) AS total
 			FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
@@ -197,7 +198,7 @@ func Audit(tx *store.Tx, accountID int64) (Report, error) {
 }
 
 // findProblems returns what is wrong with the balance of the ledger account.
-func (a account) findProblems() []string {
+func (a auditedAccount) findProblems() []string {
 	var problems []string
 	if a.Balance != a.Posted {
 		problems = append(problems, fmt.Sprintf("%s has a balance of %s USD, but its postings add up to %s USD", a.Name, a.Balance, a.Posted))
@@ -232,7 +233,8 @@ func checkEntries(tx *store.Tx, accountID int64) ([]string, error) {
 	return problems, nil
 }
 
-// OpenHolds is an SQL query for the sum of the authorizations t that are not settled. More conditions may follow.
+// OpenHolds is an SQL query for the sum of the authorizations t that are not settled. Callers may append AND
+// conditions.
 const OpenHolds = `
 	SELECT COALESCE(SUM(t.amount), 0) FROM transactions t
 	WHERE t.type = 'authorization' AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.parent_id = t.id)`
@@ -253,8 +255,8 @@ func checkHolds(tx *store.Tx, accountID int64) ([]string, error) {
 	return []string{fmt.Sprintf("holds are %s USD, but open authorizations add up to %s USD", posted, open)}, nil
 }
 
-// checkIndexes returns the problems that SQLite finds in two tables and their indexes, for example because the file was
-// damaged on disk. For an undamaged table, SQLite returns a row with the text ok.
+// checkIndexes returns the problems that SQLite finds in the tables cards and ledger_accounts and in their indexes, for
+// example because the file was damaged on disk. For an undamaged table, SQLite returns a row with the text ok.
 func checkIndexes(tx *store.Tx) ([]string, error) {
 	return store.Values[string](tx, `
 		SELECT 'the file is damaged: ' || integrity_check

@@ -64,16 +64,17 @@ func NewCardLeg(ledgerAccountID int64, amount usd.Amount) Leg {
 	return Leg{kind: Card, cardAccountID: ledgerAccountID, amount: amount}
 }
 
-// Post writes an entry and changes the balances. If a leg is on a card, the entry refers to that card's ledger account.
+// Post writes an entry and changes the balances. entryKind is one of EntryKinds. At most one leg may change the balance of
+// the same ledger account. If a leg is on a card, the entry refers to that card's ledger account.
 // Post returns an error if the legs do not add up to zero, or if a balance that must not be negative becomes negative.
 // After an error, the database transaction must be rolled back.
-func Post(tx *store.Tx, accountID int64, kind string, legs ...Leg) error {
+func Post(tx *store.Tx, accountID int64, entryKind string, legs ...Leg) error {
 	const noTransaction = ""
-	return PostFor(tx, accountID, noTransaction, kind, legs...)
+	return PostFor(tx, accountID, noTransaction, entryKind, legs...)
 }
 
 // PostFor is like Post, for money that a transaction of a card moves. transactionID is the public id of that transaction.
-func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...Leg) error {
+func PostFor(tx *store.Tx, accountID int64, transactionID, entryKind string, legs ...Leg) error {
 	var cardAccountID *int64
 	for _, leg := range legs {
 		if leg.kind == Card {
@@ -83,7 +84,7 @@ func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...
 	entryID, err := tx.Insert(`
 		INSERT INTO ledger_entries (account_id, kind, card_account_id, transaction_id, created_at)
 		VALUES (?, ?, ?, NULLIF(?, ''), ?)`,
-		accountID, kind, cardAccountID, transactionID, tx.Now().UnixMilli())
+		accountID, entryKind, cardAccountID, transactionID, tx.Now().UnixMilli())
 	if err != nil {
 		return err
 	}
@@ -95,11 +96,11 @@ func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...
 		}
 		err := leg.post(tx, accountID, entryID)
 		if err != nil {
-			return fmt.Errorf("posting %s: %w", kind, err)
+			return fmt.Errorf("posting %s: %w", entryKind, err)
 		}
 	}
 	if sum != 0 {
-		return fmt.Errorf("posting %s: the legs add up to %s USD instead of 0.00 USD", kind, sum)
+		return fmt.Errorf("posting %s: the legs add up to %s USD instead of 0.00 USD", entryKind, sum)
 	}
 	return nil
 }
