@@ -10,10 +10,10 @@ import (
 // Sentence returns an error message as a sentence, with an upper-case first letter and a period, or "" for an empty
 // message.
 func Sentence(message string) string {
-	first, size := utf8.DecodeRuneInString(message)
-	if size == 0 {
+	if message == "" {
 		return ""
 	}
+	first, size := utf8.DecodeRuneInString(message)
 	return string(unicode.ToUpper(first)) + strings.TrimSuffix(message[size:], ".") + "."
 }
 
@@ -21,8 +21,9 @@ func Sentence(message string) string {
 func Thousands(number string) string {
 	integer, fraction, hasFraction := strings.Cut(number, ".")
 	digits := strings.TrimLeft(integer, "+-")
+	sign := strings.TrimSuffix(integer, digits)
 	var grouped strings.Builder
-	grouped.WriteString(strings.TrimSuffix(integer, digits)) // the sign
+	grouped.WriteString(sign)
 	for i, digit := range digits {
 		remaining := len(digits) - i
 		if i > 0 && remaining%3 == 0 {
