@@ -29,15 +29,15 @@ type Options struct {
 type Sandbox struct {
 	*sandbox.Sandbox
 
-	clock func() time.Time // returns the real time
-	keys  []string         // see Keys
+	wallClock func() time.Time // returns the real time
+	keys      []string         // see Keys
 }
 
 // Routes returns the routes that Open adds to those of the options.
 func Routes() []server.Route { return slices.Concat(control.Routes(), seed.Routes()) }
 
 // Open opens the sandbox in a file, or creates the file. If there is a seed, Open also creates its world, and fails if
-// the file already has data. The caller must close the sandbox.
+// the file is already in use. The caller must close the sandbox.
 func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -47,7 +47,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sandbox{Sandbox: opened, clock: o.Clock}
+	s := &Sandbox{Sandbox: opened, wallClock: o.Clock}
 	if o.Seed == nil {
 		return s, nil
 	}
@@ -68,7 +68,7 @@ func (s *Sandbox) seed(ctx context.Context, world []byte) error {
 	var created seed.Created
 	err := json.Unmarshal(response.Body, &created)
 	if err != nil {
-		return fmt.Errorf("cannot read the API keys of the seeded accounts: %w", err)
+		return fmt.Errorf("the API keys of the seeded accounts cannot be read: %w", err)
 	}
 	for _, account := range created.Accounts {
 		s.keys = append(s.keys, account.APIKey)
@@ -88,6 +88,6 @@ func (s *Sandbox) Dashboard(address string, names ...string) (*dashboard.Dashboa
 		Next:           s.Handler(),
 		Address:        address,
 		Names:          names,
-		Now:            s.clock,
+		Now:            s.wallClock,
 	})
 }
