@@ -21,16 +21,17 @@ import (
 type action struct {
 	name  string // the value of the form's field "action"
 	route string // of the call
-	// texts and numbers are the names of the call's fields, separated by spaces. Their values come from
-	// the form or from the page's path. A name in texts that the route contains is a path parameter of the call.
-	texts, numbers string
+	// texts and numbers are the names of the call's fields. Their values come from the form or from the page's path.
+	// A name in texts that the route contains is a path parameter of the call.
+	texts, numbers []string
 	// body returns the fields that texts and numbers cannot express.
 	body func(form) map[string]any
-	// done is the notice after the call, in which $name stands for a field of the response.
+	// done is the notice after the call, in which $x stands for the value of the response's field x. The field should be a
+	// number, because the notice shows the value as in JSON.
 	done string
 	// report returns a notice that depends on the response. An action with neither done nor report has no notice.
 	report func(wire.Response) notice
-	// row is the name of the field with the id of the row that the browser scrolls to afterwards.
+	// row names the form field that has the id of the row to scroll to afterwards.
 	row string
 }
 
@@ -41,14 +42,14 @@ func (a *action) operation(f form) server.Operation {
 	if a.body != nil {
 		fields = a.body(f)
 	}
-	for name := range strings.FieldsSeq(a.texts) {
+	for _, name := range a.texts {
 		if strings.Contains(a.route, "{"+name+"}") {
 			call.Path[name] = f.text(name)
 		} else {
 			fields[name] = f.text(name)
 		}
 	}
-	for name := range strings.FieldsSeq(a.numbers) {
+	for _, name := range a.numbers {
 		number := f.number(name)
 		if number != nil {
 			fields[name] = number
@@ -89,8 +90,8 @@ type notice struct {
 
 // formOutcome is the outcome of a form that was sent, for the page that shows it.
 type formOutcome struct {
-	path     string // of the page that shows it, with its query
-	expires  time.Time
+	path     string    // of the page that shows it, with its query
+	expires  time.Time // when it is forgotten, if no page has shown it; set by sessions.keep
 	action   string
 	values   url.Values
 	notice   notice
@@ -161,7 +162,7 @@ func (a *action) notice(res wire.Response, repeated bool) notice {
 // do makes a call for an account. It fails if the account no longer exists.
 func (d *Dashboard) do(ctx context.Context, accountID int64, call server.Operation) (wire.Response, *wire.Error) {
 	var user account.Account
-	refused := d.Server.Read(ctx, func(tx *store.Tx) error {
+	refused := d.options.Server.Read(ctx, func(tx *store.Tx) error {
 		var err error
 		user, err = account.ByID(tx, accountID)
 		return err
@@ -172,5 +173,5 @@ func (d *Dashboard) do(ctx context.Context, accountID int64, call server.Operati
 	if user.ID == 0 {
 		return wire.Response{}, wire.Invalid("a reset has removed this account, so nothing was done; log in again")
 	}
-	return d.Server.Do(ctx, user, call)
+	return d.options.Server.Do(ctx, user, call)
 }

@@ -107,19 +107,22 @@ func cardActions() []action {
 		control  = "POST " + server.Control
 	)
 	actions := []action{
-		{name: "details", route: "GET " + cardPath + "/details", texts: "card_id"},
-		{name: "freeze", route: "POST " + cardPath + "/freeze", texts: "card_id", done: "The card is frozen."},
-		{name: "unfreeze", route: "POST " + cardPath + "/unfreeze", texts: "card_id", done: "The card is active again."},
+		{name: "details", route: "GET " + cardPath + "/details", texts: []string{"card_id"}},
+		{name: "freeze", route: "POST " + cardPath + "/freeze", texts: []string{"card_id"}, done: "The card is frozen."},
 		{
-			name: "terminate", route: "DELETE " + cardPath, texts: "card_id",
+			name: "unfreeze", route: "POST " + cardPath + "/unfreeze", texts: []string{"card_id"},
+			done: "The card is active again.",
+		},
+		{
+			name: "terminate", route: "DELETE " + cardPath, texts: []string{"card_id"},
 			done: "The card is terminated; $returned_to_wallet USD returned to the wallet.",
 		},
 		{
-			name: "buy", route: control + "/authorizations", texts: "card_id", numbers: "amount",
+			name: "buy", route: control + "/authorizations", texts: []string{"card_id"}, numbers: []string{"amount"},
 			body: merchantFields, report: reportPurchase,
 		},
 		{
-			name: "challenge", route: control + "/3ds-challenges", texts: "card_id merchant", numbers: "amount",
+			name: "challenge", route: control + "/3ds-challenges", texts: []string{"card_id", "merchant"}, numbers: []string{"amount"},
 			done: "A 3D Secure challenge is pending. It expires after five minutes.",
 		},
 	}

@@ -11,16 +11,21 @@ import (
 func challengeActions() []action {
 	const complete = "POST " + server.Control + "/3ds-challenges/{id}/complete"
 	return []action{
-		{name: threeds.Approved, route: complete, texts: "id", body: outcomeApproved, done: "The challenge is approved."},
-		{name: threeds.Failed, route: complete, texts: "id", body: outcomeFailed, done: "The challenge has failed."},
+		{
+			name: threeds.Approved, route: complete, texts: []string{"id"}, body: outcomeField(threeds.Approved),
+			done: "The challenge is approved.",
+		},
+		{
+			name: threeds.Failed, route: complete, texts: []string{"id"}, body: outcomeField(threeds.Failed),
+			done: "The challenge has failed.",
+		},
 	}
 }
 
-// outcomeApproved returns the body of the call with which the cardholder approves a challenge.
-func outcomeApproved(form) map[string]any { return map[string]any{"outcome": threeds.Approved} }
-
-// outcomeFailed returns the body of the call with which the cardholder fails a challenge.
-func outcomeFailed(form) map[string]any { return map[string]any{"outcome": threeds.Failed} }
+// outcomeField returns a function that returns the field with the outcome of a challenge.
+func outcomeField(outcome string) func(form) map[string]any {
+	return func(form) map[string]any { return map[string]any{"outcome": outcome} }
+}
 
 // challengeList is the data of the page with the 3D Secure challenges.
 type challengeList struct {
@@ -49,8 +54,7 @@ func readChallenges(v *view) (any, error) {
 	l.setRows(len(records), more)
 	data := new(challengeList)
 	for _, r := range records {
-		pending := r.Reason == threeds.Pending // the reason of a challenge is its status
-		if pending {
+		if r.Reason == threeds.Pending { // the reason of a challenge is its status
 			expires := r.At.Add(threeds.Lifetime)
 			timeLeft := expires.Sub(v.Tx.Now()).Round(time.Second)
 			data.Pending = append(data.Pending, pendingChallenge{Record: r, OTP: v.Server.Keys.OTP(r.ID), TimeLeft: timeLeft})

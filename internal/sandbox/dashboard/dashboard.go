@@ -36,17 +36,16 @@ type Options struct {
 
 // Dashboard serves the web pages and passes other requests to the next handler.
 type Dashboard struct {
-	Options
-
-	address     *url.URL // Options.Address
+	options     Options
+	address     *url.URL // Address of the options
 	sessions    *sessions
 	link        *loginLink
 	pages       []*page
 	templates   *template.Template
 	crossOrigin *http.CrossOriginProtection
 	mux         *http.ServeMux
-	closing     chan struct{} // closed by close
-	close       func()        // may be called several times
+	closing     chan struct{} // closed by closeOnce
+	closeOnce   func()        // closes closing; may be called several times
 }
 
 // New returns a dashboard on which no user is logged in.
@@ -56,7 +55,7 @@ func New(o Options) (*Dashboard, error) {
 		return nil, err
 	}
 	d := &Dashboard{
-		Options:     o,
+		options:     o,
 		address:     address,
 		sessions:    &sessions{now: o.Now, all: map[string]*session{}},
 		link:        newLoginLink(o.Now()),
@@ -64,7 +63,7 @@ func New(o Options) (*Dashboard, error) {
 		crossOrigin: http.NewCrossOriginProtection(),
 		closing:     make(chan struct{}),
 	}
-	d.close = sync.OnceFunc(func() { close(d.closing) })
+	d.closeOnce = sync.OnceFunc(func() { close(d.closing) })
 	templates, err := template.New("").Funcs(functions()).ParseFS(files, "templates/*.html")
 	if err != nil {
 		return nil, err
@@ -95,20 +94,21 @@ func (d *Dashboard) Link() string {
 // names, and forms that other sites send.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
-		value := recover()
-		if value == http.ErrAbortHandler { //nolint:errorlint // net/http compares it the same way
-			panic(value)
+		reason := recover()
+		if reason == http.ErrAbortHandler { //nolint:errorlint // net/http compares it the same way
+			panic(reason)
 		}
-		if value != nil {
+		if reason != nil {
 			// net/http would log the value of the panic, which may be a secret.
-			d.Server.Logger.Error("a page panicked", "error", crash.New(value))
-			http.Error(w, "The page could not be shown. The server's log has the error.", http.StatusInternalServerError)
+			d.options.Server.Logger.Error("a page panicked", "error", crash.New(reason))
+			http.Error(w, "The request failed because of a bug. The server's log has the error. "+
+				"If you submitted a form, check what it did before you try again.", http.StatusInternalServerError)
 		}
 	}()
 	// If the base URL of an API client lacks /api/v1, the client needs an error of the API instead of a page.
 	isClient := r.Header.Get("Authorization") != ""
 	if isClient || !isPage(r.URL) {
-		d.Next.ServeHTTP(w, r)
+		d.options.Next.ServeHTTP(w, r)
 		return
 	}
 	headers := w.Header()
@@ -163,7 +163,7 @@ func (d *Dashboard) isKnown(host string) bool {
 	if err == nil || strings.EqualFold(name, "localhost") {
 		return true
 	}
-	for _, own := range d.Names {
+	for _, own := range d.options.Names {
 		if own != "" && strings.EqualFold(own, name) {
 			return true
 		}
@@ -216,7 +216,7 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 			_ = send("event: ended\ndata:")
 			return
 		}
-		fileVersion, now, refused := d.Server.Version(r.Context())
+		fileVersion, now, refused := d.options.Server.Version(r.Context())
 		if refused != nil {
 			return // the browser connects again
 		}
@@ -239,7 +239,7 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 }
 
 // Close ends the event streams of open pages, so that a server that shuts down does not wait for them.
-func (d *Dashboard) Close() { d.close() }
+func (d *Dashboard) Close() { d.closeOnce() }
 
 // files are the templates, and the style sheets, scripts and images that pages load.
 //

@@ -9,11 +9,11 @@ func depositActions() []action {
 	const deposits = "POST " + server.Control + "/deposits"
 	return []action{
 		{
-			name: "announce", route: deposits, texts: "currency", numbers: "amount",
+			name: "announce", route: deposits, texts: []string{"currency"}, numbers: []string{"amount"},
 			done: "The deposit is pending. Confirm it to credit the wallet.",
 		},
 		{
-			name: "confirm", route: deposits + "/{id}/confirm", texts: "id",
+			name: "confirm", route: deposits + "/{id}/confirm", texts: []string{"id"},
 			done: "The deposit is confirmed and credited to the wallet.",
 		},
 	}

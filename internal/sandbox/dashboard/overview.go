@@ -87,7 +87,7 @@ func readOverview(v *view) (any, error) {
 	noCards := card.Counts{}
 	if o.Counts == noCards {
 		o.Start = &gettingStarted{Address: v.Address}
-		// Unless the user has just asked for the key, it stays empty.
+		// The result, whether there is a response, is not needed: without one, the key stays empty.
 		_ = v.decodeResponse("show-key", o.Start)
 	}
 	var allCards *card.Card
@@ -154,14 +154,15 @@ type timeline struct {
 
 // timelineDay is a day of a timeline, with the sums of its purchases.
 type timelineDay struct {
-	transaction.Day
+	transaction.Sums
 
 	Date       string
 	Balance    usd.Amount // of the card, at the end of the day
 	HasBalance bool       // false in the timeline of all cards, and before the card's first known balance
 }
 
-// plot is a chart with stacked bars or a line. It is plotHeight units high. y is 0 at the top.
+// plot is a chart with stacked bars or a line. It is plotHeight units high. y is 0 at the top. A plot with a line has bars
+// too, which the style sheet makes invisible.
 type plot struct {
 	Class   string // of the style sheet
 	Title   string
@@ -226,10 +227,10 @@ func (v *view) readTimeline(c *card.Card) (timeline, error) {
 	t.addDays(first, chosen, days, balances)
 	t.addPlot("money", "Settled and held, USD", formatCents, settledAndHeld)
 	if t.Sums.Declines > 0 {
-		t.addPlot("declines", "Declines", formatCount, declines)
+		t.addPlot("declines", "Declines", formatCount, declineCount)
 	}
 	if len(balances) > 0 {
-		p := t.addPlot("balance", "Balance, USD", formatCents, balance)
+		p := t.addPlot("balance", "Balance, USD", formatCents, dailyBalance)
 		p.drawLine()
 	}
 	return t, nil
@@ -243,9 +244,9 @@ func formatCount(n int64) string { return strconv.FormatInt(n, 10) }
 
 func settledAndHeld(d *timelineDay) (int64, int64) { return int64(d.Settled), int64(d.Held) }
 
-func declines(d *timelineDay) (int64, int64) { return d.Declines, 0 }
+func declineCount(d *timelineDay) (int64, int64) { return d.Declines, 0 }
 
-func balance(d *timelineDay) (int64, int64) { return int64(d.Balance), 0 }
+func dailyBalance(d *timelineDay) (int64, int64) { return int64(d.Balance), 0 }
 
 // addDays adds the days from first to first+n-1, including days without purchases. Days are numbered as by
 // store.Day. days and balances are in order of time, and may lack days. The loop cuts off the rows that it has used.
@@ -257,7 +258,7 @@ func (t *timeline) addDays(first, n int64, days []*transaction.Day, balances []*
 		midnight := time.UnixMilli(day * dayLength).UTC()
 		d := &timelineDay{Date: midnight.Format(time.DateOnly)}
 		if len(days) > 0 && days[0].Day == day {
-			d.Day = *days[0]
+			d.Sums = days[0].Sums
 			days = days[1:]
 		}
 		for len(balances) > 0 && balances[0].Day <= day {

@@ -111,7 +111,7 @@ func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 // read reads a page and its frame in one snapshot. If the account does not exist, it ends the session and returns nil.
 func (d *Dashboard) read(r *http.Request, p *page, accountID int64, outcome *formOutcome) (*frame, *wire.Error) {
 	// The version is read before the page, so that the page is at least as new as its version says.
-	fileVersion, _, refused := d.Server.Version(r.Context())
+	fileVersion, _, refused := d.options.Server.Version(r.Context())
 	if refused != nil {
 		return nil, refused
 	}
@@ -123,7 +123,7 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, outcome *for
 		Query:   r.URL.Query(),
 		outcome: outcome,
 	}
-	refused = d.Server.Read(r.Context(), func(tx *store.Tx) error {
+	refused = d.options.Server.Read(r.Context(), func(tx *store.Tx) error {
 		err := d.readFrame(tx, f, accountID, fileVersion)
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, outcome *for
 		}
 		v := &view{
 			Tx:      tx,
-			Server:  d.Server,
+			Server:  d.options.Server,
 			Account: f.Account,
 			Address: d.address.JoinPath(server.API).String(),
 			Query:   f.Query,
@@ -173,7 +173,7 @@ func (d *Dashboard) readFrame(tx *store.Tx, f *frame, accountID int64, fileVersi
 	f.Account = found
 	f.Now = tx.Now()
 	f.Version = liveVersion(fileVersion, f.Now)
-	ahead := f.Now.Sub(d.Now())
+	ahead := f.Now.Sub(d.options.Now())
 	f.Unusual, err = describeUnusual(tx, ahead)
 	if err != nil {
 		return err

@@ -248,11 +248,11 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 		d.askForKey(w, r, http.StatusOK, noProblem)
 		return
 	}
-	if !d.link.use(token, d.Now()) {
+	if !d.link.use(token, d.options.Now()) {
 		d.askForKey(w, r, http.StatusForbidden, "This link is not valid, has expired or was already used. Log in with the API key.")
 		return
 	}
-	d.startSession(w, r, d.FirstAccountID)
+	d.startSession(w, r, d.options.FirstAccountID)
 	// If the user came from another site, browsers may not send a strict cookie after a redirect. So the response is a
 	// page that opens the overview.
 	w.Header().Set("Refresh", "0; url=/")
@@ -303,7 +303,7 @@ func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
 	}
 	key := strings.TrimSpace(r.PostForm.Get("key"))
 	var user account.Account
-	refused := d.Server.Read(r.Context(), func(tx *store.Tx) error {
+	refused := d.options.Server.Read(r.Context(), func(tx *store.Tx) error {
 		var err error
 		user, err = account.ByKey(tx, key)
 		return err

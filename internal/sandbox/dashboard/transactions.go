@@ -50,11 +50,11 @@ func followUpActions() []action {
 	const control = "POST " + server.Control
 	return []action{
 		{
-			name: "settle", route: control + "/settlements", texts: "transaction_id", numbers: "amount",
+			name: "settle", route: control + "/settlements", texts: []string{"transaction_id"}, numbers: []string{"amount"},
 			done: "The authorization is settled.", row: "row",
 		},
 		{
-			name: "refund", route: control + "/refunds", texts: "transaction_id", numbers: "amount",
+			name: "refund", route: control + "/refunds", texts: []string{"transaction_id"}, numbers: []string{"amount"},
 			done: "The refund is credited.", row: "row",
 		},
 	}
@@ -99,8 +99,8 @@ func readTransaction(v *view) (any, error) {
 		return nil, err
 	}
 	p.Record = records[0]
-	everyEntry := firstPage(math.MaxInt32) // because the entries are added up
-	p.Entries, _, err = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Transactions: ids}, everyEntry)
+	allEntries := firstPage(math.MaxInt32) // because the entries are added up
+	p.Entries, _, err = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Transactions: ids}, allEntries)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,8 @@ type ledgerData struct {
 	Journal  []*ledger.Entry
 }
 
-// Sum returns the sum of the lines. ledger.Summary makes it zero, so it proves nothing about the ledger.
+// Sum returns the sum of the lines. It is always zero, because ledger.Summary computes the cards' total from the other
+// lines. Only the audit checks the ledger.
 func (d *ledgerData) Sum() usd.Amount {
 	var sum usd.Amount
 	for _, line := range d.Accounts {

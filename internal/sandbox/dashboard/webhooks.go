@@ -18,7 +18,7 @@ func webhookActions() []action {
 			done: "All failed deliveries are sent again.",
 		},
 		{
-			name: "remove", route: "DELETE " + server.Control + "/webhooks/{webhook_id}", texts: "webhook_id",
+			name: "remove", route: "DELETE " + server.Control + "/webhooks/{webhook_id}", texts: []string{"webhook_id"},
 			done: "The endpoint is removed.",
 		},
 	}
@@ -29,7 +29,7 @@ func redeliverAction() action {
 	return action{
 		name:  "redeliver",
 		route: "POST " + server.Control + "/deliveries/{delivery_id}/redeliver",
-		texts: "delivery_id",
+		texts: []string{"delivery_id"},
 		done:  "The event is sent again.",
 		row:   "delivery_id",
 	}

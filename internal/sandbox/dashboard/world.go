@@ -13,30 +13,35 @@ import (
 
 func worldActions() []action {
 	const (
-		limits   = "PUT " + server.Control + "/limits"
-		quirks   = "PUT " + server.Control + "/quirks"
+		limits   = server.Control + "/limits"
+		quirks   = server.Control + "/quirks"
 		faults   = server.Control + "/faults"
 		accounts = server.Control + "/accounts"
 	)
 	return []action{
-		{name: "advance", route: "POST " + server.Control + "/clock", texts: "advance", done: "The clock is advanced."},
-		{name: "set-limits", route: limits, body: settingFields, done: "The limits are saved."},
-		{name: "restore-limits", route: limits, done: "The default limits are restored."},
-		{name: "set-quirks", route: quirks, body: quirkFields, done: "The quirks are saved."},
-		{name: "restore-quirks", route: quirks, done: "The default quirks are restored."},
 		{
-			name: "add-fault", route: "POST " + faults, texts: "method path when", numbers: "times delay_ms later_seconds",
+			name: "advance", route: "POST " + server.Control + "/clock", texts: []string{"advance"},
+			done: "The clock is advanced.",
+		},
+		// A PUT without fields restores the defaults.
+		{name: "set-limits", route: "PUT " + limits, body: settingFields, done: "The limits are saved."},
+		{name: "restore-limits", route: "PUT " + limits, done: "The default limits are restored."},
+		{name: "set-quirks", route: "PUT " + quirks, body: quirkFields, done: "The quirks are saved."},
+		{name: "restore-quirks", route: "PUT " + quirks, done: "The default quirks are restored."},
+		{
+			name: "add-fault", route: "POST " + faults,
+			texts: []string{"method", "path", "when"}, numbers: []string{"times", "delay_ms", "later_seconds"},
 			body: faultResponse, done: "The fault is added.",
 		},
 		{name: "preset", route: "POST " + faults, body: presetFault, done: "The fault is added."},
 		{
-			name: "simulate", route: "POST " + server.Control + "/simulate", numbers: "days purchases_per_day declines seed",
-			body: merchantNames,
+			name: "simulate", route: "POST " + server.Control + "/simulate",
+			numbers: []string{"days", "purchases_per_day", "declines", "seed"}, body: merchantNames,
 			done: "Simulated $purchases purchases on $cards cards; $declined were declined. The clock is advanced.",
 		},
-		{name: "remove-fault", route: "DELETE " + faults + "/{id}", texts: "id", done: "The fault is removed."},
+		{name: "remove-fault", route: "DELETE " + faults + "/{id}", texts: []string{"id"}, done: "The fault is removed."},
 		{name: "remove-faults", route: "DELETE " + faults, done: "All faults are removed."},
-		{name: "create-account", route: "POST " + accounts, texts: "state", numbers: "initial_balance"},
+		{name: "create-account", route: "POST " + accounts, texts: []string{"state"}, numbers: []string{"initial_balance"}},
 		{name: "reset", route: "POST " + server.Control + "/reset", done: "The sandbox is reset."},
 	}
 }
