@@ -73,7 +73,7 @@ func (c *Card) Network() string {
 	return b.Network
 }
 
-// selectCards selects the fields of Cards.
+// selectCards selects the columns of a Card.
 const selectCards = `
 	SELECT c.id, c.public_id, c.ledger_account_id, c.bin_id, c.last4, c.status, l.balance, c.loaded, c.spending_limit, c.label,
 	       c.allowed_categories, c.auto_freeze_at, c.metadata, c.created_at, c.expires_at
@@ -91,7 +91,11 @@ func find(c *server.Call) (*Card, error) {
 	if err != nil {
 		return nil, err
 	}
-	return card, card.readHolds(c)
+	err = card.readHolds(c)
+	if err != nil {
+		return nil, err
+	}
+	return card, nil
 }
 
 // findLive is like find. It returns an error if the card is terminated. A quirk decides which error.
@@ -314,7 +318,7 @@ func (c *Card) HasLowBalance(tx *store.Tx) (bool, error) {
 	if c.Balance == 0 {
 		return true, nil
 	}
-	// The key of daily_sums starts with the account, which the join supplies. SUM is NULL if there are no rows.
+	// The join supplies the account, because the primary key of daily_sums starts with it. SUM is NULL if there are no rows.
 	spent, err := store.Value[usd.Amount](tx, `
 		SELECT COALESCE(SUM(s.settled + s.held - s.refunded), 0) FROM cards c
 		JOIN daily_sums s ON s.account_id = c.account_id AND s.card_id = c.id AND s.day >= ?

@@ -61,10 +61,13 @@ func withdraw(c *server.Call) (wire.Response, error) {
 	if !hasAmount {
 		amount = card.Balance
 	}
-	nothingToWithdraw := amount == 0 // the body has no amount, and the balance is 0
-	if nothingToWithdraw || card.Balance < amount {
+	if amount == 0 { // the body has no amount, and the balance is 0
 		return wire.Response{}, wire.Refuse(wire.CodeInsufficientCardBalance,
-			"card %s has a balance of %s USD, which is not enough", card.PublicID, card.Balance)
+			"card %s has a balance of %s USD, so there is nothing to withdraw", card.PublicID, card.Balance)
+	}
+	if card.Balance < amount {
+		return wire.Response{}, wire.Refuse(wire.CodeInsufficientCardBalance,
+			"card %s has a balance of %s USD, less than the amount of %s USD", card.PublicID, card.Balance, amount)
 	}
 	res, err := card.move(c, "card withdrawn", -amount)
 	if err != nil {
@@ -160,7 +163,7 @@ func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.
 		return wire.Response{}, wire.NewError(http.StatusConflict, code, "card %s is already %s", card.PublicID, status)
 	}
 	if card.Status != status {
-		err := card.setStatus(c, status, event, byRequest)
+		err := card.setStatus(c, statusChange{Status: status, Event: event})
 		if err != nil {
 			return wire.Response{}, err
 		}
@@ -168,26 +171,27 @@ func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.
 	return wire.OK(map[string]any{"id": card.PublicID, "status": card.Status, "balance": card.balanceWithHolds()}), nil
 }
 
-// The values of setStatus's parameter automatic.
-const (
-	byRequest = false
-	byService = true // without a request to change the status
-)
+// statusChange is a change of a card's status.
+type statusChange struct {
+	Status    Status            // the new status
+	Event     webhook.EventType // the event to emit
+	Automatic bool              // whether the service makes the change without a request for it
+}
 
-// setStatus changes the status, records the change and emits the event. A change is automatic if the service makes it by
-// itself.
-func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventType, automatic bool) error {
-	c.Status = status
-	err := call.Tx.Exec(`UPDATE cards SET status = ? WHERE id = ?`, status, c.ID)
+// setStatus changes the status, records the change and emits its event.
+func (c *Card) setStatus(call *server.Call, change statusChange) error {
+	c.Status = change.Status
+	err := call.Tx.Exec(`UPDATE cards SET status = ? WHERE id = ?`, change.Status, c.ID)
 	if err != nil {
 		return err
 	}
-	err = call.Tx.Exec(`INSERT INTO status_changes (account_id, card_id, status, automatic, created_at) VALUES (?, ?, ?, ?, ?)`,
-		call.Account.ID, c.ID, status, automatic, call.Tx.Now().UnixMilli())
+	err = call.Tx.Exec(`
+		INSERT INTO status_changes (account_id, card_id, status, automatic, created_at) VALUES (?, ?, ?, ?, ?)`,
+		call.Account.ID, c.ID, change.Status, change.Automatic, call.Tx.Now().UnixMilli())
 	if err != nil {
 		return err
 	}
-	return webhook.Emit(call, event, c.PublicID, c.full())
+	return webhook.Emit(call, change.Event, c.PublicID, c.full())
 }
 
 // AutoFreeze freezes an active card if the balance that the API shows is below the card's threshold.
@@ -202,7 +206,7 @@ func (c *Card) AutoFreeze(call *server.Call) error {
 	if shown >= *c.AutoFreezeAt {
 		return nil
 	}
-	return c.setStatus(call, Frozen, webhook.CardFrozen, byService)
+	return c.setStatus(call, statusChange{Status: Frozen, Event: webhook.CardFrozen, Automatic: true})
 }
 
 // terminate moves the card's balance to the wallet and terminates the card.
@@ -220,8 +224,8 @@ func terminate(c *server.Call) (wire.Response, error) {
 		}
 	}
 	card.Balance = 0
-	card.holds = 0
-	err = card.setStatus(c, Terminated, webhook.CardTerminated, byRequest)
+	card.holds = 0 // a terminated card shows no holds
+	err = card.setStatus(c, statusChange{Status: Terminated, Event: webhook.CardTerminated})
 	if err != nil {
 		return wire.Response{}, err
 	}
