@@ -1,5 +1,5 @@
-// Package control serves control calls, which the real service does not have. For example, they set the clock, the quirks
-// or the faults of the sandbox, simulate purchases, or reset the sandbox.
+// Package control serves most control calls, which the real service does not have. For example, they advance the clock,
+// set the quirks or the faults of the sandbox, simulate purchases, or reset the sandbox.
 package control
 
 import (
@@ -35,11 +35,11 @@ func Routes() []server.Route {
 		{Method: http.MethodPost, Path: server.Control + "/keys", Handle: server.NoFields(addKey)},
 		{Method: http.MethodDelete, Path: server.Control + "/keys/{id}", Handle: server.NoFields(revokeKey)},
 		{Method: http.MethodGet, Path: server.Control + "/ledger", Handle: auditLedger},
-		{Method: http.MethodGet, Path: server.Control + "/{$}", Handle: serveDocument(openapi.Calls, jsonType), Public: true},
-		{Method: http.MethodGet, Path: server.Control + "/openapi.yaml", Handle: serveDocument(openapi.Contract, yamlType), Public: true},
-		{Method: http.MethodGet, Path: server.Control + "/openapi.json", Handle: serveDocument(contractJSON, jsonType), Public: true},
-		{Method: http.MethodGet, Path: server.Control + "/control.yaml", Handle: serveDocument(openapi.Control, yamlType), Public: true},
-		{Method: http.MethodGet, Path: server.Control + "/control.json", Handle: serveDocument(controlJSON, jsonType), Public: true},
+		documentRoute("/{$}", openapi.Calls, jsonType),
+		documentRoute("/openapi.yaml", openapi.Contract, yamlType),
+		documentRoute("/openapi.json", contractJSON, jsonType),
+		documentRoute("/control.yaml", openapi.Control, yamlType),
+		documentRoute("/control.json", controlJSON, jsonType),
 		{Method: http.MethodGet, Path: limits, Handle: readLimits},
 		{Method: http.MethodPut, Path: limits, Handle: firstAccountOnly(replaceLimits)},
 		{Method: http.MethodGet, Path: limits + "/used", Handle: readUsed},
@@ -72,11 +72,12 @@ const (
 	yamlType = "application/yaml"
 )
 
-// serveDocument returns a handler that serves a document about the calls.
-func serveDocument(document func() []byte, contentType string) func(*server.Call) (wire.Response, error) {
-	return func(*server.Call) (wire.Response, error) {
+// documentRoute returns a public route that serves a document about the calls. The path is relative to server.Control.
+func documentRoute(path string, document func() []byte, contentType string) server.Route {
+	handle := func(*server.Call) (wire.Response, error) {
 		return wire.Response{Status: http.StatusOK, Body: document(), ContentType: contentType}, nil
 	}
+	return server.Route{Method: http.MethodGet, Path: server.Control + path, Handle: handle, Public: true}
 }
 
 // auditLedger audits the account's ledger. It returns the report with a page of the ledger accounts.

@@ -71,14 +71,14 @@ func simulate(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	declinedCount := (purchases*int(declinePercent) + 50) / 100 // rounded
-	numbers := s.random.Perm(purchases)                         // a different number for each purchase
+	positions := s.random.Perm(purchases)                       // the position of each purchase in a random order
 	interval := 24 * time.Hour / time.Duration(perDay)
 	for i := range purchases {
 		err := c.Tx.MoveClock(c.Tx.Now().Add(interval))
 		if err != nil {
 			return wire.Response{}, err
 		}
-		decline := numbers[i] < declinedCount // true for declinedCount of the purchases, at random positions
+		decline := positions[i] < declinedCount // true for declinedCount random purchases
 		err = s.purchase(s.payingCards[i], decline)
 		if err != nil {
 			return wire.Response{}, err
@@ -138,12 +138,12 @@ const selectSpendable = `
 // purchase makes a purchase on a card and, if it is approved, usually settles it. The amount varies around an equal share
 // of what the card can still pay. If decline is true, the amount exceeds the balance.
 func (s *simulation) purchase(cardID string, decline bool) error {
-	c, err := card.ByPublicID(s.call.Tx, s.call.Account.ID, cardID)
+	payingCard, err := card.ByPublicID(s.call.Tx, s.call.Account.ID, cardID)
 	if err != nil {
 		return err
 	}
 	available, err := store.Value[usd.Amount](s.call.Tx,
-		`SELECT spendable FROM (`+selectSpendable+`WHERE c.id = ?2)`, s.call.Tx.Now().UnixMilli(), c.ID)
+		`SELECT spendable FROM (`+selectSpendable+`WHERE c.id = ?2)`, s.call.Tx.Now().UnixMilli(), payingCard.ID)
 	if err != nil {
 		return err
 	}
@@ -155,11 +155,12 @@ func (s *simulation) purchase(cardID string, decline bool) error {
 	amount := max(usd.Cent, min(share, affordable))
 	if decline {
 		excess := usd.Cent * usd.Amount(1+s.random.IntN(5_000)) // from 0.01 to 50.00 USD
-		amount = c.Balance + excess
+		amount = payingCard.Balance + excess
 	}
 	mcc := "7311" // advertising
-	if len(c.AllowedCategories) > 0 {
-		category := c.AllowedCategories[s.random.IntN(len(c.AllowedCategories))]
+	allowed := payingCard.AllowedCategories
+	if len(allowed) > 0 {
+		category := allowed[s.random.IntN(len(allowed))]
 		mcc = card.MCCOf(category)
 	}
 	var authorization struct {
@@ -170,7 +171,7 @@ func (s *simulation) purchase(cardID string, decline bool) error {
 	}
 	merchant := s.merchants[s.random.IntN(len(s.merchants))]
 	err = s.do("/authorizations", map[string]any{
-		"card_id":  c.PublicID,
+		"card_id":  payingCard.PublicID,
 		"amount":   amount,
 		"merchant": map[string]string{"name": merchant, "mcc": mcc},
 	}, &authorization)

@@ -116,8 +116,9 @@ func (s *Server) Handler(routes []Route) http.Handler {
 	mux.HandleFunc(unknownPattern, serveUnknown)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := r.URL.EscapedPath()
-		isCanonical := strings.HasPrefix(p, "/") && isClean(p) && p != Control
-		if !isCanonical { // the mux could redirect the request
+		// The mux could redirect other paths. It would add a slash to Control, because listOfCalls has one.
+		routable := strings.HasPrefix(p, "/") && isClean(p) && p != Control
+		if !routable {
 			serveUnknown(w, r)
 			return
 		}
@@ -132,8 +133,9 @@ const unknownPattern = "/"
 // a 404.
 func (s *Server) unknownRoute(mux *http.ServeMux, r *http.Request) *wire.Error {
 	var allowed []string
-	isCanonical := isClean(r.URL.Path) && r.URL.Path != Control
-	if isCanonical { // otherwise, the mux could return the pattern of a redirect
+	// Handler checks the escaped path; this is the decoded one.
+	decodedRoutable := isClean(r.URL.Path) && r.URL.Path != Control
+	if decodedRoutable { // otherwise, the mux could return the pattern of a redirect
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 			_, pattern := mux.Handler(&http.Request{Method: method, URL: &url.URL{Path: r.URL.Path}})
 			if pattern != unknownPattern {
