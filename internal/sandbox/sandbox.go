@@ -28,7 +28,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// DefaultInitialBalance is a value for Options.InitialBalance. Open does not apply it by itself.
+// DefaultInitialBalance is the initial balance that vcard sandbox and the provider use by default. Open itself uses 0.
 const DefaultInitialBalance = 10_000 * usd.Dollar
 
 // Options are the settings of a sandbox.

@@ -34,7 +34,7 @@ type Fault struct {
 	Path    string `json:"path" db:"path"` // relative to the base URL; segments may be Any
 	Times   int64  `json:"times"`          // how many more calls it applies to; 0: until it is deleted
 	When    string `json:"when"`
-	DelayMS int64  `json:"delay_ms"` // of the response
+	DelayMS int64  `json:"delay_ms"` // how long the response is delayed
 	Then    Then   `json:"then"`
 
 	LaterSeconds int64 `json:"later_seconds,omitempty"` // by the service's clock; used if When is Later
@@ -144,7 +144,8 @@ func matchesSegment(pattern, segment string) bool {
 	return pattern == segment
 }
 
-// Scan implements sql.Scanner.
+// Scan implements sql.Scanner. It decodes the JSON that selectFaults selects. FindFault selects columns instead, which
+// are assigned by the db tags.
 func (f *Fault) Scan(column any) error { return store.JSON{Into: f}.Scan(column) }
 
 // selectFaults selects faults as JSON, with the id and the number of times left from their own columns.
@@ -209,8 +210,8 @@ func AddFault(tx *store.Tx, f *Fault) error {
 
 // RemoveFault removes a fault, and reports whether it existed.
 func RemoveFault(tx *store.Tx, id int64) (bool, error) {
-	var removed int64
-	return tx.Get([]any{&removed}, `DELETE FROM faults WHERE id = ? RETURNING id`, id)
+	var ignored int64
+	return tx.Get([]any{&ignored}, `DELETE FROM faults WHERE id = ? RETURNING id`, id)
 }
 
 // ClearFaults removes all faults.

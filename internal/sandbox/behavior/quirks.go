@@ -16,7 +16,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Values of quirks. See Settings for their meaning.
+// Values of quirks. Only values that code compares with are constants. See Settings for their meaning.
 const (
 	Ignored  = "ignored"
 	Conflict = "conflict" // 409
@@ -209,20 +209,20 @@ func (q Quirks) rewriteValue(name string, value any) any {
 
 // rewriteNumber returns an amount in the notation of the quirks. It does not change a number without a decimal point.
 func (q Quirks) rewriteNumber(number json.Number) any {
-	decimals := number.String()
-	isAmount := strings.Contains(decimals, ".")
+	text := number.String()
+	isAmount := strings.Contains(text, ".")
 	if !isAmount {
 		return number
 	}
 	switch q.Amounts {
 	case Strings:
-		return decimals
+		return text
 	case Plain:
-		plain := strings.TrimRight(decimals, "0")
+		plain := strings.TrimRight(text, "0")
 		plain = strings.TrimSuffix(plain, ".")
 		return json.Number(plain)
 	case Floats:
-		return json.Number(decimals + "0000000000004") // like the rounding error of a binary fraction
+		return json.Number(text + "0000000000004") // like the rounding error of a binary fraction
 	}
 	return number
 }

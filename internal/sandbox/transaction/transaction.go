@@ -77,7 +77,7 @@ type Facts struct {
 	Allowed []string   `json:"allowed"`
 }
 
-// Scan decodes the JSON of a column.
+// Scan implements sql.Scanner.
 func (f *Facts) Scan(column any) error { return store.JSON{Into: f}.Scan(column) }
 
 // record writes a transaction, adds it to its purchase, and returns it as the API shows it without quirks. It moves no
@@ -167,7 +167,7 @@ func addToPurchase(tx *store.Tx, accountID, rowID int64, d draft) error {
 	return nil
 }
 
-// selectTransactions selects the fields of Transactions.
+// selectTransactions selects the columns of a Transaction.
 const selectTransactions = `
 	SELECT t.public_id, c.public_id AS card_id, t.type, t.amount, 'USD' AS currency, t.fee,
 	       t.merchant_name, t.merchant_mcc, t.created_at
@@ -244,15 +244,15 @@ func (d draft) findDeclineReason(tx *store.Tx) (declineReason, *Facts, error) {
 	if err != nil {
 		return "", nil, err
 	}
+	allowed := d.Card.AllowedCategories
 	facts := &Facts{
 		Asked:   d.Amount + d.Fee,
 		Balance: d.Card.Balance,
 		Spent:   usedLimit,
 		Limit:   d.Card.SpendingLimit,
 		Month:   monthOf(tx.Now()),
-		Allowed: d.Card.AllowedCategories,
+		Allowed: allowed,
 	}
-	allowed := d.Card.AllowedCategories
 	category := card.CategoryOf(d.Merchant.MCC)
 	categoryAllowed := len(allowed) == 0 || slices.Contains(allowed, category)
 	var reason declineReason
@@ -261,7 +261,7 @@ func (d draft) findDeclineReason(tx *store.Tx) (declineReason, *Facts, error) {
 		reason = cardTerminated
 	case d.Card.Status == card.Frozen:
 		reason = cardFrozen
-	case d.Card.Balance < facts.Asked:
+	case facts.Balance < facts.Asked:
 		reason = insufficientFunds
 	case !categoryAllowed:
 		reason = categoryNotAllowed

@@ -125,20 +125,20 @@ func (f *Fields) decodeText(name string, raw json.RawMessage) string {
 	return text
 }
 
-// Amount reads a required number of USD.
+// Amount reads a required amount in USD.
 func (f *Fields) Amount(name string) usd.Amount {
 	raw := f.require(name)
 	return f.decodeAmount(name, raw)
 }
 
-// OptionalAmount reads a number of USD, and reports whether it is present.
+// OptionalAmount reads an amount in USD, and reports whether it is present.
 func (f *Fields) OptionalAmount(name string) (usd.Amount, bool) {
 	raw := f.pop(name)
 	amount := f.decodeAmount(name, raw)
 	return amount, raw != nil
 }
 
-// PositiveAmount reads a required number of USD above 0.
+// PositiveAmount reads a required amount in USD above 0.
 func (f *Fields) PositiveAmount(name string) usd.Amount {
 	amount := f.Amount(name)
 	if amount <= 0 {
@@ -147,7 +147,7 @@ func (f *Fields) PositiveAmount(name string) usd.Amount {
 	return amount
 }
 
-// OptionalNotNegativeAmount reads a number of USD of at least 0. The default is 0.
+// OptionalNotNegativeAmount reads an amount in USD of at least 0. The default is 0.
 func (f *Fields) OptionalNotNegativeAmount(name string) usd.Amount {
 	amount, _ := f.OptionalAmount(name)
 	if amount < 0 {
@@ -198,7 +198,7 @@ func (f *Fields) Texts(name string) ([]string, bool) {
 	return texts, true
 }
 
-// Object reads a required object. The function read reads its members.
+// Object reads a required object. It calls read with a reader of the members.
 func (f *Fields) Object(name string, read func(*Fields)) {
 	raw := f.require(name)
 	if raw == nil {
@@ -314,7 +314,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request) Body {
 	}
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 	if tooLarge {
-		return Body{Err: Invalid("the body is larger than 1 MiB")}
+		return Body{Err: Invalid("the body is larger than %d MiB", MaxBody>>20)}
 	}
 	return Body{Err: Invalid("the body is incomplete: the connection broke, or the body arrived too slowly")}
 }

@@ -119,6 +119,7 @@ func OneOrNotFound[T any](found []*T, err error, kind, id string) (*T, error) {
 }
 
 // NotFound returns a 404 with a message that the account has no such object. The kind is, for example, "card".
+// The message has only the start of a long id, because the id may come from the request.
 func NotFound(kind, id string) *Error {
 	return NewError(http.StatusNotFound, CodeNotFound, "this account has no %s %.64q", kind, id)
 }
