@@ -353,7 +353,7 @@ func actionFailed(card api.CardSummary, operation string, err error) diag.Diagno
 		if stop.Refusal != nil {
 			response = "The service has already seen the idempotency key of this request"
 		}
-		return unknownOutcome(operation, fmt.Sprintf("%s, but %s holds %s USD, which does not show the transfer.",
+		return unknownOutcome(operation, fmt.Sprintf("%s. But %s holds %s USD, which does not show the transfer.",
 			response, nameOf(card.CardListItem), stop.Balance))
 	}
 	return rejection(card.Status, operation, err)

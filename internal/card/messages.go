@@ -307,7 +307,7 @@ func describePending(card model, pending reconcile.Pending) string {
 // amount has to become the baseline, so that Terraform does not move the money a second time.
 func pendingAdvice(card model, pending reconcile.Movement) string {
 	advice := "\n\nPlan again in a minute: each plan checks the outcome. Usually nothing else is needed." +
-		"\n\nIf it stays pending, you can abandon the transfer. First check in the dashboard whether the money moved; if it may still arrive, wait. "
+		"\n\nIf the transfer stays pending, you can abandon it. First check in the dashboard whether the money moved; if it may still arrive, wait. "
 	topUp := topUpAttributes(card)
 	if pending.Purpose == reconcile.ForTopUp || !card.Amount.IsKnown() {
 		change := "leave amount out"
@@ -440,16 +440,16 @@ func moveWarnings(card model, operation string, m reconcile.Movement, result tra
 	} else if result.LeftOver != 0 {
 		diags.AddWarning("Unexplained balance change before a transfer",
 			fmt.Sprintf("The balance of %s had %s before the %s. No transaction explains this. "+
-				"Someone else, an action or an interrupted run may have moved this money, or a transaction is not listed yet. "+
+				"Someone else, an action or an interrupted run may have moved this money, or a transaction may not be listed yet. "+
 				"The planned transfer was made, and the card now holds %s USD. "+
 				"If that is too much or too little, correct the balance in the dashboard, or with the actions vcard_card_withdraw and vcard_card_fund.",
 				card.name(), changedBy(result.LeftOver), movementNoun(m.Delta), result.CardBalance))
 	} else if result.Ignored != "" {
 		diags.AddWarning("Transfer made with incomplete transaction data",
-			fmt.Sprintf("Before the %s on %s, the provider checked whether an earlier run had already made it. That check was incomplete: %s. "+
+			fmt.Sprintf("%s: before the %s, the provider checked whether an earlier run had already made it. That check was incomplete: %s. "+
 				"The transfer was made, and the card now holds %s USD.\n\nCheck in the dashboard whether that balance is right. "+
 				"If it is not, correct it there, or with the actions vcard_card_withdraw and vcard_card_fund.",
-				movementNoun(m.Delta), card.name(), strings.TrimSuffix(result.Ignored, "."), result.CardBalance))
+				capitalized(card.name()), movementNoun(m.Delta), strings.TrimSuffix(result.Ignored, "."), result.CardBalance))
 	}
 	if result.Excess != 0 {
 		diags.Append(excessWarning(card.name(), operation, result))
@@ -550,7 +550,8 @@ func previewText(card model, d reconcile.Decision) string {
 			return fmt.Sprintf("%s, and %s. The provider cannot tell what an earlier run moved. "+
 				"Apply accepts the card's balance and stops. %s", balance, evidence.Hidden, next)
 		}
-		return fmt.Sprintf("%s. The provider cannot tell whether this balance includes the transfer, because %s. Apply stops once and says what to do.", balance, strings.TrimSuffix(evidence.Hidden, "."))
+		return fmt.Sprintf("%s. The provider cannot tell whether this balance includes the transfer. %s. Apply stops once and says what to do.",
+			balance, capitalized(strings.TrimSuffix(evidence.Hidden, ".")))
 	case reconcile.OverCap:
 		return balance + ". Balance increases that no transaction explains count toward max_top_up_per_month. With these, this top-up may exceed the limit. " +
 			"Apply stops once. Then plan again: the new plan adds only what the limit still allows."
@@ -597,7 +598,7 @@ func excessWarning(name, operation string, result transfer.Transfer) diag.Diagno
 		difference = "less"
 	}
 	return diag.NewWarningDiagnostic("Unexpected amount moved: "+name,
-		fmt.Sprintf("After the request to %s, the card holds %s USD. That is %s USD %s than the earlier balance, this transfer and the card's transactions explain. "+
+		fmt.Sprintf("After the request to %s, the card holds %s USD. That is %s USD %s than expected from the earlier balance, this transfer and the card's transactions. "+
 			"The service may have ignored the amount. If Terraform manages the card, the state has the planned amount. "+
 			"Check the card in the dashboard, and correct its balance there, or with the actions vcard_card_fund and vcard_card_withdraw.",
 			operation, result.CardBalance, result.Excess.Abs(), difference))
@@ -632,8 +633,8 @@ func notMovedAfterStop(card model, operation string, stop *transfer.StoppedError
 			reason = "the card's money_record is lost"
 			amounts = amountsInState(card)
 		}
-		text = fmt.Sprintf("Nothing was sent. %s, and %s. An interrupted run may already have made this transfer.%s %s",
-			balance, strings.TrimSuffix(stop.Unread, "."), amounts, advice)
+		text = fmt.Sprintf("Nothing was sent. %s. %s. An interrupted run may already have made this transfer.%s %s",
+			balance, capitalized(strings.TrimSuffix(stop.Unread, ".")), amounts, advice)
 	case reconcile.NotShown:
 		if stop.Refusal == nil {
 			reason = "the card does not show it"

@@ -170,7 +170,7 @@ func (p *planner) checkBIN(ctx context.Context) {
 	}
 	if len(bins) == 0 {
 		p.diags.AddAttributeError(path.Root("bin_id"), "Unknown BIN",
-			fmt.Sprintf("This account cannot issue cards on the BIN %q, and the service lists no other BINs. Ask the service's support which BINs the account can use.", bin.ValueString()))
+			fmt.Sprintf("This account cannot issue cards on the BIN %q, and the service lists no BINs at all. Ask the service's support which BINs the account can use.", bin.ValueString()))
 		return
 	}
 	lines := make([]string, len(bins))

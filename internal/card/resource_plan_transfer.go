@@ -67,7 +67,7 @@ func (p *planner) warnUnspendable(t plannedTransfer, net usd.Amount) {
 	}
 	if net > 0 && p.plan.Frozen.ValueBool() {
 		p.warn("frozen", "Plan funds a frozen card",
-			"%s gets %s USD and is frozen after this plan. The money cannot be spent until you set frozen = false.",
+			"%s gets %s USD and will be frozen after apply. The money cannot be spent until you set frozen = false.",
 			capitalized(p.state.name()), net)
 	}
 	status := api.CardStatus(p.state.Status.ValueString())
@@ -224,7 +224,7 @@ func (p *planner) planAmount() plannedTransfer {
 		p.plan.Amount = before
 	case before.IsNull():
 		p.warn("amount", "amount becomes the baseline and moves no money",
-			"Terraform does not manage the load of %s yet. amount = %s becomes the baseline, whatever the card's balance is (%s USD at the last refresh). Later changes of amount move only the difference.",
+			"Terraform does not manage the load of %s yet. amount = %s becomes the baseline, whatever the card's balance is (%s USD at the last refresh). Later changes to amount move only the difference.",
 			p.state.name(), after.Amount(), p.state.Balance.Amount())
 	case after.IsNull():
 		p.warn("amount", "amount is no longer managed and moves no money",

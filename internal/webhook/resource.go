@@ -260,7 +260,7 @@ func removalWarning(endpoint model) diag.Diagnostic {
 
 // replacementWarning warns that the old endpoint stays registered after a change of its attributes.
 func replacementWarning(old, next model, changes *tfkit.Replacement) diag.Diagnostic {
-	text := fmt.Sprintf("The service cannot change an endpoint, so the change of %s registers a new one. The old %s keeps receiving events%s. "+
+	text := fmt.Sprintf("The service cannot change an endpoint, so changing %s registers a new one. The old %s keeps receiving events%s. "+
 		"After apply, remove the old endpoint in the dashboard. Otherwise, events may arrive twice.",
 		changes.NamesInSentence(), old.name(), old.hostSuffix())
 	if next.Secret.IsNull() && next.SecretWO.IsNull() {

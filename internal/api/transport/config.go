@@ -164,7 +164,7 @@ func checkKey(key string) error {
 		return violation("begin with " + keyPrefix)
 	}
 	if key == keyPrefix {
-		return violation("continue after " + keyPrefix)
+		return violation("be longer than the prefix " + keyPrefix)
 	}
 	for _, r := range key {
 		if r < '!' || r > '~' { // outside of the printable ASCII characters, or a space
