@@ -101,6 +101,7 @@ func (r reader) readEvents(ctx context.Context, id string, since reconcile.Recor
 			s.Unclear = "the card's transactions could not be read: " + transport.WithoutOperation(err)
 			return
 		}
+		isOnlyPage := false
 		oldestFirst := number == 1 && isOldestFirst(page)
 		if oldestFirst {
 			nextPage, err := readPage(ctx, 2)
@@ -109,7 +110,7 @@ func (r reader) readEvents(ctx context.Context, id string, since reconcile.Recor
 				return
 			}
 			// After the only page, a service may repeat it.
-			isOnlyPage := len(nextPage) == 0 || nextPage[0].ID == page[0].ID
+			isOnlyPage = len(nextPage) == 0 || nextPage[0].ID == page[0].ID
 			if !isOnlyPage {
 				s.Unclear = "the card's transactions are listed oldest first, so the newest may be missing"
 				return
@@ -134,8 +135,10 @@ func (r reader) readEvents(ctx context.Context, id string, since reconcile.Recor
 				reachedAnchor = true
 			}
 		}
+		// An only page sets More too if it is full. That changes nothing if all its transactions are different ones of this
+		// card: they are more than an anchor keeps, so the anchor has More anyway.
 		s.More = added > 0 && len(page) >= standardPage
-		isLastPage := added == 0 || oldestFirst
+		isLastPage := added == 0 || isOnlyPage
 		if isLastPage || reachedAnchor || since.Anchor == nil {
 			return
 		}
@@ -178,6 +181,8 @@ func eventOf(t api.Transaction) reconcile.Event {
 		return e
 	}
 
+	// If the amount or the fee is out of range, the other one still counts: package reconcile also adds up events that are
+	// Unclear. For example, a decline moves no amount, but its fee may be taken from the card.
 	amount, amountHasFraction, err := floorToCents(t.Amount)
 	if err != nil {
 		e.Unclear = "transaction " + t.ID + " cannot be read: " + err.Error()
@@ -192,7 +197,8 @@ func eventOf(t api.Transaction) reconcile.Event {
 	return e
 }
 
-// floorToCents returns a decimal rounded down to whole cents, and whether that left out a part of it.
+// floorToCents returns a decimal rounded down to whole cents, and whether that may have left out a part of it. If the
+// decimal is out of range, the amount is 0.
 func floorToCents(d usd.Decimal) (amount usd.Amount, hasFraction bool, err error) {
 	amount, err = d.Amount()
 	if err == nil {
