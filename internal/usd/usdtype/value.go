@@ -70,8 +70,9 @@ func (v Value) Pointer() *usd.Amount {
 	return &v.amount
 }
 
-// maxDigits limits the digits of a number in a message. A number with more could be taken for a card number and redacted.
-const maxDigits = 12
+// maxLength limits the text of a number in a message. A text with more digits could be taken for a card number and
+// redacted.
+const maxLength = 12
 
 // Err returns the reason why a known value is not an amount, or nil. The text completes "<attribute> …".
 func (v Value) Err() error {
@@ -80,14 +81,17 @@ func (v Value) Err() error {
 	}
 	if errors.Is(v.err, usd.ErrFraction) {
 		const rule = "must be an amount in USD with at most two decimals"
-		text := v.ValueBigFloat().Text('g', maxDigits+1)
-		if len(text) > maxDigits {
+		const digits = maxLength + 1 // one more than allowed, so that a longer number is recognized
+		text := v.ValueBigFloat().Text('g', digits)
+		if len(text) > maxLength {
+			// A shortened number could look like a valid amount, so a number whose text is too long is left out.
 			return errors.New(rule)
 		}
 		return fmt.Errorf("%s, got %s", rule, text)
 	}
 	const digits = 4 // enough to recognize the number
-	return fmt.Errorf("must be an amount in USD with at most 12 digits before the decimal point, got %s", v.ValueBigFloat().Text('g', digits))
+	return fmt.Errorf("must be an amount in USD with at most 12 digits before the decimal point, got %s",
+		v.ValueBigFloat().Text('g', digits))
 }
 
 // Type returns the type of the value.
@@ -114,7 +118,7 @@ func (v Value) NumberSemanticEquals(_ context.Context, o basetypes.NumberValuabl
 }
 
 // ValidateAttribute refuses fractions of a cent and amounts out of range. It accepts an amount below zero, because the
-// framework may also validate values from the service. Rules for configurations belong in validators.
+// framework also validates values from the service. Rules for configurations belong in validators.
 func (v Value) ValidateAttribute(_ context.Context, req xattr.ValidateAttributeRequest, resp *xattr.ValidateAttributeResponse) {
 	if v.err == nil {
 		return
