@@ -40,7 +40,7 @@ func (m Movement) MayHaveTopUp(e Explanation) bool {
 	if !topUpMayHaveBeenDue {
 		return false
 	}
-	if e.Without == LessHolds { // the balance is best explained without the fund
+	if e.Without == LessHolds { // the highest rank: no explanation with the fund can be better
 		return false
 	}
 	return e.MaxArrived > m.Delta // more than the fund alone

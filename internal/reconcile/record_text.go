@@ -107,13 +107,15 @@ func ParseRecord(card, text string) Record {
 		return Record{}
 	}
 	r := parseBody(data[checksumSize:])
-	if r.Text(card) != text { // for example, the checksum is wrong
+	// Encoding the record again also checks the version and the checksum.
+	if r.Text(card) != text {
 		return Record{}
 	}
 	return r
 }
 
-// parseBody reads what follows the checksum. The body must have at least flags and seed. Missing numbers are 0.
+// parseBody reads what follows the checksum. The body must have at least flags and seed. Missing numbers are 0. The order
+// of the calls of next is part of the format, so each call is a statement of its own.
 func parseBody(body []byte) Record {
 	f := flags(binary.BigEndian.Uint16(body))
 	numbers := numberReader{rest: body[flagsSize+len(Seed{}):]}
