@@ -325,8 +325,8 @@ type replacedCard struct {
 	Protected bool       `json:"protected"`
 	Balance   usd.Amount `json:"balance"`
 	// CountedNet and CountedTaken are what the first plan was counted with, as in session.PlannedSpend.
-	CountedNet   usd.Amount `json:"planned"`
-	CountedTaken usd.Amount `json:"taken"`
+	CountedNet   usd.Amount `json:"counted_net"`
+	CountedTaken usd.Amount `json:"counted_taken"`
 }
 
 const privateStateKey = "card"
