@@ -194,7 +194,8 @@ type cardsModel struct {
 }
 
 func fillCards(ctx context.Context, s *session.Session, m *cardsModel, diags *diag.Diagnostics) error {
-	// Until their number is known, the cards are kept in the form of the API, which takes less memory.
+	// Until their number is known, the cards are kept as CardListItems, because growing a slice of the larger models would
+	// cost more.
 	var cards []api.CardListItem
 	var invalid tfkit.InvalidIDs
 	for card, err := range m.find(ctx, s.Client) {

@@ -71,6 +71,7 @@ func (e *cardDetails) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	if resp.Diagnostics.HasError() || !e.session.Require(&resp.Diagnostics, "read the details of a card") {
 		return
 	}
+	// The schema also accepts ids of another form, which a mock of terraform test may make up; see tfkit.CardID.
 	if !tfkit.CheckCardID(path.Root("card_id"), result.CardID, &resp.Diagnostics) {
 		return
 	}

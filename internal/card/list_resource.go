@@ -93,8 +93,8 @@ func (l *cardListResource) pushCards(ctx context.Context, req list.ListRequest, 
 	var count int64
 	for card, err := range query.find(ctx, l.session.Client) {
 		if err != nil {
-			wantsMore := l.pushBatch(ctx, req, batch, push)
-			if wantsMore {
+			mayContinue := l.pushBatch(ctx, req, batch, push)
+			if mayContinue {
 				push(list.ListResult{Diagnostics: diag.Diagnostics{session.ErrorDiagnostic("list the cards", err)}})
 			}
 			return
@@ -105,7 +105,7 @@ func (l *cardListResource) pushCards(ctx context.Context, req list.ListRequest, 
 		}
 		batch = append(batch, card)
 		count++
-		if count == req.Limit {
+		if count == req.Limit { // a limit of 0 is none, because count is at least 1
 			break
 		}
 		if len(batch) == batchSize {

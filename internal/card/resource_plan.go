@@ -77,7 +77,7 @@ func (p *planner) checkLoad(ctx context.Context) {
 // planDestroy plans the termination of the card.
 func (p *planner) planDestroy(ctx context.Context) {
 	if p.isProtected() {
-		p.refuseTermination(p.state.name(), "destroyed", moveInstead)
+		p.refuseTermination(p.state.name(), forDestroy, moveInstead)
 		return
 	}
 	p.countSpend(ctx, session.PlannedSpend{Returned: p.state.Balance.Amount()})
@@ -88,7 +88,7 @@ func (p *planner) planDestroy(ctx context.Context) {
 func (p *planner) planIssue(ctx context.Context) {
 	replaced := p.private.Replaced
 	if replaced != nil && replaced.Protected {
-		p.refuseTermination(replaced.Name, "forced", doNotForce)
+		p.refuseTermination(replaced.Name, forForcedReplacement, doNotForce)
 		return
 	}
 	p.plan.ToppedUp = usdtype.FromAmount(0)
@@ -267,7 +267,7 @@ func (p *planner) warnSharedLabel(label string) {
 func (p *planner) warnConfig(ctx context.Context) {
 	isNew := p.state.ID.IsNull()
 	s := p.resource.session
-	applying := s.IsConfigured() && s.Client.HasWritten()
+	applying := s.IsConfigured() && s.Client.HasWritten() // only apply changes something
 	secondPlan := isNew && p.private.Replaced != nil
 	if applying || secondPlan {
 		return // an earlier plan may have warned already
@@ -278,10 +278,12 @@ func (p *planner) warnConfig(ctx context.Context) {
 	unchanged := threshold.SameCents(p.state.AutoFreezeAt) && p.config.TopUp.Equal(p.state.TopUp)
 	settingsAreNew := isNew || !unchanged
 	frozen := p.config.Frozen
-	staysActive := !frozen.IsNull() && !frozen.IsUnknown() && !frozen.ValueBool() // each apply unfreezes the card
+	// With frozen = false, each apply unfreezes the card, as the warning advises.
+	staysActive := !frozen.IsNull() && !frozen.IsUnknown() && !frozen.ValueBool()
 	if settingsAreNew && !staysActive && freezesBeforeTopUp(threshold, rule) {
 		p.warn("auto_freeze_at", "Card freezes before it is topped up",
-			"auto_freeze_at (%s USD) is not lower than top_up.below (%s USD). The service freezes the card before a plan tops it up, and the card stays frozen unless frozen = false."+
+			"auto_freeze_at (%s USD) is not lower than top_up.below (%s USD). The service freezes the card before a plan tops it up, "+
+				"and the card stays frozen unless frozen = false."+
 				"\n\nRaise top_up.below above auto_freeze_at, or set frozen = false to unfreeze the card with each apply. "+
 				"You can also lower auto_freeze_at, but on an existing card that replaces the card.", threshold.Amount(), rule.Below.Amount())
 	}

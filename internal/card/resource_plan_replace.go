@@ -69,7 +69,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 	keepAsItIs := fmt.Sprintf("These settings of a live card cannot change: %s. To keep the card as it is, add ignore_changes = [%s] to its lifecycle block.",
 		changes, p.replacement.NamesInHCL())
 	if p.isProtected() {
-		p.refuseTermination(card.name(), "replaced", keepAsItIs)
+		p.refuseTermination(card.name(), forReplacement, keepAsItIs)
 		return
 	}
 	if p.plan.Amount.IsNull() {
@@ -158,9 +158,18 @@ const (
 // maxProtected is the maximum number of protected cards that a plan names.
 const maxProtected = 10
 
-// refuseTermination adds the error for a protected card, unless this plan has already reported maxProtected of them. The
-// reason is not shown: it is a key, so that the advice is not repeated for other cards with the same reason.
-func (p *planner) refuseTermination(name, reason, advice string) {
+// terminationReason says why a plan would terminate a card. It is not shown: it is a key, so that the advice is not
+// repeated for other cards with the same reason.
+type terminationReason string
+
+const (
+	forDestroy           terminationReason = "destroyed"
+	forReplacement       terminationReason = "replaced"
+	forForcedReplacement terminationReason = "forced" // by -replace or replace_triggered_by
+)
+
+// refuseTermination adds the error for a protected card, unless this plan has already reported maxProtected of them.
+func (p *planner) refuseTermination(name string, reason terminationReason, advice string) {
 	s := p.resource.session
 	count := s.CountProtected()
 	// The earlier errors already fail the plan. During apply, each card needs its own error, because an error about one
@@ -169,7 +178,7 @@ func (p *planner) refuseTermination(name, reason, advice string) {
 		return
 	}
 	text := "deletion_protection is true, and this plan would terminate " + name + "."
-	if s.FirstTime(session.TopicProtected, reason) {
+	if s.FirstTime(session.TopicProtected, string(reason)) {
 		text += "\n\n" + advice + "\n\nTo terminate it, set deletion_protection = false, apply only that, then try again."
 	}
 	if count == maxProtected && s.IsPlanning() {

@@ -47,7 +47,7 @@ func (p *planner) planTransfer(ctx context.Context) {
 		p.plan.MoneyRecord = types.StringUnknown()
 	}
 	if record.Pending != nil {
-		p.warnPending(t, change.Movements(), record)
+		p.warnPending(t, change.Movements(), record, mayHaveNoTopUp)
 	}
 	p.planFrozen(t)
 	p.warnExpiry(t.amount + t.topUp)
@@ -78,8 +78,8 @@ func (p *planner) warnUnspendable(t plannedTransfer, net usd.Amount) {
 	}
 }
 
-// warnPending warns of what the plan does about the pending transfer.
-func (p *planner) warnPending(t plannedTransfer, movements []reconcile.Movement, record reconcile.Record) {
+// warnPending warns of what the plan does about the pending transfer. mayHaveNoTopUp says that top_up is null or unknown.
+func (p *planner) warnPending(t plannedTransfer, movements []reconcile.Movement, record reconcile.Record, mayHaveNoTopUp bool) {
 	pending := *record.Pending
 	if len(movements) > 0 {
 		repeats := record.Repeats(movements[0])
@@ -90,9 +90,7 @@ func (p *planner) warnPending(t plannedTransfer, movements []reconcile.Movement,
 	}
 	// Apply abandons the transfer if no money moves and there is no top_up. While amount or top_up is unknown, the plan
 	// cannot tell.
-	hasNoTopUp := p.plan.TopUp.IsNull()
-	mayHaveNoTopUp := hasNoTopUp || p.plan.TopUp.IsUnknown()
-	if hasNoTopUp && !t.unknown {
+	if p.plan.TopUp.IsNull() && !t.unknown {
 		p.diags.Append(willAbandonPending(p.state, pending, p.plan.Amount.IsNull()))
 	} else if mayHaveNoTopUp {
 		p.diags.Append(mayAbandonPending(p.state, pending, p.plan.TopUp.IsUnknown()))
@@ -123,8 +121,10 @@ func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconci
 	if !p.resource.session.IsPlanning() {
 		return net // apply reads the card before it moves money
 	}
+	// If a reading fails, the decisions are from an earlier one. The plan does not report the error, because apply reads the
+	// card again.
 	decisions, err := p.resource.session.Mover.Preview(ctx, p.state.ID.ValueString(), record, change, p.state.Balance.Amount())
-	readingFailed := err != nil // then the decisions are from an earlier reading
+	readingFailed := err != nil
 	for _, d := range decisions {
 		p.diags.Append(previewWarnings(p.state, d)...)
 		if d.Verdict == reconcile.Made && !readingFailed {
@@ -142,7 +142,8 @@ func showsWhatIsLeft(d reconcile.Decision) bool {
 	if d.Reason == reconcile.LooksEither { // the withdrawal may have been made already
 		return false
 	}
-	// IntoRange means that the withdrawal leaves less than top_up.below.
+	// A withdrawal with the verdict Send has not been made yet. Neither has one with the reason IntoRange: apply would stop,
+	// because it leaves less than top_up.below.
 	return d.Verdict == reconcile.Send || d.Reason == reconcile.IntoRange
 }
 
@@ -157,7 +158,8 @@ func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
 	after := balance + t.amount
 	if after < 0 {
 		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal exceeds the card's balance",
-			fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD. But %s held only %s USD at the last refresh. Set amount to at least %s.",
+			fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD. But %s held only %s USD at the last refresh. "+
+				"Set amount to at least %s.",
 				before, p.plan.Amount.Amount(), -t.amount, p.state.name(), balance, before-balance)+replaceAdvice(p.plan.Amount.Amount()))
 		return
 	}
@@ -179,7 +181,8 @@ func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
 	freezes := threshold.IsKnown() && after < threshold.Amount()
 	if freezes && p.config.Frozen.IsNull() {
 		p.warn("amount", "Withdrawal will freeze the card",
-			"%s is left with %s USD, less than auto_freeze_at (%s USD), so the service freezes the card. Lower amount by less. To use a frozen card again, fund and unfreeze it.",
+			"%s is left with %s USD, less than auto_freeze_at (%s USD), so the service freezes the card. "+
+				"Lower amount by less. To use a frozen card again, fund and unfreeze it.",
 			capitalized(p.state.name()), after, threshold.Amount())
 	}
 }
@@ -208,8 +211,9 @@ func (p *planner) warnExpiry(delta usd.Amount) {
 	} else if delta > 0 {
 		text += fmt.Sprintf("This plan still loads %s USD onto the card. ", delta)
 	}
-	p.diags.AddWarning(title, text+fmt.Sprintf("The API cannot renew a card. Issue another with -replace, for a fee of %s USD; the balance returns to the wallet. ", api.IssuanceFee)+
-		"With create_before_destroy = true in its lifecycle block, the new card is issued first.")
+	text += fmt.Sprintf("The API cannot renew a card. Issue another with -replace, for a fee of %s USD; the balance returns to the wallet. "+
+		"With create_before_destroy = true in its lifecycle block, the new card is issued first.", api.IssuanceFee)
+	p.diags.AddWarning(title, text)
 }
 
 // planAmount plans the change of amount. It compares cents, so that noise in a computed number causes no diff.
@@ -224,7 +228,9 @@ func (p *planner) planAmount() plannedTransfer {
 		p.plan.Amount = before
 	case before.IsNull():
 		p.warn("amount", "amount becomes the baseline and moves no money",
-			"Terraform does not manage the load of %s yet. amount = %s becomes the baseline, whatever the card's balance is (%s USD at the last refresh). Later changes to amount move only the difference.",
+			"Terraform does not manage the load of %s yet. "+
+				"amount = %s becomes the baseline, whatever the card's balance is (%s USD at the last refresh). "+
+				"Later changes to amount move only the difference.",
 			p.state.name(), after.Amount(), p.state.Balance.Amount())
 	case after.IsNull():
 		p.warn("amount", "amount is no longer managed and moves no money",
@@ -239,7 +245,7 @@ func (p *planner) planAmount() plannedTransfer {
 }
 
 // planTopUp plans topped_up, and returns the planned transfer with the top-up. If top_up or
-// max_top_up_per_month has the same cents as in the state, it keeps its notation.
+// max_top_up_per_month has the same cents as in the state, the plan keeps the state's notation.
 func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record reconcile.Record) plannedTransfer {
 	p.plan.ToppedUp = p.state.ToppedUp
 	rule, known := p.config.readTopUp(ctx)
@@ -300,7 +306,8 @@ func (p *planner) topUpDuringApply(t plannedTransfer) plannedTransfer {
 	p.plan.ToppedUp = usdtype.Unknown()
 	p.warn("top_up", "Top-up is decided during apply",
 		"The top-up of %s depends on values that are known only after apply. The card held %s USD at the last refresh. "+
-			"If the balance is less than top_up.below when apply reads it, apply may fund the card up to top_up.to, within max_top_up_per_month if it is set. "+
+			"If the balance is less than top_up.below when apply reads it, "+
+			"apply may fund the card up to top_up.to, within max_top_up_per_month if it is set. "+
 			"To see the amount in the plan, first apply what these values depend on, with -target.",
 		p.state.name(), p.state.Balance.Amount())
 	t.unknown = true
@@ -341,7 +348,8 @@ func (p *planner) planFrozen(t plannedTransfer) {
 	staysBelow := threshold.IsKnown() && after < threshold.Amount()
 	if staysBelow && !t.unknown {
 		p.warn("frozen", "Card may freeze again",
-			"%s is unfrozen with %s USD, less than auto_freeze_at (%s USD). The service may freeze it again at the next purchase. Raise amount to keep it in use.",
+			"%s is unfrozen with %s USD, less than auto_freeze_at (%s USD). "+
+				"The service may freeze it again at the next purchase. Raise amount to keep it in use.",
 			capitalized(p.state.name()), after, threshold.Amount())
 	}
 }

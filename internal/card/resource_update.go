@@ -28,6 +28,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "change "+prior.name()) {
 		return
 	}
+	// These values are for the plan that is applied now, and not for a later one.
 	private.Replaced = nil
 	private.NextCost = 0
 	private.FrozenOutside = false
@@ -129,15 +130,16 @@ func (u *update) freeze(ctx context.Context) diag.Diagnostics {
 	return session.LostResponseWarning("freeze "+u.prior.name(), frozen.How.LostResponse())
 }
 
-// move makes the planned transfers in their order, and stops after one that fails. If none is planned, it may abandon a
-// pending one. If unfreezing the card has failed, it does nothing.
+// move makes the planned transfers in their order, and stops after one that fails. Without top_up, an update that moves
+// no money abandons a pending transfer. If unfreezing the card has failed, move does nothing.
 func (u *update) move(ctx context.Context) diag.Diagnostics {
 	if u.unfreezeFailed {
 		return nil
 	}
 	change := moneyChange(ctx, u.prior, u.plan, u.topUpPaused)
 	record := u.prior.record()
-	if change.AmountBefore == change.AmountAfter { // no money moves for amount, for example because it is a new baseline
+	// If no money moves for amount, for example because it is a new baseline, the state takes the planned amount at once.
+	if change.AmountBefore == change.AmountAfter {
 		u.state.Amount = u.plan.Amount
 	}
 	movements := change.Movements()
