@@ -64,8 +64,8 @@ const fromStdin = "-"
 
 // Main prints the statement of a plan and returns the exit status. args follow the name of the command.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	report := func(format string, operands ...any) {
-		message := fmt.Sprintf(format, operands...)
+	report := func(format string, a ...any) {
+		message := fmt.Sprintf(format, a...)
 		_, _ = fmt.Fprintln(stderr, sanitizeLine("statement: "+message))
 	}
 	var s settings
@@ -120,7 +120,8 @@ func (s *settings) flags() *pflag.FlagSet {
 	flags := pflag.NewFlagSet("statement", pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.Usage = func() {} // Main prints the help and the errors
-	flags.StringVar(&s.format, "format", formatText, "`FORMAT` of the statement: text, markdown for a pull request, or json for policies")
+	flags.StringVar(&s.format, "format", formatText,
+		"`FORMAT` of the statement: text, markdown for a pull request, or json for policies")
 	flags.Func("max-net", "refuse a plan that may take more `USD` than this from the wallet", amountSetter(&s.rules.MaxNet))
 	flags.Func("max-card", "refuse a plan that may load more `USD` than this onto one card", amountSetter(&s.rules.MaxCard))
 	flags.Func("only", "refuse a plan that does anything except `ACTION`; separate several with commas", s.addActions)

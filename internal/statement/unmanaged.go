@@ -50,8 +50,8 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 	usesDefaultPrefix := false
 	needsList := false
 	for _, key := range slices.Sorted(maps.Keys(accounts)) {
-		account := accounts[key]
-		if !account.isListed {
+		owner := accounts[key]
+		if !owner.isListed {
 			s.refuse("--no-unmanaged: the plan has not read all live cards of the account")
 			needsList = true
 			continue
@@ -61,10 +61,10 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 			s.refuse("--no-unmanaged: cannot determine label_prefix of the provider; write it as a literal, without variables")
 			continue
 		}
-		for _, id := range slices.Sorted(maps.Keys(account.unmanaged)) {
-			live := account.unmanaged[id]
+		for _, id := range slices.Sorted(maps.Keys(owner.unmanaged)) {
+			live := owner.unmanaged[id]
 			label := live.text("label")
-			sameLabel := account.byLabel[labels.Canonical(label)]
+			sameLabel := owner.byLabel[labels.Canonical(label)]
 			hasPlannedLabel := label != "" && len(sameLabel) > 0
 			if hasPlannedLabel {
 				s.refuse("--no-unmanaged: %s: live card %s has the same label, %q, and is not in this state",
@@ -77,7 +77,7 @@ func checkUnmanaged(s *Statement, plan *Plan) {
 			} else {
 				continue // nothing shows that this card belongs here
 			}
-			address := account.claimAddress(live, sameLabel)
+			address := owner.claimAddress(live, sameLabel)
 			imports = append(imports, cardImport{address: address, id: id})
 		}
 	}
@@ -185,7 +185,7 @@ func (a *account) claimAddress(live values, sameLabel []*plannedCard) string {
 			return card.address
 		}
 	}
-	balance, _ := live.amount("balance") // nil, and so equal to no load, if it is invalid
+	balance, _ := live.amount("balance") // nil if invalid: no load equals it
 	for _, card := range a.unlabelled {
 		if !card.isFree {
 			continue
@@ -295,12 +295,10 @@ func isFiltered(list *stateResource) bool {
 	return false
 }
 
-// isReadDuringApply reports whether apply reads a data source again, so that its values may be out of date.
+// isReadDuringApply reports whether apply reads a data source again, so that its values may be out of date. New has checked
+// that each change has actions.
 func isReadDuringApply(source *stateResource, plan *Plan) bool {
 	for _, c := range plan.Changes {
-		if c == nil || c.Change == nil {
-			continue
-		}
 		if c.Address == source.Address && !c.Change.Actions.NoOp() {
 			return true
 		}
