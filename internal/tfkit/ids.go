@@ -83,7 +83,8 @@ func CreatedAt(at transport.Timestamp, name string, diags *diag.Diagnostics) tim
 	created, problems := timetypes.NewRFC3339Value(string(at))
 	if problems.HasError() {
 		diags.AddWarning("Unreadable creation time",
-			"The creation time of "+name+" is not an RFC 3339 time, so created_at stays null. No other attribute is affected. Report this to the service's support.")
+			"The creation time of "+name+" is not an RFC 3339 time, so created_at stays null. "+
+				"No other attribute is affected. Report this to the service's support.")
 		return timetypes.NewRFC3339Null()
 	}
 	return created
@@ -121,21 +122,23 @@ func (i *InvalidIDs) Warning(records string) diag.Diagnostics {
 	if i.count == 0 {
 		return nil
 	}
-	returned := fmt.Sprintf("%d %s with invalid ids", i.count, records)
-	pronoun := "them"
-	names := "The ids"
+	const form = "An id may contain only letters, digits and the characters . _ ~ : = + and -. "
+	var text string
 	if i.count == 1 {
-		returned = fmt.Sprintf("1 %s with an invalid id", strings.TrimSuffix(records, "s"))
-		pronoun = "it"
-		names = "The id"
-	} else if i.count > len(i.named) {
-		names = fmt.Sprintf("The first %d", len(i.named))
+		text = fmt.Sprintf("The service returned 1 %s with an invalid id. ", strings.TrimSuffix(records, "s")) + form +
+			"The result leaves it out, because no request can contain such an id. The id"
+	} else {
+		text = fmt.Sprintf("The service returned %d %s with invalid ids. ", i.count, records) + form +
+			"The result leaves them out, because no request can contain such an id. "
+		if i.count > len(i.named) {
+			text += fmt.Sprintf("The first %d", len(i.named))
+		} else {
+			text += "The ids"
+		}
 	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic("Records with invalid ids were left out",
-		fmt.Sprintf("The service returned %s. An id may contain only letters, digits and the characters . _ ~ : = + and -. "+
-			"The result leaves %s out, because no request can contain such an id. %s, with unsafe characters replaced:\n  - %s\n\n"+
-			"Send this list to the service's support.",
-			returned, pronoun, names, strings.Join(i.named, "\n  - ")))}
+	text += ", with unsafe characters replaced:\n  - " + strings.Join(i.named, "\n  - ") +
+		"\n\nSend this list to the service's support."
+	return diag.Diagnostics{diag.NewWarningDiagnostic("Records with invalid ids were left out", text)}
 }
 
 // Enumerate joins words for a sentence, as in "url, events and secret".
@@ -154,7 +157,7 @@ type Replacement struct {
 	unknown []string // the names of the attributes whose configured values are not known yet
 }
 
-// Add notes that the change of an attribute to its configured value replaces the resource.
+// Add records that the change of an attribute to its configured value replaces the resource.
 func (r *Replacement) Add(ctx context.Context, name string, configured attr.Value) {
 	r.Paths = append(r.Paths, path.Root(name))
 	r.names = append(r.names, name)
@@ -179,9 +182,11 @@ func (r *Replacement) UnknownAdvice(noun string) string {
 	}
 	attributes := Enumerate(r.unknown)
 	if len(r.unknown) == 1 {
-		return fmt.Sprintf(" %s is known only after apply. The %s is replaced even if the value does not change. To avoid that, first apply the resources that the value depends on.",
+		return fmt.Sprintf(" %s is known only after apply. The %s is replaced even if the value does not change. "+
+			"To avoid that, first apply the resources that the value depends on.",
 			attributes, noun)
 	}
-	return fmt.Sprintf(" %s are known only after apply. The %s is replaced even if the values do not change. To avoid that, first apply the resources that the values depend on.",
+	return fmt.Sprintf(" %s are known only after apply. The %s is replaced even if the values do not change. "+
+		"To avoid that, first apply the resources that the values depend on.",
 		attributes, noun)
 }

@@ -66,14 +66,15 @@ func RuleWithTitles(check func(text string) (title, problem string)) validator.S
 // NotEmpty requires at least one character.
 func NotEmpty() validator.String { return stringvalidator.LengthAtLeast(1) }
 
-// OneLine requires a text without control characters and line breaks. The error does not repeat the
+// OneLine requires a text without control characters or line breaks. The error does not repeat the
 // text, which may be a secret.
 func OneLine() validator.String {
 	return Rule("Value has control characters", func(text string) string {
 		if IsOneLine(text) {
 			return ""
 		}
-		return "must be one line without control characters. Text from a file usually ends in a line break: remove it with trimspace()."
+		return "must be one line without control characters. " +
+			"Text from a file usually ends in a line break: remove it with trimspace()."
 	})
 }
 
@@ -101,7 +102,8 @@ func OneOf[Word ~string](words ...Word) validator.String {
 // WholeNumberBetween requires a whole number between two bounds, inclusive. It is for number attributes: for an
 // Int64 attribute, Terraform would report 1000 / 3 as a bug in the provider.
 func WholeNumberBetween(least, most int64) validator.Number {
-	// rangeText is for a whole number out of range, wholeText for a number that is not whole.
+	// rangeText is for a whole number out of range, wholeText for a number that is not whole. They differ only without
+	// bounds.
 	rangeText := fmt.Sprintf("a whole number between %d and %d", least, most)
 	wholeText := rangeText
 	if least == math.MinInt64 && most == math.MaxInt64 { // 19 digits look like a card number, which may be redacted
@@ -119,7 +121,8 @@ func WholeNumberBetween(least, most int64) validator.Number {
 		if number.IsInt() {
 			return "Number out of range", fmt.Sprintf("must be %s, got %s.", rangeText, got)
 		}
-		return "Not a whole number", fmt.Sprintf("must be %s, got %s. Round a computed value, for example with floor().", wholeText, got)
+		return "Not a whole number", fmt.Sprintf("must be %s, got %s. Round a computed value, for example with floor().",
+			wholeText, got)
 	}}
 }
 
