@@ -58,8 +58,8 @@ func (r *webhookResource) Create(ctx context.Context, req resource.CreateRequest
 		return
 	}
 	request := api.WebhookRequest{URL: plan.URL.ValueString(), Secret: config.signingSecret()}
-	const allowNullAndUnknown = false
-	resp.Diagnostics.Append(plan.Events.ElementsAs(ctx, &request.Events, allowNullAndUnknown)...)
+	const allowUnhandled = false // a null or unknown element is an error
+	resp.Diagnostics.Append(plan.Events.ElementsAs(ctx, &request.Events, allowUnhandled)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -80,7 +80,8 @@ func (r *webhookResource) Create(ctx context.Context, req resource.CreateRequest
 	}
 	if lostResponse {
 		resp.Diagnostics.AddWarning("Possible duplicate webhook endpoint",
-			fmt.Sprintf("While %s was being registered, a response was lost or unusable, so the provider sent the request again. If the service accepted both requests, a second endpoint%s receives the same events. "+
+			fmt.Sprintf("While %s was being registered, a response was lost or unusable, so the provider sent the request again. "+
+				"If the service accepted both requests, a second endpoint%s receives the same events. "+
 				"Check the dashboard. If it shows a second endpoint, remove that one, and keep %s.", state.name(), state.hostSuffix(), state.ID.ValueString()))
 	}
 }
@@ -174,8 +175,9 @@ func (m model) hostSuffix() string {
 	return " at " + u.Hostname()
 }
 
-// ModifyPlan decides which changes replace an endpoint, and warns that an endpoint stays registered after it is replaced
-// or destroyed. Terraform plans a replacement twice and drops the warnings of the second plan, so the first one warns.
+// ModifyPlan decides which changes replace an endpoint, adopts the configuration of an imported endpoint, and warns that an
+// endpoint stays registered after it is replaced or destroyed. Terraform plans a replacement twice and drops the warnings
+// of the second plan, so the first one warns.
 func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	var config, state, plan model
 	creates := req.State.Raw.IsNull()
@@ -196,7 +198,7 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		return
 	}
 	if creates {
-		// The planned secret is null with a write-only secret. It stays unknown while secret_wo may still be null.
+		// With secret_wo, secret is null. If secret_wo is unknown, it may turn out to be null, so secret stays unknown.
 		if config.Secret.IsNull() && isSet(config.SecretWO) {
 			plan.Secret = types.StringNull()
 		}
@@ -211,7 +213,8 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		plan.CreatedAt = state.CreatedAt
 		plan.Secret = config.Secret
 		resp.Diagnostics.AddWarning("Webhook adopted without verification",
-			"The service does not report the settings of the imported "+state.name()+". Apply writes the configured settings, except secret_wo, to the state, and sends no request. "+
+			"The service does not report the settings of the imported "+state.name()+". "+
+				"Apply writes the configured settings, except secret_wo, to the state, and sends no request. "+
 				"Make sure that they are the current settings of the endpoint. Later changes register a new endpoint.")
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 		return
@@ -250,15 +253,16 @@ func findChanges(ctx context.Context, config, state model) *tfkit.Replacement {
 	return changes
 }
 
-// removalWarning warns that an endpoint stays registered after Terraform removes it from the state.
+// removalWarning returns a warning that an endpoint stays registered after Terraform removes it from the state.
 func removalWarning(endpoint model) diag.Diagnostic {
 	// The title names the endpoint: Terraform folds warnings with the same title, and the ids would be lost.
 	return diag.NewWarningDiagnostic("Webhook endpoint stays registered: "+endpoint.ID.ValueString(),
-		fmt.Sprintf("The service cannot remove endpoints through its API, so Terraform only removes %s from its state. The endpoint keeps receiving events%s until you remove it in the dashboard.",
+		fmt.Sprintf("The service cannot remove endpoints through its API, so Terraform only removes %s from its state. "+
+			"The endpoint keeps receiving events%s until you remove it in the dashboard.",
 			endpoint.name(), endpoint.hostSuffix()))
 }
 
-// replacementWarning warns that the old endpoint stays registered after a change of its attributes.
+// replacementWarning returns a warning that the old endpoint stays registered after a change of its attributes.
 func replacementWarning(old, next model, changes *tfkit.Replacement) diag.Diagnostic {
 	text := fmt.Sprintf("The service cannot change an endpoint, so changing %s registers a new one. The old %s keeps receiving events%s. "+
 		"After apply, remove the old endpoint in the dashboard. Otherwise, events may arrive twice.",

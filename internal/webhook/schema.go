@@ -44,7 +44,8 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 				Optional: true, Computed: true, Sensitive: true, Validators: secretRules,
 				MarkdownDescription: "Secret that the service signs with. It is stored in the state; `secret_wo` is not. " +
 					"Default: the service generates one. " +
-					"If you remove it, the endpoint keeps its secret. Null with `secret_wo`, and on an imported endpoint whose configuration sets no secret." + replacesNote,
+					"If you remove it, the endpoint keeps its secret. " +
+					"Null with `secret_wo`, and on an imported endpoint whose configuration sets no secret." + replacesNote,
 			},
 			"secret_wo": schema.StringAttribute{
 				Optional: true, WriteOnly: true, Sensitive: true, Validators: secretRules,
