@@ -108,8 +108,9 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 		}
 		sums.add(t)
 		if sums.count > maxSums {
-			diags.AddError("Too many totals to compute", fmt.Sprintf("The provider computes totals by card, currency and type, at most %d per data source. This query exceeds that limit. "+
-				"Choose a shorter period with from and to, or set card_id.", maxSums))
+			diags.AddError("Too many totals to compute",
+				fmt.Sprintf("The provider computes totals by card, currency and type, at most %d per data source. "+
+					"This query exceeds that limit. Choose a shorter period with from and to, or set card_id.", maxSums))
 			return nil
 		}
 	}
@@ -125,7 +126,8 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	return nil
 }
 
-// describeUnreadable returns the text of a warning about a number of unreadable transactions. It lists the given problems.
+// describeUnreadable returns the text of a warning about a number of unreadable transactions. It lists the given
+// problems.
 func describeUnreadable(count int, problems []string) string {
 	list := "\n  - " + strings.Join(problems, "\n  - ") + "\n\n"
 	if count == 1 {
@@ -198,9 +200,11 @@ func transactionsSchema() schema.Schema {
 				"the whole day in UTC. "+
 				"It must not be earlier than `from`. Default: now.", tfkit.RuleWithTitles(checkTime)),
 			"max_results": schema.NumberAttribute{
-				Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(1, highestMaxResults)},
+				Optional:   true,
+				Validators: []validator.Number{tfkit.WholeNumberBetween(1, highestMaxResults)},
 				MarkdownDescription: fmt.Sprintf("Maximum number of listed transactions, 1 to %d. Default: %d. "+
-					"It limits `transactions` only; `summary` and `by_card` cover all transactions that match the filters.", highestMaxResults, defaultMaxResults),
+					"It limits `transactions` only; `summary` and `by_card` cover all transactions that match the filters.",
+					highestMaxResults, defaultMaxResults),
 			},
 			"transactions": schema.ListNestedAttribute{
 				Computed: true,
@@ -215,7 +219,8 @@ func transactionsSchema() schema.Schema {
 					"merchant": schema.SingleNestedAttribute{
 						Computed: true, MarkdownDescription: "Where the card was used.",
 						Attributes: map[string]schema.Attribute{
-							"name": tfkit.Computed("Name of the merchant."), "mcc": tfkit.Computed("Merchant category code."),
+							"name": tfkit.Computed("Name of the merchant."),
+							"mcc":  tfkit.Computed("Merchant category code."),
 						},
 					},
 					"created_at": tfkit.Computed("When the transaction happened, as reported by the service: ISO 8601, UTC."),
@@ -335,8 +340,8 @@ type currencySums struct {
 // sumsByCurrency has the sums by currency code.
 type sumsByCurrency map[string]*currencySums
 
-// add adds a transaction to the sums. It returns how many sums it created: one for a new currency, which includes the
-// documented types, and one for a new undocumented type.
+// add adds a transaction to the sums. It returns how many sums it created, which is how many it adds to totals.count: one
+// for a new currency, which includes the documented types, and one for a new undocumented type.
 func (s sumsByCurrency) add(tx api.Transaction) int {
 	created := 0
 	sums := s[tx.Currency]
