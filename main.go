@@ -47,7 +47,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintf(stderr, "%s\nFlags:\n", about)
 		flags.PrintDefaults()
 	}
-	debugging := flags.Bool("debug", false, "start without a CLI, for example under delve, and print the variable TF_REATTACH_PROVIDERS, with which a CLI attaches")
+	debugging := flags.Bool("debug", false,
+		"start without a CLI, for example under delve, and print the variable TF_REATTACH_PROVIDERS, which a CLI needs to attach")
 	printVersion := flags.Bool("version", false, "print the version")
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {

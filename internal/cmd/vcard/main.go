@@ -56,6 +56,13 @@ func run(args []string) int {
 	}
 	name := args[0]
 	rest := args[1:]
+	if isHelp(name) {
+		if len(rest) > 0 && !isHelp(rest[0]) { // "vcard help help" prints the usage below
+			return run([]string{rest[0], "--help"})
+		}
+		_, _ = fmt.Fprint(os.Stdout, usage)
+		return exitOK
+	}
 	switch name {
 	case "sandbox":
 		return runSandbox(rest)
@@ -63,12 +70,6 @@ func run(args []string) int {
 		return statement.Main(rest, os.Stdin, os.Stdout, os.Stderr)
 	case "version", "--version":
 		_, _ = fmt.Fprintln(os.Stdout, "vcard", buildinfo.Version(version))
-		return exitOK
-	case "help", "--help", "-h":
-		if len(rest) > 0 && !isHelp(rest[0]) { // "vcard help help" prints the usage below
-			return run([]string{rest[0], "--help"})
-		}
-		_, _ = fmt.Fprint(os.Stdout, usage)
 		return exitOK
 	default:
 		_, _ = fmt.Fprintf(os.Stderr, "vcard: unknown command %q\n\n%s", name, usage)
