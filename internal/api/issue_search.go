@@ -108,7 +108,7 @@ type issueSearch struct {
 	baseline *baseline
 	beganAt  time.Time // the service's time before the first attempt; zero if it is not known
 
-	candidates []CardSummary // set by the last call of claim
+	candidates []CardSummary // cards that may be the requested one; set by find
 }
 
 // accept claims the card of a response to this issuance. The error says why the card cannot be the requested one.
@@ -186,6 +186,7 @@ func (s *issueSearch) find(ctx context.Context) (*CardListItem, error) {
 		readAll := last // the earlier polls can be quick
 		cards, err := s.unclaimed(ctx, readAll)
 		if err != nil {
+			s.candidates = withoutTimes(s.request.bestMatches(cards))
 			return nil, err
 		}
 		if last || slices.ContainsFunc(cards, s.request.hasLoad) {
@@ -216,6 +217,7 @@ func (s *issueSearch) claim(ctx context.Context, cards []CardListItem) (*CardLis
 	found := candidates[0].CardListItem
 	claimed := s.client.recent.claim(found, s.client.clock.Now())
 	if !claimed { // an issuance with a similar label may have claimed it meanwhile
+		s.candidates = nil
 		return nil, fmt.Errorf("card %s was issued for another request", found.ID)
 	}
 	return &found, nil
@@ -244,10 +246,7 @@ func (s *issueSearch) findGenerated(ctx context.Context) *CardListItem {
 // alone identifies the card, or if the time of the request is not known. With an error, it returns all cards, but the
 // times of some are missing.
 func (s *issueSearch) readCreated(ctx context.Context, cards []CardListItem) ([]CardSummary, error) {
-	all := make([]CardSummary, len(cards))
-	for i, card := range cards {
-		all[i].CardListItem = card
-	}
+	all := withoutTimes(cards)
 	if s.request.GeneratedLabel || s.beganAt.IsZero() {
 		return all, nil
 	}
@@ -261,9 +260,18 @@ func (s *issueSearch) readCreated(ctx context.Context, cards []CardListItem) ([]
 	return all, nil
 }
 
+// withoutTimes returns listed cards without the times at which they were created.
+func withoutTimes(cards []CardListItem) []CardSummary {
+	all := make([]CardSummary, len(cards))
+	for i, card := range cards {
+		all[i].CardListItem = card
+	}
+	return all
+}
+
 // unclaimed lists the new cards that may be the requested one and that were not claimed before. Unless readAll is true,
 // it stops after some cards of the baseline, and misses new cards that a service lists after those. The error says why
-// the cards cannot be listed or told apart.
+// the cards cannot be listed or told apart. In the latter case, unclaimed may return all of them with the error.
 func (s *issueSearch) unclaimed(ctx context.Context, readAll bool) ([]CardListItem, error) {
 	// Cards of the same second may come in any order, so one old card does not mean that all new ones were listed.
 	const enoughOld = 10
@@ -295,10 +303,11 @@ func (s *issueSearch) unclaimed(ctx context.Context, readAll bool) ([]CardListIt
 			return nil, transport.InvalidID("id", card.ID)
 		}
 	}
+	all := slices.Concat(cards, afterBaseline)
 	for _, card := range afterBaseline {
 		fresh, err := s.isNew(ctx, card)
 		if err != nil {
-			return nil, err
+			return all, err
 		}
 		if fresh {
 			cards = append(cards, card)
@@ -319,10 +328,7 @@ func (s *issueSearch) isNew(ctx context.Context, card CardListItem) (bool, error
 		return true, nil
 	}
 	if s.beganAt.IsZero() {
-		if s.baseline.isPartial {
-			return false, errors.New("the service's time is not known, so new cards cannot be told apart from earlier ones")
-		}
-		return true, nil // all earlier cards are in the baseline
+		return false, errors.New("the service's time is not known, so new cards cannot be told apart from earlier ones")
 	}
 	summary, err := s.client.GetCard(ctx, card.ID)
 	if err != nil {
@@ -351,7 +357,7 @@ func (s *issueSearch) duplicates(ctx context.Context, attempts int) []CardListIt
 	return cards
 }
 
-// candidatesFound returns the candidates of the last call of claim, for an *UndecidedError.
+// candidatesFound returns the candidates for an *UndecidedError.
 func (s *issueSearch) candidatesFound() []transport.Candidate {
 	var found []transport.Candidate
 	for _, card := range s.candidates {
