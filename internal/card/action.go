@@ -288,7 +288,7 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 	progress(resp, "%s", describeTransfer(name, result))
 	resp.Diagnostics.Append(session.LostResponseWarning(operation, result.How.LostResponse())...)
 	if result.Excess != 0 {
-		resp.Diagnostics.Append(excessWarning(name, operation, result))
+		resp.Diagnostics.Append(excessWarning(name, delta, result))
 	}
 	if a.withdraws && card.Status == api.StatusActive {
 		resp.Diagnostics.Append(a.frozenByWithdrawal(ctx, card)...)
@@ -372,8 +372,6 @@ func (a *transferAction) frozenByWithdrawal(ctx context.Context, before api.Card
 	if err != nil || after.Status != api.StatusFrozen {
 		return nil
 	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic("Withdrawal froze the card",
-		fmt.Sprintf("%s was active before the withdrawal. It now holds %s USD and is frozen. "+
-			"The service freezes a card whose balance drops below auto_freeze_at. "+
-			"Fund and unfreeze the card to use it again.", capitalized(nameOf(before.CardListItem)), after.Balance))}
+	return diag.Diagnostics{frozenAfterWithdrawal(fmt.Sprintf("%s was active before the withdrawal. It now holds %s USD and is frozen.",
+		capitalized(nameOf(before.CardListItem)), after.Balance))}
 }

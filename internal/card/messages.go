@@ -452,7 +452,7 @@ func moveWarnings(card model, operation string, m reconcile.Movement, result tra
 				capitalized(card.name()), movementNoun(m.Delta), strings.TrimSuffix(result.Ignored, "."), result.CardBalance))
 	}
 	if result.Excess != 0 {
-		diags.Append(excessWarning(card.name(), operation, result))
+		diags.Append(excessWarning(card.name(), m.Delta, result))
 	}
 	return diags
 }
@@ -591,17 +591,23 @@ func capUsage(topUps reconcile.TopUps, month reconcile.Month, limit usd.Amount) 
 		latest.First().Format("January 2006"), used, (latest + 1).First().Format(time.DateOnly))
 }
 
-// excessWarning warns of a request after which the balance does not show the requested amount.
-func excessWarning(name, operation string, result transfer.Transfer) diag.Diagnostic {
+// frozenAfterWithdrawal warns of a card that is frozen after a withdrawal.
+func frozenAfterWithdrawal(facts string) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("Withdrawal froze the card", facts+
+		" The service freezes a card whose balance drops below auto_freeze_at. Fund and unfreeze the card to use it again.")
+}
+
+// excessWarning warns of a movement of delta USD after which the balance does not show this amount. name is the card's.
+func excessWarning(name string, delta usd.Amount, result transfer.Transfer) diag.Diagnostic {
 	difference := "more"
 	if result.Excess < 0 {
 		difference = "less"
 	}
-	return diag.NewWarningDiagnostic("Unexpected amount moved: "+name,
-		fmt.Sprintf("After the request to %s, the card holds %s USD. That is %s USD %s than expected from the earlier balance, this transfer and the card's transactions. "+
+	return diag.NewWarningDiagnostic("Unexpected amount moved by the "+movementNoun(delta)+": "+name,
+		fmt.Sprintf("After the request, %s holds %s USD. That is %s USD %s than expected from the earlier balance, this transfer and the card's transactions. "+
 			"The service may have ignored the amount. If Terraform manages the card, the state has the planned amount. "+
 			"Check the card in the dashboard, and correct its balance there, or with the actions vcard_card_fund and vcard_card_withdraw.",
-			operation, result.CardBalance, result.Excess.Abs(), difference))
+			name, result.CardBalance, result.Excess.Abs(), difference))
 }
 
 // notMovedAfterStop returns the error for a transfer that was stopped. It gives the reason and the next step.

@@ -301,9 +301,9 @@ type privateState struct {
 	// Replaced describes this card in case the plan replaces it. Terraform then makes a second plan, for the new card.
 	// That plan gets no prior state, so it learns about the old card from here.
 	Replaced *replacedCard `json:"replaced,omitempty"`
-	// ConfiguredFrozen is the value of frozen in the configuration that was planned, or nil if it is null or unknown.
-	// Apply reads it here, because the configuration that apply gets does not take ignore_changes into account.
-	ConfiguredFrozen *bool `json:"configured_frozen,omitempty"`
+	// TopUpPaused reports that the planned configuration has frozen = true, so that top_up pauses. Apply reads this here,
+	// because the configuration that it gets does not take ignore_changes into account.
+	TopUpPaused bool `json:"top_up_paused,omitempty"`
 	// NextCost is the cost in USD of the card that the plan issues, or 0 if it issues none. It is for the wallet check
 	// in Delete, if that card replaces this one.
 	NextCost usd.Amount `json:"next_cost,omitzero"`

@@ -45,7 +45,7 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	proposed := p.plan
 	// An earlier plan may have set these.
 	p.private.NextCost = 0
-	p.private.ConfiguredFrozen = nil
+	p.private.TopUpPaused = false
 	p.checkLoad(ctx)
 	if req.Plan.Raw.IsNull() {
 		p.planDestroy(ctx)

@@ -31,11 +31,8 @@ func (p *planner) planTransfer(ctx context.Context) {
 	if p.diags.HasError() {
 		return
 	}
-	if !p.config.Frozen.IsUnknown() {
-		p.private.ConfiguredFrozen = p.config.Frozen.ValueBoolPointer()
-	}
-	topUpPaused := p.config.Frozen.ValueBool() // a card that someone else froze is still topped up
-	change := moneyChange(ctx, p.state, p.plan, topUpPaused)
+	p.private.TopUpPaused = p.config.Frozen.ValueBool() // a card that someone else froze is still topped up
+	change := moneyChange(ctx, p.state, p.plan, p.private.TopUpPaused)
 	mayMoveMoney := t.unknown || len(change.Movements()) > 0
 	// Without top_up, an apply that moves no money abandons a pending transfer.
 	mayHaveNoTopUp := p.plan.TopUp.IsNull() || p.plan.TopUp.IsUnknown()

@@ -3,6 +3,7 @@ package card
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -19,7 +20,8 @@ import (
 // Update unfreezes the card, moves money, undoes an automatic freeze, and freezes the card. It skips a step that is not
 // needed, and saves the state after each step. It freezes the card even if moving money failed.
 func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	var prior, plan model
+	var config, prior, plan model
+	decode(ctx, req.Config.Raw, &config, &resp.Diagnostics)
 	decode(ctx, req.State.Raw, &prior, &resp.Diagnostics)
 	decode(ctx, req.Plan.Raw, &plan, &resp.Diagnostics)
 	private := readPrivateState(ctx, req.Private, &resp.Diagnostics)
@@ -32,8 +34,8 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	private.Replaced = nil
 	private.NextCost = 0
 	private.FrozenOutside = false
-	frozen := private.ConfiguredFrozen
-	private.ConfiguredFrozen = nil
+	topUpPaused := private.TopUpPaused
+	private.TopUpPaused = false
 
 	u := update{
 		client:           r.session.Client,
@@ -41,8 +43,8 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 		prior:            prior,
 		plan:             plan,
 		state:            initialState(prior, plan),
-		configuredActive: frozen != nil && !*frozen,
-		topUpPaused:      frozen != nil && *frozen,
+		configuredActive: !config.Frozen.IsNull() && !config.Frozen.ValueBool(),
+		topUpPaused:      topUpPaused,
 	}
 	resp.Diagnostics.Append(u.unfreeze(ctx)...)
 	save(ctx, u.state, &resp.State, resp.Identity, &resp.Diagnostics)
@@ -52,6 +54,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	save(ctx, u.state, &resp.State, resp.Identity, &resp.Diagnostics)
 	resp.Diagnostics.Append(u.freeze(ctx)...)
 	save(ctx, u.state, &resp.State, resp.Identity, &resp.Diagnostics)
+	resp.Diagnostics.Append(u.warnFrozen()...)
 	if !resp.Diagnostics.HasError() {
 		u.state.keepPlanned(plan)
 		save(ctx, u.state, &resp.State, resp.Identity, &resp.Diagnostics)
@@ -68,7 +71,7 @@ type update struct {
 	prior            model // the state before the update
 	plan             model
 	state            model // the state after the steps so far
-	configuredActive bool  // the planned configuration has frozen = false; see privateState
+	configuredActive bool  // the configuration has frozen = false; with ignore_changes, the plan may differ
 	topUpPaused      bool  // the planned configuration has frozen = true; see privateState
 	withdrew         bool  // money was withdrawn, so the service may have frozen the card
 	unfreezeFailed   bool
@@ -110,6 +113,17 @@ func (u *update) undoAutoFreeze(ctx context.Context) diag.Diagnostics {
 		return u.unfreeze(ctx)
 	}
 	return nil
+}
+
+// warnFrozen warns of a card that is frozen after a withdrawal although the plan shows it as active.
+func (u *update) warnFrozen() diag.Diagnostics {
+	plannedActive := !u.plan.Frozen.IsUnknown() && !u.plan.Frozen.ValueBool()
+	frozen := plannedActive && u.state.Frozen.ValueBool()
+	if !u.withdrew || !frozen || u.unfreezeFailed {
+		return nil
+	}
+	return diag.Diagnostics{frozenAfterWithdrawal(fmt.Sprintf("After the withdrawal, %s holds %s USD and is frozen.",
+		u.prior.name(), u.state.Balance.Amount()))}
 }
 
 func (u *update) freeze(ctx context.Context) diag.Diagnostics {

@@ -17,7 +17,7 @@ const (
 	titleLabelLines          = "Value has control characters"
 	titleLoadInRange         = "amount is lower than top_up.below"
 	titleLoadTooSmall        = "Initial load too small"
-	titleMovedAnotherAmount  = "Unexpected amount moved: …"
+	titleMovedAnotherAmount  = "Unexpected amount moved by the …: …"
 	titleNoAmount            = "amount is null"
 	titleNoCardLabelled      = "No live card has this label"
 	titleNoCategories        = "allowed_categories is empty"
