@@ -421,8 +421,8 @@ func TestIssueCardInListsThatAreNotNewestFirst(t *testing.T) {
 		"lost, generated":             {old: 150, faults: []fault{lostButApplied}, generated: true, ends: "found card_151"},
 		"lost, behind one of its own": {old: 150, alike: 1, faults: []fault{lostButApplied}, ends: "found card_152"},
 		"not done":                    {old: 150, alike: 1, faults: []fault{lostForGood, works}, ends: "issued card_152"},
-		"lost, no time":               {old: 15, faults: []fault{lostButApplied}, noDate: true, ends: "unknown, 1 candidates"},
-		"lost, no time, many cards":   {old: 150, faults: []fault{lostButApplied}, noDate: true, ends: "unknown, 1 candidates"},
+		"lost, no time":               {old: 15, faults: []fault{lostButApplied}, noDate: true, ends: "unknown, 0 candidates"},
+		"lost, no time, many cards":   {old: 150, faults: []fault{lostButApplied}, noDate: true, ends: "unknown, 0 candidates"},
 		"not done, newest first":      {old: 150, alike: 1, newestFirst: true, faults: []fault{lostForGood, works}, ends: "issued card_152"},
 	} {
 		t.Run(name, func(t *testing.T) {
