@@ -81,7 +81,7 @@ func (v Value) Err() error {
 	}
 	if errors.Is(v.err, usd.ErrFraction) {
 		const rule = "must be an amount in USD with at most two decimals"
-		const digits = 17 // more than maxLength, so that a longer number is recognized
+		const digits = 24 // more than maxLength, so that a longer number is recognized
 		text := v.ValueBigFloat().Text('g', digits)
 		if len(text) > maxLength {
 			// A shortened number could look like a valid amount, so a number whose text is too long is left out.
