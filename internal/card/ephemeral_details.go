@@ -101,7 +101,7 @@ func (e *cardDetails) readFailed(ctx context.Context, id string, err error) diag
 	if terminated || card.Status == api.StatusTerminated {
 		return diag.NewErrorDiagnostic("Could not "+operation, session.Cause(err)+
 			"\n\nThe card is permanently terminated, so it has no details. "+
-			"Set card_id to a live card, or remove this ephemeral resource from the configuration.")
+			"Set card_id to the id of a live card, or remove this ephemeral resource from the configuration.")
 	}
 	return rejection(card.Status, operation, err)
 }

@@ -71,7 +71,7 @@ func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
 	var candidates string
 	undecided, ok := errors.AsType[*transport.UndecidedError](err)
 	if ok && len(undecided.Candidates) > 0 {
-		candidates = "\n\nOne of these cards may be the new one. Import it, or terminate it in the dashboard, before the next apply issues another:"
+		candidates = "\n\nThe new card may be listed here. If so, import it, or terminate it in the dashboard, before the next apply issues another:"
 		for _, candidate := range undecided.Candidates {
 			candidates += fmt.Sprintf("\n  %q, %s USD:\n    terraform import ADDRESS %s", candidate.Label, candidate.Balance, candidate.ID)
 		}
@@ -108,7 +108,7 @@ func issueWarnings(card model, request api.IssueCardRequest, issuance api.Issuan
 	different := differences(shown, &card)
 	if len(different) > 0 {
 		diags.AddWarning("Card was issued with different settings",
-			fmt.Sprintf("%s has %s. The service uses these values; the state keeps the configured ones.",
+			fmt.Sprintf("%s has different settings: %s. The service uses these values; the state keeps the requested ones.",
 				capitalized(card.name()), tfkit.Enumerate(different))+adoptAdvice(shown))
 	}
 	if request.Amount != issuance.Card.Balance {
@@ -156,7 +156,7 @@ func labelExists(cards []api.CardListItem) diag.Diagnostic {
 func willUnfreeze(card model) diag.Diagnostic {
 	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), "Plan unfreezes a card that was frozen outside Terraform: "+card.name(),
 		"The card was frozen by someone, by an action, or by the service because its balance fell below auto_freeze_at. "+
-			"The configuration has frozen = false, so applying this plan unfreezes it.\n\nTo keep the card frozen, set frozen = true.")
+			"The configuration has frozen = false, so applying this plan unfreezes the card.\n\nTo keep it frozen, set frozen = true.")
 }
 
 // generatedLabelsExist warns of live cards that an interrupted run may have left.
@@ -175,7 +175,7 @@ func generatedLabelsExist(count int, prefix string) diag.Diagnostic {
 // labelsNotRead warns that the labels of live cards could not be read.
 func labelsNotRead(err error) diag.Diagnostic {
 	reason, todo := session.ReadFailure(err)
-	text := "This plan issues cards, but the provider could not list the live cards: " + reason + " A card with the same label may already exist."
+	text := "The provider could not list the live cards: " + reason + " A live card may already have the label of a card that this plan issues."
 	if todo != "" {
 		text += "\n\n" + todo
 	}
@@ -198,7 +198,7 @@ func adoptAdvice(shown map[string]string) string {
 	}
 	label, differs := shown["label"]
 	if differs && label == "" {
-		advice += " An empty label cannot be configured. To stop managing the label, leave label out; that does not replace the card."
+		advice += " An empty label cannot be configured. If label is set, you can leave it out; that does not replace the card."
 	}
 	return advice
 }
@@ -297,9 +297,9 @@ func describeMove(delta usd.Amount) string {
 func describePending(card model, pending reconcile.Pending) string {
 	text := "An earlier apply sent a request to " + operationOf(card.name(), pending.Delta)
 	if pending.Answered {
-		return text + ". The service confirmed it, but the card does not show it yet. Until it does, Terraform moves no other money on this card."
+		return text + ". The service confirmed the transfer, but the card does not show it yet. Until it does, Terraform moves no other money on this card."
 	}
-	return text + ", and its outcome is not known yet. Until it is known, Terraform moves no other money on this card."
+	return text + ". Its outcome is not known yet. Until it is known, Terraform moves no other money on this card."
 }
 
 // pendingAdvice says what to do about a pending transfer, in paragraphs that follow the facts. A plan without top_up that
@@ -446,10 +446,10 @@ func moveWarnings(card model, operation string, m reconcile.Movement, result tra
 				card.name(), changedBy(result.LeftOver), movementNoun(m.Delta), result.CardBalance))
 	} else if result.Ignored != "" {
 		diags.AddWarning("Transfer made with incomplete transaction data",
-			fmt.Sprintf("%s: before the %s, the provider checked whether an earlier run had already made it. That check was incomplete: %s. "+
+			fmt.Sprintf("%s: before the %s, the provider checked whether an earlier run had already made it. That check was incomplete. %s. "+
 				"The transfer was made, and the card now holds %s USD.\n\nCheck in the dashboard whether that balance is right. "+
 				"If it is not, correct it there, or with the actions vcard_card_withdraw and vcard_card_fund.",
-				capitalized(card.name()), movementNoun(m.Delta), strings.TrimSuffix(result.Ignored, "."), result.CardBalance))
+				capitalized(card.name()), movementNoun(m.Delta), capitalized(strings.TrimSuffix(result.Ignored, ".")), result.CardBalance))
 	}
 	if result.Excess != 0 {
 		diags.Append(excessWarning(card.name(), m.Delta, result))
@@ -515,12 +515,12 @@ func previewText(card model, d reconcile.Decision) string {
 		return fmt.Sprintf("%s. An interrupted apply of this plan may already have made this transfer. Apply repeats the request with the same idempotency key, so that the service does not make the transfer twice. "+
 			"If something else caused this balance, this plan still %s. Before you apply, check in the dashboard what changed the balance.", balance, describeMove(m.Delta))
 	case reconcile.Made:
-		return balance + ". An interrupted apply may have made this transfer, or someone made the same change. Apply checks again, and does not make it a second time."
+		return balance + ". An interrupted apply, an action or someone else may already have made this transfer. Apply checks again, and does not make it a second time."
 	case reconcile.Send:
 		if d.Reason == reconcile.LooksEither {
 			ifMade := "If it was, " + adviceToAccept(m)
 			if m.Purpose == reconcile.ForTopUp {
-				ifMade = "If it was, remove top_up and plan again."
+				ifMade = "If it was, remove " + topUpAttributes(card) + " and plan again."
 			}
 			return fmt.Sprintf("%s. %s Apply checks again, then sends the request with an idempotency key. "+
 				"The service makes the transfer only once, as long as it remembers the key.\n\nBefore you apply, check in the dashboard whether the transfer was made. %s", balance, outcomeNotShown, ifMade)
@@ -585,7 +585,7 @@ func capUsage(topUps reconcile.TopUps, month reconcile.Month, limit usd.Amount) 
 	} else if topUps.Sum >= reconcile.Unknown {
 		used = fmt.Sprintf("all of max_top_up_per_month (%s USD) counts as used, because the card's money_record was lost", limit)
 	} else {
-		used = fmt.Sprintf("%s USD counts toward max_top_up_per_month (%s USD), including balance increases that no transaction explains", topUps.Sum, limit)
+		used = fmt.Sprintf("%s USD counts toward max_top_up_per_month (%s USD), including any balance increases that no transaction explains", topUps.Sum, limit)
 	}
 	return fmt.Sprintf("So far in %s, %s. The next month starts on %s.",
 		latest.First().Format("January 2006"), used, (latest + 1).First().Format(time.DateOnly))
@@ -605,7 +605,7 @@ func excessWarning(name string, delta usd.Amount, result transfer.Transfer) diag
 	}
 	return diag.NewWarningDiagnostic("Unexpected amount moved by the "+movementNoun(delta)+": "+name,
 		fmt.Sprintf("After the request, %s holds %s USD. That is %s USD %s than expected from the earlier balance, this transfer and the card's transactions. "+
-			"The service may have ignored the amount. If Terraform manages the card, the state has the planned amount. "+
+			"The service may have ignored the amount. If Terraform manages the card, its amount and topped_up do not include the difference. "+
 			"Check the card in the dashboard, and correct its balance there, or with the actions vcard_card_fund and vcard_card_withdraw.",
 			name, result.CardBalance, result.Excess.Abs(), difference))
 }

@@ -130,7 +130,8 @@ func (p *planner) checkIssue(ctx context.Context) {
 	startsBelowRange := rule != nil && amount.IsKnown() && amount.Amount() < rule.Below.Amount()
 	if startsBelowRange {
 		refuse("amount is lower than top_up.below", "amount (%s USD) must be at least top_up.below (%s USD) to issue the card. "+
-			"Otherwise a later plan tops the card up. Set amount to top_up.to (%s USD), for example.", amount.Amount(), rule.Below.Amount(), rule.To.Amount())
+			"Otherwise a later plan would top the card up. Set amount to %s, for example.",
+			amount.Amount(), rule.Below.Amount(), max(rule.To.Amount(), api.MinimumLoad))
 	}
 	p.checkBIN(ctx)
 }
@@ -226,8 +227,9 @@ func (p *planner) checkLabel(ctx context.Context) {
 		return
 	}
 	if newest.Truncated && s.FirstTime(session.TopicLabelsPartial, "") {
-		p.diags.AddWarning("Labels were checked against the newest 1,000 cards only",
-			"This account has more than 1,000 active or 1,000 frozen cards. An older one may already have the label of a card in this plan."+
+		p.diags.AddWarning("Labels were checked against the newest cards only",
+			"The plan compares labels with the newest 1,000 active and the newest 1,000 frozen cards, but this account has more. "+
+				"An older card may already have the label of a card in this plan."+
 				"\n\nTo check all live cards, add data \"vcard_cards\" \"all\" {} to the configuration. Then run: "+
 				"terraform plan -out=plan && terraform show -json plan | vcard statement --no-unmanaged -")
 	}

@@ -179,7 +179,7 @@ func (p *planner) refuseTermination(name string, reason terminationReason, advic
 	}
 	text := "deletion_protection is true, and this plan would terminate " + name + "."
 	if s.FirstTime(session.TopicProtected, string(reason)) {
-		text += "\n\n" + advice + "\n\nTo terminate it, set deletion_protection = false, apply only that, then try again."
+		text += "\n\n" + advice + "\n\nTo terminate the card, set deletion_protection = false, apply only that, then try again."
 	}
 	if count == maxProtected && s.IsPlanning() {
 		text += fmt.Sprintf("\n\nA plan lists at most %d protected cards.", maxProtected)

@@ -179,7 +179,7 @@ func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
 	if freezes && p.config.Frozen.IsNull() {
 		p.warn("amount", "Withdrawal will freeze the card",
 			"%s is left with %s USD, less than auto_freeze_at (%s USD), so the service freezes the card. "+
-				"Lower amount by less. To use a frozen card again, fund and unfreeze it.",
+				"To avoid that, lower amount by less. To use a frozen card again, fund and unfreeze it.",
 			capitalized(p.state.name()), after, threshold.Amount())
 	}
 }
@@ -209,7 +209,7 @@ func (p *planner) warnExpiry(delta usd.Amount) {
 		text += fmt.Sprintf("This plan still loads %s USD onto the card. ", delta)
 	}
 	text += fmt.Sprintf("The API cannot renew a card. Issue another with -replace, for a fee of %s USD; the balance returns to the wallet. "+
-		"With create_before_destroy = true in its lifecycle block, the new card is issued first.", api.IssuanceFee)
+		"With create_before_destroy = true in the lifecycle block, the new card is issued first.", api.IssuanceFee)
 	p.diags.AddWarning(title, text)
 }
 

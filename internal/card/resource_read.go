@@ -98,7 +98,7 @@ func (r *cardResource) keepSettings(state *model, prior model, private *privateS
 	}
 	different := tfkit.Enumerate(differences(private.Shown, state))
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Card settings differ from the configuration",
-		fmt.Sprintf("%s has %s. The card is not replaced, and the state keeps the configured values.", capitalized(state.name()), different)+
+		fmt.Sprintf("%s has different settings: %s. The card is not replaced, and the state keeps its values.", capitalized(state.name()), different)+
 			adoptAdvice(private.Shown))}
 }
 

@@ -82,7 +82,7 @@ func TestTitles(t *testing.T) {
 		"Could not …: an earlier transfer is pending",
 		"Could not …: the card is …",
 		"Labels of new cards were not checked",
-		"Labels were checked against the newest 1,000 cards only",
+		"Labels were checked against the newest cards only",
 		"Plan funds a frozen card",
 		"Plan funds a card that may not be usable",
 		"Unexplained balance change before a transfer",
