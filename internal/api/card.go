@@ -113,7 +113,7 @@ func checkSameCard(field, requested, received string) error {
 	if strings.EqualFold(requested, received) {
 		return &transport.ShapeError{
 			Field:   field,
-			Problem: "is " + received + ", which differs from the requested id only in upper and lower case; use the id exactly as the dashboard shows it",
+			Problem: "is " + received + ", the requested id in another case. Use the id exactly as the dashboard shows it",
 		}
 	}
 	return errors.New("the response is about another card")

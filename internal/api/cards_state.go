@@ -145,7 +145,7 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 		return response, nil
 	}
 	if err != nil {
-		return Termination{}, m.Undecided(errSaysTerminated, fmt.Errorf("the card cannot be read: %w", err))
+		return Termination{}, m.Undecided(errSaysTerminated, errors.New("the card cannot be read"), err)
 	}
 	if shown.Status != StatusTerminated {
 		return Termination{}, m.Undecided(errSaysTerminated, showsStatus(shown))
@@ -160,9 +160,9 @@ func showsStatus(card CardSummary) error {
 	return fmt.Errorf("a later read shows the card as %s, with a balance of %s USD", card.Status, card.Balance)
 }
 
-// notVerified returns the finding for a verification that failed.
-func notVerified(err error) error {
-	return fmt.Errorf("the outcome could not be verified: %w", err)
+// notVerified returns the findings for a verification that failed.
+func notVerified(err error) []error {
+	return []error{errors.New("the outcome could not be verified"), err}
 }
 
 // setStatus makes a call that changes the status of a card. If no response confirms the change, reads may show it: the
@@ -205,7 +205,7 @@ func (c *Client) setStatus(m *transport.Mutation, id string, confirms func(card 
 				return card, how, failure
 			}
 			if last && err != nil {
-				return card, how, m.Undecided(failure, notVerified(err))
+				return card, how, m.Undecided(failure, notVerified(err)...)
 			}
 			if last && !m.MayRetry() {
 				return card, how, m.GiveUpError()
@@ -216,7 +216,7 @@ func (c *Client) setStatus(m *transport.Mutation, id string, confirms func(card 
 			// The last read decides, so an earlier one may fail.
 			err = c.clock.Wait(m.GraceContext(), transport.PollInterval)
 			if err != nil {
-				return card, how, m.Undecided(failure, notVerified(err))
+				return card, how, m.Undecided(failure, notVerified(err)...)
 			}
 			if how == AlreadyDone { // a status that the first read does not show may come from this call
 				how = Found

@@ -213,9 +213,9 @@ func (r *cardReader) readList(ctx context.Context, filter CardFilter, visit func
 	}
 	var err error
 	if list.moved {
-		err = fmt.Errorf("the list keeps changing while it is read, and none of %d attempts read all of it; try again when fewer cards change their status", maxReadings)
+		err = fmt.Errorf("the list keeps changing while it is read, and none of %d attempts read all of it. Try again when fewer cards change their status", maxReadings)
 	} else {
-		err = fmt.Errorf("the service counts %d cards, but its pages repeat cards, and %d attempts show only %d different cards; report this to the service's support", *smallestTotal, maxReadings, r.countShownSince(firstReading))
+		err = fmt.Errorf("the service counts %d cards, but its pages repeat cards, and %d attempts show only %d different cards. Report this to the service's support", *smallestTotal, maxReadings, r.countShownSince(firstReading))
 	}
 	r.yield(CardListItem{}, err)
 	return false
@@ -352,10 +352,10 @@ func (l *cardReading) checkBounds(now, deadline time.Time) error {
 	endless := l.pages > uncheckedPages && l.distinct < minPerPage*l.pages
 	tooLarge := l.bytes > maxBytes
 	if endless || tooLarge {
-		return fmt.Errorf("the list did not end after %d pages with %d different cards (%d MiB); check base_url, and report this to the service's support", l.pages, l.distinct, l.bytes/mebibyte)
+		return fmt.Errorf("the list did not end after %d pages with %d different cards (%d MiB). Check base_url, and report this to the service's support", l.pages, l.distinct, l.bytes/mebibyte)
 	}
 	if !now.Before(deadline) {
-		return fmt.Errorf("the list did not end in time, and %d pages show %d different cards so far; try again when fewer programs use the API key", l.pages, l.distinct)
+		return fmt.Errorf("the list did not end in time, and %d pages show %d different cards so far. Try again when fewer programs use the API key", l.pages, l.distinct)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	c.issues.addRequested(request.Label)
 	baseline, err := c.issues.baselineOf(ctx, c, request.BinID)
 	if err != nil {
-		return Issuance{}, fmt.Errorf("nothing was issued, because the newest cards of the BIN could not be listed: %w", err)
+		return Issuance{}, fmt.Errorf("nothing was issued: %w", err)
 	}
 	search := &issueSearch{client: c, request: request, baseline: baseline}
 	if c.KnowsServiceTime() {
@@ -142,11 +142,11 @@ func (s *issueSearch) issue(m *transport.Mutation) (*CardListItem, error) {
 		}
 		err := m.WaitForCommit()
 		if err != nil {
-			return nil, m.Undecided(failure, notVerified(err))
+			return nil, m.Undecided(failure, notVerified(err)...)
 		}
 		found, err := s.find(m.GraceContext())
 		if err != nil {
-			return nil, m.Undecided(failure, notVerified(err))
+			return nil, m.Undecided(failure, notVerified(err)...)
 		}
 		if found != nil {
 			return found, nil
@@ -199,7 +199,7 @@ func decodeIssuedCard(body []byte) (Card, error) {
 		}
 		idErr := transport.DecodeObject(body, &known)
 		if idErr == nil && known.ID != "" {
-			err = fmt.Errorf("the response is about %q, but %w", known.ID, err)
+			err = fmt.Errorf("%w (card %q)", err, known.ID)
 		}
 		return Card{}, err
 	}

@@ -20,7 +20,7 @@ import (
 
 // ErrLabelUndecided reports that a card was not issued, because an earlier request may have issued one with the same
 // label.
-var ErrLabelUndecided = errors.New("nothing was issued: an earlier request of this run may have issued a card with this label, and the outcome of that request is unknown")
+var ErrLabelUndecided = errors.New("nothing was issued, because an earlier request of this run may have issued a card with this label")
 
 // issueTracker remembers which labels were requested and which cards existed before, to identify the card of an
 // issuance.

@@ -54,7 +54,7 @@ func TestErrorsSayWhatCameBack(t *testing.T) {
 		"half a card":             {"list", 200, `{"data":[],"total":0.5}`, shape + "total is not a whole number", ""},
 		"a page in words":         {"list", 200, `{"data":[],"page":"one"}`, shape + "page is not a whole number", ""},
 		"an endless count":        {"list", 200, `{"data":[],"total":"Inf"}`, shape + "total is not a whole number", ""},
-		"another case":            {"read", 200, strings.Replace(cardBody, "card_1", "CARD_1", 1), shape + "id is CARD_1, which differs from the requested id only in upper and lower case; use the id exactly as the dashboard shows it", ""},
+		"another case":            {"read", 200, strings.Replace(cardBody, "card_1", "CARD_1", 1), shape + "id is CARD_1, the requested id in another case. Use the id exactly as the dashboard shows it", ""},
 		"a huge amount":           {"read", 200, strings.Replace(cardBody, "50.00", "1e300", 1), shape + `balance is "1e300": the amount is out of range`, ""},
 		"a flag":                  {"bins", 200, `{"data":[{"id":"bin_1","3ds":"yes"}]}`, shape + "data[0].3ds is a JSON string", ""},
 		"a wallet":                {"wallet", 200, `{"balance":"much","currency":"USDT"}`, shape + `balance is "much": not a decimal number`, ""},

@@ -95,7 +95,7 @@ func (m *Mover) Move(ctx context.Context, cardID string, movement reconcile.Move
 		return *t, err
 	}
 	if err != nil {
-		return *t, fmt.Errorf("nothing was sent, because the card could not be read first: %w", err)
+		return *t, fmt.Errorf("nothing was sent: %w", err)
 	}
 	t.setCard(decision.Card)
 	if t.forbidsTopUp(decision) {
@@ -364,7 +364,7 @@ func (t *Transfer) findings(decision reconcile.Decision) []error {
 	} else {
 		findings = append(findings,
 			fmt.Errorf("the card held %s USD before and holds %s USD now", before.Anchor.Balance, decision.Card.Balance),
-			fmt.Errorf("its transactions do not show whether that includes the %s USD", t.movement.Delta.Abs()))
+			fmt.Errorf("its transactions do not show whether the change includes the %s USD", t.movement.Delta.Abs()))
 	}
 	unread := cmp.Or(decision.Evidence.Hidden, decision.Evidence.Ignored)
 	if unread != "" {

@@ -3,7 +3,6 @@ package transfer
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
@@ -44,8 +43,8 @@ func (t *Transfer) send(ctx context.Context, decision reconcile.Decision) error 
 
 		afterLoss, err := t.lookAfterLoss(move, decision)
 		if err != nil {
-			finding := fmt.Errorf("the outcome could not be verified: %w", err)
-			return t.lost(decision, move.Undecided(failure, finding))
+			notVerified := errors.New("the outcome could not be verified")
+			return t.lost(decision, move.Undecided(failure, notVerified, err))
 		}
 		if afterLoss.Verdict == reconcile.Made {
 			t.found(move, decision, afterLoss)
@@ -108,8 +107,8 @@ func (t *Transfer) confirm(move *transport.Mutation, decision reconcile.Decision
 	t.How = api.HowAnswered(move)
 	afterAnswer, err := t.lookAfterAnswer(move, decision, answer)
 	if err != nil {
-		finding := fmt.Errorf("the card could not be read afterwards: %w", err)
-		undecided := move.Undecided(errors.New("the service answered"), finding)
+		notRead := errors.New("the card could not be read afterwards")
+		undecided := move.Undecided(errors.New("the service answered"), notRead, err)
 		if answer.refusal != nil {
 			return t.lost(decision, undecided)
 		}

@@ -32,7 +32,7 @@ type pause struct {
 type PausedError struct{ Until time.Time }
 
 func (e *PausedError) Error() string {
-	return fmt.Sprintf("the service's rate limit pauses requests until %s, which is after the deadline of this operation", e.Until.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("the service's rate limit pauses requests until %s, after this operation's deadline", e.Until.UTC().Format(time.RFC3339))
 }
 
 // RecordRejection records a 429 response to a request of b that was sent at sentAt. retryAfter is the result of

@@ -48,7 +48,7 @@ func (e *OutageError) Error() string {
 	if e.Err != nil {
 		return e.Err.Error()
 	}
-	return "not sent, because another request failed for a reason that affects this one too: " + e.Cause.Error()
+	return "not sent, because another request failed for a reason that affects this one too. " + WithoutOperation(e.Cause)
 }
 
 func (e *OutageError) Unwrap() error { return e.Err }
