@@ -102,9 +102,9 @@ func adviceForOutage(outage *transport.OutageError) string {
 	return advice(outage.Cause)
 }
 
-// ReadFailure describes a failed read for a diagnostic about its consequences. The reason is a sentence that follows a
-// colon, as in "GET /bins returned 500." todo says what to do. It is "" if there is no advice, and for a 5xx response,
-// after which there is nothing to do but to plan again.
+// ReadFailure describes a failed read for a diagnostic about its consequences. The reason is one or more sentences, as in
+// "GET /bins returned 500." todo says what to do. It is "" if there is no advice, and for a 5xx response, after which
+// there is nothing to do but to plan again.
 func ReadFailure(err error) (reason, todo string) {
 	cause := err
 	outage, isOutage := errors.AsType[*transport.OutageError](err)
@@ -116,13 +116,13 @@ func ReadFailure(err error) (reason, todo string) {
 	}
 	refused, ok := errors.AsType[*transport.Error](cause)
 	if !ok {
-		return strings.TrimSuffix(transport.WithoutOperation(cause), ".") + ".", todo
+		return sentence(transport.WithoutOperation(cause)), todo
 	}
 	if refused.Status >= http.StatusInternalServerError {
 		todo = ""
 	}
 	request := refused.Method + " " + refused.Path
-	return strings.TrimSuffix(describeResponse(request, refused), ".") + ".", todo
+	return sentence(describeResponse(request, refused)), todo
 }
 
 // endpointOf returns the method and path of a failed request in parentheses, as in " (GET /bins)", or "".
@@ -372,7 +372,7 @@ func adviceForResponse(refused *transport.Error) string {
 	case status == http.StatusForbidden:
 		return readiness + " If all of this is done, contact the service's support."
 	case refused.LacksFunds() && strings.HasSuffix(refused.Path, "/withdraw"):
-		return "The card's balance is lower than this amount. A purchase may have lowered it. Check the balance, then withdraw less."
+		return "The card's balance is lower than this amount, perhaps after a purchase. Check the balance, then withdraw less."
 	case refused.LacksFunds():
 		return "The wallet balance is too low. Deposit first (the data source vcard_deposit_addresses lists the addresses), or use a smaller amount."
 	case missing && refused.Code == "":

@@ -202,7 +202,7 @@ func (s *Session) LoadDiagnostic(at path.Path, load usd.Amount) diag.Diagnostics
 		return nil
 	}
 	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "Amount exceeds max_card_load",
-		fmt.Sprintf("%s must be at most %s USD, the max_card_load of the provider configuration. The configured value is %s USD.%s To allow this amount, raise max_card_load.",
+		fmt.Sprintf("%s must be at most %s USD, the max_card_load of the provider configuration. The configured value is %s USD.%s To allow the configured value, raise max_card_load.",
 			at, maximum, load, centsAdvice(at, load, maximum)))}
 }
 

@@ -345,7 +345,7 @@ func TestWalletCheck(t *testing.T) {
 		warning    = "Warning: Wallet cannot cover this plan. "
 		mayBeShort = "Warning: Wallet may not cover this plan. "
 		refusal    = "Error: Wallet cannot cover this plan. "
-		unread     = "Warning: Plan cannot be checked against the wallet. The provider could not read the wallet: "
+		unread     = "Warning: Plan cannot be checked against the wallet. The provider could not read the wallet. "
 		unreadable = "Error: Plan cannot be checked against the wallet. "
 	)
 	keeps := session.PlannedSpend{CardName: "kept", CardBalance: 50_00}
@@ -432,7 +432,7 @@ func TestWalletCheckWithAFailingEndpoint(t *testing.T) {
 	t.Parallel()
 	s := against(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	text := textOf(s.CountSpend(t.Context(), takes(100_00)))
-	want := "Warning: Plan cannot be checked against the wallet. The provider could not read the wallet: GET /wallet/balance returned 500."
+	want := "Warning: Plan cannot be checked against the wallet. The provider could not read the wallet. GET /wallet/balance returned 500."
 	if !strings.HasPrefix(text, want) {
 		t.Errorf("says %q, want %q", text, want)
 	}

@@ -153,7 +153,7 @@ func (s *Session) CountSpend(ctx context.Context, p PlannedSpend) diag.Diagnosti
 	sums, counted, err := s.addToTotals(p)
 	if err != nil {
 		return diag.Diagnostics{diag.NewErrorDiagnostic("Plan total is out of range",
-			"The amounts of this plan add up to more than the provider can handle. Check amount and top_up of the planned cards: both are in USD, not in cents.")}
+			"The amounts in this plan add up to more than the provider can handle. Check amount and top_up of the planned cards: both are in USD, not in cents.")}
 	}
 	if !counted {
 		return diag.Diagnostics{s.exceedsMaxTaken(sums)}
@@ -290,7 +290,7 @@ func unreadText(wallet walletBalances, consequence string) string {
 	if todo == "" {
 		todo = "Check the wallet balance in the dashboard, or plan again later. If the error persists, contact the service's support."
 	}
-	return "The provider could not read the wallet: " + reason +
+	return "The provider could not read the wallet. " + reason +
 		" The provider therefore does not know whether the wallet can pay for this plan. " + consequence + "\n\n" + todo
 }
 
