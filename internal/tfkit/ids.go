@@ -125,11 +125,12 @@ func (i *InvalidIDs) Warning(records string) diag.Diagnostics {
 	const form = "An id may contain only letters, digits and the characters . _ ~ : = + and -. "
 	var text string
 	if i.count == 1 {
-		text = fmt.Sprintf("The service returned 1 %s with an invalid id. ", strings.TrimSuffix(records, "s")) + form +
-			"The result leaves it out, because no request can contain such an id. The id"
+		record := strings.TrimSuffix(records, "s")
+		text = fmt.Sprintf("The service returned 1 %s with an invalid id. ", record) + form +
+			"The result leaves out this " + record + ", because no request can contain such an id. The id"
 	} else {
 		text = fmt.Sprintf("The service returned %d %s with invalid ids. ", i.count, records) + form +
-			"The result leaves them out, because no request can contain such an id. "
+			"The result leaves out these " + records + ", because no request can contain such an id. "
 		if i.count > len(i.named) {
 			text += fmt.Sprintf("The first %d", len(i.named))
 		} else {
