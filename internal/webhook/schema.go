@@ -162,7 +162,7 @@ func checkHTTPSURL(text string) string {
 	case strings.Contains(text, " "):
 		got = "an address with a space"
 	case strings.Contains(text, "$"):
-		got = "an address with a $, perhaps of a variable that was not replaced"
+		got = "an address with a $, perhaps from a variable that was not replaced"
 	case strings.Contains(strings.TrimPrefix(beforeQuery, "https://"), "://"):
 		got = "an address with a second scheme"
 	case u.User != nil:
