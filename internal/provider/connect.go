@@ -238,7 +238,8 @@ func checkSandboxPath(file string) diag.Diagnostic {
 	case strings.HasPrefix(file, "~"), strings.HasPrefix(file, "$"):
 		return refusePath("Sandbox path is not expanded", fmt.Sprintf("is %q. Terraform expands neither ~ nor "+
 			"environment variables. "+
-			"Write path = pathexpand(\"~/…\"), or a path in this module, such as \"${path.root}/sandbox.db\".", file))
+			"Write path = pathexpand(\"~/…\"), or a path in this module, such as \"${path.root}/sandbox.db\". "+
+			"In "+envSandbox+", use an absolute path.", file))
 	case strings.Contains(file, "://"), strings.HasPrefix(file, "file:"), strings.Contains(file, "?"):
 		return refusePath("Invalid sandbox path", fmt.Sprintf("must be the path of a file, such as vcard-sandbox.db, got %q. "+
 			"To use a sandbox that runs as a server, set base_url and api_key to the values that it printed.", file))
