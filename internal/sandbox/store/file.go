@@ -78,7 +78,7 @@ func restrict(path string) error {
 			err = os.Chmod(path+suffix, private)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("cannot restrict access to the sandbox file %s, which contains the sandbox's master key; choose another path: %w", path, err)
+			return fmt.Errorf("cannot restrict access to the sandbox file %s, which contains the sandbox's master key: %w; choose another path", path, err)
 		}
 	}
 	return nil
@@ -227,11 +227,11 @@ func (db *DB) prepare(ctx context.Context) error {
 		return err
 	}
 	if !leads {
-		return errors.New("it was written by an older version of this program, and another process is using it; stop that process first")
+		return errors.New("it needs a migration, but another process is using it; stop that process first")
 	}
 	err = db.Snapshot(ctx, fmt.Sprintf("%s.version-%d", db.target, version))
 	if err != nil {
-		return fmt.Errorf("it was written by an older version of this program, and cannot be copied before its migration: %w", err)
+		return fmt.Errorf("copying it before its migration failed: %w", err)
 	}
 	return retryBusy(ctx, func() error { return db.migrate(ctx) })
 }
