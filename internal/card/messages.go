@@ -175,7 +175,7 @@ func generatedLabelsExist(count int, prefix string) diag.Diagnostic {
 // labelsNotRead warns that the labels of live cards could not be read.
 func labelsNotRead(err error) diag.Diagnostic {
 	reason, todo := session.ReadFailure(err)
-	text := "The provider could not list the live cards: " + reason + " A live card may already have the label of a card that this plan issues."
+	text := "The provider could not list the live cards. " + reason + " A live card may already have the label of a card that this plan issues."
 	if todo != "" {
 		text += "\n\n" + todo
 	}
