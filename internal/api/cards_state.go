@@ -63,7 +63,8 @@ func (c *Client) setFrozen(ctx context.Context, id, verb string, wanted CardStat
 		if card.Status != StatusFrozen {
 			return false
 		}
-		// The card was to be unfrozen. The service may have frozen it again at once, because of a low balance.
+		// The card was to be unfrozen. The service may have frozen it again at once, because of a low balance. A 2xx
+		// response that says so fails call.Accept, which sets response all the same.
 		if response.Status == StatusFrozen {
 			return true
 		}
@@ -140,15 +141,16 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 		return Termination{ID: id, Status: StatusTerminated, How: how}, nil
 	}
 	response.How = how
-	shown, err = c.GetCard(m.GraceContext(), id)
+	// A response confirmed the termination, so a card that is not found later belongs to this account, and is gone.
+	later, err := c.GetCard(m.GraceContext(), id)
 	if transport.IsNotFound(err) {
 		return response, nil
 	}
 	if err != nil {
 		return Termination{}, m.Undecided(errSaysTerminated, errors.New("the card cannot be read"), err)
 	}
-	if shown.Status != StatusTerminated {
-		return Termination{}, m.Undecided(errSaysTerminated, showsStatus(shown))
+	if later.Status != StatusTerminated {
+		return Termination{}, m.Undecided(errSaysTerminated, showsStatus(later))
 	}
 	return response, nil
 }

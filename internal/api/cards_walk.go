@@ -41,7 +41,7 @@ func (c *Client) LiveCards(ctx context.Context, binID string) iter.Seq2[CardList
 				return
 			}
 			// A card that was unfrozen meanwhile may be missing. The total of the active cards should show that, so
-			// a page of one card is enough.
+			// a page of one card is enough. A card that the second list shows, too, no longer counts as active.
 			const number, size = 1, 1
 			page, err := c.ListCards(ctx, active, number, size)
 			if err != nil {
@@ -141,7 +141,7 @@ func (r *cardReader) readCards(ctx context.Context, filter CardFilter) bool {
 		own = slices.DeleteFunc(own, onOtherBIN)
 	}
 	ownYielded := false
-	complete := r.readList(ctx, filter, func(card CardListItem) bool {
+	proceed := r.readList(ctx, filter, func(card CardListItem) bool {
 		if !filter.selects(card) {
 			return true
 		}
@@ -154,10 +154,10 @@ func (r *cardReader) readCards(ctx context.Context, filter CardFilter) bool {
 		}
 		return r.yieldOnce(card)
 	})
-	if complete && !ownYielded {
-		complete = r.yieldUnlisted(ctx, filter, own)
+	if !proceed || ownYielded {
+		return proceed
 	}
-	return complete
+	return r.yieldUnlisted(ctx, filter, own)
 }
 
 // yieldUnlisted yields those of the process's own new cards that the filter selects and that were not yielded yet. It
@@ -171,7 +171,7 @@ func (r *cardReader) yieldUnlisted(ctx context.Context, filter CardFilter, own [
 		if transport.IsNotFound(err) { // the card may be gone
 			continue
 		}
-		if err != nil { // use what the issuance showed
+		if err != nil { // the read would only have updated what the issuance showed
 			card.CardListItem = issued
 		}
 		if !filter.selects(card.CardListItem) {
@@ -343,8 +343,8 @@ func (l *cardReading) checkBounds(now, deadline time.Time) error {
 	const (
 		mebibyte       = 1 << 20
 		maxBytes       = 256 * mebibyte
-		uncheckedPages = 100
-		minPerPage     = 2 // different cards, on average
+		uncheckedPages = 100 // after so many pages, minPerPage applies
+		minPerPage     = 2   // different cards, on average
 	)
 	if l.distinct > MaxListedCards {
 		return fmt.Errorf("the service lists more than %d cards; select fewer cards by status or bin_id", MaxListedCards)

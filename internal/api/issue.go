@@ -115,7 +115,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		issuance.Card.CardListItem = *found
 	}
 	c.readIssued(m.GraceContext(), &issuance.Card, request.Amount)
-	if m.Lost && !c.KeysHonoured() {
+	if m.Lost && !c.KeysHonoured() { // with honoured keys, a repeated request issues no second card
 		issuance.PossibleDuplicates = search.duplicates(m.GraceContext(), m.Attempts())
 	}
 	return issuance, nil

@@ -116,50 +116,64 @@ type transactionFields struct {
 	transactionContext
 }
 
+// requiredTransactionFields returns the fields without which a transaction cannot be read.
+func requiredTransactionFields() []string { return []string{"id", "type", "amount"} }
+
 // decodeTransaction decodes one transaction of a page. If the transaction has an id but cannot be read
 // otherwise, the result reports that in Problem, so that the page's other transactions are not lost.
 func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
 	var fields transactionFields
-	required := []string{"id", "type", "amount"}
-	problem := transport.DecodeObject(data, &fields, required...)
-	if problem != nil {
-		var known struct {
-			ID   string          `json:"id"`
-			Type json.RawMessage `json:"type"`
-		}
-		err := transport.DecodeEntry(i, data, &known, "id")
-		if err != nil {
-			return Transaction{}, err
-		}
-		// The transaction is still usable if the fields that sums depend on can be read.
-		problem = transport.DecodeObject(data, &fields.transactionMoney, required...)
-		fields.ID = known.ID
-		fields.Type = transport.DecodeOrZero[TransactionType](known.Type)
-		_ = json.Unmarshal(data, &fields.transactionContext) // keeps the fields that can be read
+	err := transport.DecodeObject(data, &fields, requiredTransactionFields()...)
+	if err != nil { // the transaction is still usable if the fields that sums depend on can be read
+		return decodeReadableFields(i, data)
 	}
-	if problem == nil {
-		problem = fields.checkIDs()
-	}
+	return fields.transaction(fields.checkIDs()), nil
+}
 
+// decodeReadableFields is decodeTransaction for a transaction with fields that cannot be read.
+func decodeReadableFields(i int, data json.RawMessage) (Transaction, error) {
+	var fields transactionFields
+	_ = json.Unmarshal(data, &fields.transactionContext) // a field that cannot be read stays empty
+	moneyErr := transport.DecodeObject(data, &fields.transactionMoney, requiredTransactionFields()...)
+	if moneyErr == nil {
+		return fields.transaction(fields.checkIDs()), nil
+	}
+	// The failed decode may have set the card id and the currency. It may have stopped before the id and the type.
+	var known struct {
+		ID   string          `json:"id"`
+		Type json.RawMessage `json:"type"`
+	}
+	err := transport.DecodeEntry(i, data, &known, "id")
+	if err != nil {
+		return Transaction{}, err
+	}
+	fields.ID = known.ID
+	fields.Type = transport.DecodeOrZero[TransactionType](known.Type)
+	return fields.transaction(moneyErr), nil
+}
+
+// transaction returns the transaction with these fields. If problem is not nil, the transaction reports it, and has no
+// amounts.
+func (f transactionFields) transaction(problem error) Transaction {
 	t := Transaction{
-		ID:        fields.ID,
-		CardID:    fields.CardID,
-		Type:      fields.Type,
-		Currency:  cmp.Or(strings.ToUpper(fields.Currency.String()), dollar),
-		Merchant:  fields.Merchant,
-		CreatedAt: fields.CreatedAt,
+		ID:        f.ID,
+		CardID:    f.CardID,
+		Type:      f.Type,
+		Currency:  cmp.Or(strings.ToUpper(f.Currency.String()), dollar),
+		Merchant:  f.Merchant,
+		CreatedAt: f.CreatedAt,
 	}
 	if problem != nil {
 		t.Problem = fmt.Sprintf("transaction %s cannot be read: %v", t.ID, problem)
-		return t, nil
+		return t
 	}
-	t.Amount = fields.Amount.Abs()
-	t.Fee = fields.Fee.Abs()
+	t.Amount = f.Amount.Abs()
+	t.Fee = f.Fee.Abs()
 	if t.Currency == dollar {
 		t.Amount = t.Amount.WithoutNoise()
 		t.Fee = t.Fee.WithoutNoise()
 	}
-	return t, nil
+	return t
 }
 
 // checkIDs returns an error if the card id or the transaction id is not valid.

@@ -52,6 +52,7 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 				end.addPage(page)
 				continue
 			}
+			// New transactions at the front of the list may be the reason why this page has no unseen ones.
 			firstPage, err := pages.read(ctx, 1)
 			if err != nil {
 				yield(Transaction{}, err)
@@ -221,7 +222,7 @@ func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction,
 
 // isPastEnd reports whether a refused page seems to be past the end of the list. The service may instead refuse to go
 // that deep. Then a request for an earlier period shows transactions that are older than those of the previous page,
-// and isPastEnd returns false. It also returns false if it cannot find out.
+// and isPastEnd returns false. It also returns false if it cannot find out, because read then returns the refusal.
 func (p *transactionPages) isPastEnd(ctx context.Context, number int) bool {
 	if number == 2 { // a service that has a second page shows it
 		return true
@@ -297,7 +298,7 @@ func (f transactionForm) extended(at time.Time, direction int) string {
 		return at.UTC().AddDate(0, 0, direction).Format(time.DateOnly)
 	}
 	if direction > 0 {
-		at = at.Add(time.Second - 1) // round up to the whole second
+		at = at.Add(time.Second - 1) // so that Truncate rounds up to the whole second
 	}
 	second := at.UTC().Truncate(time.Second)
 	end := second.Add(time.Duration(direction) * time.Second)

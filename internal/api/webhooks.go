@@ -18,7 +18,8 @@ type WebhookRequest struct {
 	Secret transport.Secret // signing secret; if it is empty, the service generates one
 }
 
-// webhookBody is the body of a WebhookRequest.
+// webhookBody is the body of a WebhookRequest. Its secret is a string, because a transport.Secret is marshalled as
+// "[redacted]".
 type webhookBody struct {
 	URL    string   `json:"url"`
 	Events []string `json:"events"`

@@ -138,7 +138,7 @@ func NewUnfreezeAction() action.Action {
 func (a *stateAction) operation(name string) string { return a.verb + " " + name }
 
 func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
-	defer session.CatchPanic(&resp.Diagnostics)
+	defer session.CatchPanic(&resp.Diagnostics) // the framework calls Invoke in a goroutine of its own
 	var id types.String
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("card_id"), &id)...)
 	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, a.operation("a card")) {
@@ -240,7 +240,7 @@ func (a *transferAction) delta(amount usd.Amount) usd.Amount {
 }
 
 func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
-	defer session.CatchPanic(&resp.Diagnostics)
+	defer session.CatchPanic(&resp.Diagnostics) // the framework calls Invoke in a goroutine of its own
 	config := a.readConfig(ctx, req.Config, &resp.Diagnostics)
 	// operationOn names the action on a card, as in "fund card card_1 with 5.00 USD".
 	operationOn := func(name string) string {
@@ -334,7 +334,7 @@ func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) 
 	tfkit.AtLeast(usd.Cent).ValidateNumber(ctx, minimumCheck, &minimumResult)
 	diags := typeResult.Diagnostics
 	diags.Append(minimumResult.Diagnostics...)
-	if !a.withdraws {
+	if !a.withdraws { // a session that is nil has no max_card_load
 		diags.Append(a.session.LoadDiagnostic(at, amount.Amount())...)
 	}
 	return diags

@@ -78,6 +78,7 @@ func (l *Limiter) PausedUntil(b Budget) time.Time {
 	return l.pausedUntil(b)
 }
 
+// pausedUntil is PausedUntil for a caller that has locked mu.
 func (l *Limiter) pausedUntil(b Budget) time.Time {
 	var until time.Time
 	for _, p := range l.pauses[b] {

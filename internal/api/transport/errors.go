@@ -187,11 +187,11 @@ type MutationKind int
 
 // The kinds of mutation.
 const (
-	MutationIssue MutationKind = iota
-	MutationMove               // money, between the wallet and a card
-	MutationSetFrozen
-	MutationTerminate
-	MutationRegister // a webhook
+	MutationIssue     MutationKind = iota // issues a card
+	MutationMove                          // moves money between the wallet and a card
+	MutationSetFrozen                     // freezes or unfreezes a card
+	MutationTerminate                     // terminates a card
+	MutationRegister                      // registers a webhook
 )
 
 // Candidate is a card that may be the requested one.

@@ -45,9 +45,9 @@ func (c *Client) Read(ctx context.Context, call *Call) error {
 	return err
 }
 
-// readWithRetries makes attempts until one succeeds, or until no retry is useful or allowed. It returns nil after a
-// success, and otherwise the last failure. An attempt does not count as a retry if it follows a 429 response or a
-// response that does not show the latest change yet.
+// readWithRetries makes attempts until one succeeds, until no retry is useful or allowed, or until ctx ends. It returns
+// nil after a success, and otherwise the last failure. An attempt does not count as a retry if it follows a 429 response
+// or a response that does not show the latest change yet.
 func (c *Client) readWithRetries(ctx context.Context, call *Call) *failure {
 	call.attempts = 0
 	call.deadline = c.Deadline(ctx)

@@ -211,7 +211,8 @@ func (c *Client) judge(call *Call, status int, body []byte) *failure {
 }
 
 // unusableFailure returns the failure of an attempt with a 2xx response whose body cannot be used because of err. For
-// a call with secrets, the failure does not quote the response.
+// a call with secrets, the failure does not quote the response. A *ShapeError is permanent, because the service would
+// probably send the same shape again. After any other error a retry may help, for example if another server responded.
 func (c *Client) unusableFailure(call *Call, err error) *failure {
 	shape, wrongShape := errors.AsType[*ShapeError](err)
 	var shown error
