@@ -260,7 +260,8 @@ func adviceForRejection(status api.CardStatus, rejected *transport.Error) string
 // terminatedForGood completes a sentence that starts with the card.
 const terminatedForGood = "is terminated, which is final: it has no balance and no details, and its status cannot change."
 
-// statusRejection returns the service's rejection of a call if the card's status may be the reason, else nil.
+// statusRejection returns the service's rejection of a call if the card's status may be the reason, else nil. An
+// UndecidedError may contain a rejection too, but that call may have taken effect, so it counts as none.
 func statusRejection(err error) *transport.Error {
 	rejected, ok := errors.AsType[*transport.Error](err)
 	_, undecided := errors.AsType[*transport.UndecidedError](err)
@@ -409,7 +410,7 @@ func changedBy(delta usd.Amount) string {
 
 const (
 	outcomeNotShown = "The balance does not show whether this transfer was made."
-	// lastTransferNotShown follows the card's balance.
+	// lastTransferNotShown continues a text that ends with the card's balance. More sentences follow it.
 	lastTransferNotShown = ", as if Terraform's last transfer had not been made. " +
 		"The service may not show that transfer yet, or someone may have reversed it. "
 )
@@ -426,7 +427,7 @@ func explainBalance(delta, unexplained usd.Amount, withTopUp bool) string {
 	if withTopUp {
 		return "The balance is what it would be after this transfer and a top-up."
 	}
-	if unexplained != 0 {
+	if unexplained != 0 { // money in the other direction is no leftover, so the verdict means that the balance fits
 		return "The balance is what it would be after this transfer."
 	}
 	return outcomeNotShown
@@ -508,7 +509,7 @@ func previewText(card model, d reconcile.Decision) string {
 	balance := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), evidence.Balance)
 
 	switch d.Verdict {
-	case reconcile.Undecided:
+	case reconcile.Undecided: // only a pending transfer gets this verdict from a plan
 		return describePending(card, *d.RecordBefore.Pending) + " Apply checks again." +
 			pendingAdvice(card, d.RecordBefore.Pending.Movement())
 	case reconcile.SendKey:

@@ -62,7 +62,7 @@ func (p *planner) adopts(s setting) bool {
 	return p.state.isImported() && s.current.IsNull()
 }
 
-// planReplacement plans the replacement of the card.
+// planReplacement plans the replacement of the card. p.replacement must have at least one path.
 func (p *planner) planReplacement(ctx context.Context) {
 	card := p.state
 	changes := strings.Join(p.changes, ", ")
@@ -300,6 +300,7 @@ func keepConfigured(m, configured *model, defaultLimit bool) map[string]string {
 			shown[s.name] = s.shownForm(s.current)
 		}
 	}
+	// The service reports no other settings, so nothing has overwritten them.
 	m.BinID = configured.BinID
 	m.Label = configured.Label
 	if !limitFollowsService {
@@ -320,7 +321,7 @@ func differences(shown map[string]string, card *model) []string {
 		if s.name == "spending_limit" {
 			text = value + " USD"
 		}
-		configured, _ := display(s.wanted)
+		configured, _ := display(s.wanted) // each setting that the service reports is a text or an amount
 		texts = append(texts, fmt.Sprintf("%s %s instead of %s", s.name, text, configured))
 	}
 	return texts

@@ -73,7 +73,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	private.Month = reconcile.MonthOf(asOf)
 	private.noteFrozen(prior, state)
 	private.write(ctx, resp.Private, &resp.Diagnostics)
-	if !reflect.DeepEqual(state, prior) { //nolint:govet // as in ModifyPlan
+	if !reflect.DeepEqual(state, prior) { //nolint:govet // Set is slow; a false difference only costs an unneeded call of it
 		resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	}
 }

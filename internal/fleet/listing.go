@@ -16,9 +16,10 @@ const (
 	// maxPageLifetime is how long pages that are in use are kept after the last one has arrived. A CLI can take minutes to
 	// read a large fleet.
 	maxPageLifetime = 10 * time.Minute
-	// manyCards is the number of wanted cards at which a fleet is assumed to be large, and the number of further cards that
-	// readers of a large fleet are then expected to want.
+	// manyCards is the number of wanted cards from which a fleet is assumed to be large.
 	manyCards = 10
+	// expectedMore is how many further cards readers of a large fleet are expected to want.
+	expectedMore = 10
 )
 
 // presence says whether a listing contains a card.
@@ -63,7 +64,7 @@ func (l *listing) renew(cardID string, now time.Time) {
 	if l.fetch != nil {
 		return
 	}
-	wereUnused := l.renewedAt.Before(l.fleet.inUseSince) // for pageLifetime
+	wereUnused := l.renewedAt.Before(l.fleet.inUseSince) // since then, nobody used the pages for at least pageLifetime
 	tooOld := now.Sub(l.arrivedAt) >= maxPageLifetime
 	readAgain := l.wanted[cardID]
 	tooOldToReadAgain := readAgain && now.Sub(l.renewedAt) >= pageLifetime
@@ -187,7 +188,7 @@ func (l *listing) fetchMore(ctx context.Context) bool {
 func (l *listing) budget(isLarge bool) int {
 	margin := 1
 	if isLarge {
-		margin = manyCards
+		margin = expectedMore
 	}
 	return 2 * (len(l.wanted) + margin)
 }
@@ -290,7 +291,9 @@ func (l *listing) start(ctx context.Context, run func(context.Context) error) {
 		err := catchPanic(detached, run)
 		l.fleet.mu.Lock()
 		defer l.fleet.mu.Unlock()
-		if err != nil && detached.Err() == nil { // a later reader may repeat a cancelled fetch
+		// An error is not reported: the readers request their cards one by one instead, and report errors of those
+		// requests. A fetch that was cancelled may be repeated by a later reader.
+		if err != nil && detached.Err() == nil {
 			l.closed = true
 		}
 		l.fetch = nil
@@ -298,7 +301,8 @@ func (l *listing) start(ctx context.Context, run func(context.Context) error) {
 	}()
 }
 
-// catchPanic calls run. If run panics, catchPanic returns the panic as an error.
+// catchPanic calls run. If run panics, catchPanic returns the panic as an error, so that a panic in the goroutine of a
+// fetch does not end the process. Like any error of a fetch, it only closes the listing; see start.
 func catchPanic(ctx context.Context, run func(context.Context) error) (err error) {
 	defer crash.Catch(&err)
 	return run(ctx)

@@ -98,7 +98,7 @@ func (c config) applyShared(ctx context.Context, settings *api.Config, diags *di
 	if !c.RateLimits.IsNull() {
 		var limits rateLimits
 		diags.Append(c.RateLimits.As(ctx, &limits, basetypes.ObjectAsOptions{})...)
-		settings.Limits = ratelimit.Limits{
+		settings.Limits = ratelimit.Limits{ // where a number is 0, the documented limit applies
 			RequestsPerMinute: intOrZero(limits.RequestsPerMinute),
 			RequestsPerHour:   intOrZero(limits.RequestsPerHour),
 			CreatesPerMinute:  intOrZero(limits.CreatesPerMinute),
@@ -157,6 +157,7 @@ func checkAccount(key, baseURL string) diag.Diagnostic {
 				"To use the account, set api_key or "+envAPIKey+" to its own key. "+
 				"To use the sandbox, set base_url or "+envBaseURL+" to the address that it printed.", host))
 	}
+	// New checks the settings and sends no request.
 	_, err := api.New(api.Config{APIKey: transport.Secret(key), BaseURL: baseURL})
 	if err != nil {
 		return configDiagnostic(err)

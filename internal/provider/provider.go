@@ -156,7 +156,7 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 	}
 	s.MaxCardLoad = c.MaxCardLoad.Pointer()
 	s.MaxTakenPerPlan = c.MaxTakenPerPlan.Pointer()
-	s.WalletCheck = session.WalletCheck(c.WalletCheck.ValueString())
+	s.WalletCheck = session.WalletCheck(c.WalletCheck.ValueString()) // without a value, the session warns
 	prefix := c.LabelPrefix.ValueString()
 	if prefix != "" {
 		s.LabelPrefix = prefix

@@ -24,9 +24,10 @@ type framework interface {
 	tfprotov6.ActionServer
 }
 
-// server wraps the framework's server. It overrides most methods to turn panics into errors, to remove secrets from
-// diagnostics, and to free the memory of finished calls. The framework's server keeps the context of a call until the
-// provider stops, and the context refers to the call's stream and loggers. See newCallContext.
+// server wraps the framework's server. It overrides most methods to turn panics into errors, which gRPC returns to the
+// CLI, to remove secrets from diagnostics, and to free the memory of finished calls. The framework's server keeps the
+// context of a call until the provider stops, and the context refers to the call's stream and loggers. See
+// newCallContext.
 type server struct {
 	framework
 
@@ -180,6 +181,7 @@ func (s server) InvokeAction(
 	return events, nil
 }
 
+// StopProvider does not use handle: its response has no diagnostics, and the framework does not keep its context.
 func (s server) StopProvider(
 	ctx context.Context, req *tfprotov6.StopProviderRequest,
 ) (response *tfprotov6.StopProviderResponse, err error) {

@@ -8,9 +8,9 @@ type Moment int
 // The moments. With WhilePending and AnswerLost, the movement is pending in the record.
 const (
 	BeforeSending Moment = iota + 1
-	WhilePending         // an earlier run may have sent it, and this run may send it again
-	AnswerLost           // it was sent, and only the outcome is in question
-	Answered             // the service says that it was made, or refused its key as already used
+	WhilePending         // an earlier run may have sent the movement, and this run may send it again
+	AnswerLost           // the movement was sent, and only its outcome is in question
+	Answered             // the service says that the movement was made, or refused its key as already used
 )
 
 // Verdict says what to do about a movement.
@@ -21,9 +21,9 @@ const (
 	Undecided Verdict = iota // the outcome is unknown: send nothing
 	LookAgain                // read the card again after a while
 	Stop                     // send nothing this time; the record's next anchor is the snapshot
-	Made                     // it was made: send nothing
-	Send                     // send it: it seems not to have been made, or its key prevents a second execution
-	SendKey                  // send it under the same key: it may have been made, and the service honours keys
+	Made                     // the movement was made: send nothing
+	Send                     // send the movement: it seems not to have been made, or its key prevents a second execution
+	SendKey                  // send the movement under the same key: it may have been made, and the service honours keys
 )
 
 // Reason says why a verdict was given.
@@ -34,18 +34,18 @@ const (
 	NoReason    Reason = iota
 	BehindLast         // the card looks as it did before earlier movements: the reading is stale, or they were undone
 	OverCap            // with unexplained money counted, the top-up exceeds the month's cap
-	LooksMade          // the card shows it
+	LooksMade          // the card shows the movement
 	NotDue             // the card is not below the top-up's range
 	Unreadable         // what could not be read may be the movement
-	KeyDecides         // it may have been made, and the service recognizes its key
-	LooksEither        // the reading does not show whether it was made
+	KeyDecides         // the movement may have been made, and the service recognizes its key
+	LooksEither        // the reading does not show whether the movement was made
 	IntoRange          // the next top-up would reload what is withdrawn
-	Explained          // the balance is explained without it
+	Explained          // the balance is explained without the movement
 	LeftOver           // unexplained money may be the movement: the money is at least half of it
 	OtherMoney         // unexplained money is not the movement: the money is less than half of it, or went in the other direction
-	MadeBefore         // an earlier request seems to have made it, not the one that was answered
+	MadeBefore         // an earlier request seems to have made the movement, not the one that was answered
 	OtherAmount        // the service seems to have moved another amount
-	NotShown           // the card does not show it, although the service answered; see Answered
+	NotShown           // the card does not show the movement, although the service answered; see Answered
 )
 
 // Decision says what to do about a movement and why, with the facts that it is based on.
@@ -100,6 +100,7 @@ func Ask(r Record, m Movement, card Snapshot, keysHonoured bool) Decision {
 	}
 	d.Verdict, d.Reason = Decide(d)
 
+	// With any other verdict, the record stays as it is.
 	switch d.Verdict {
 	case Send:
 		d.Record = r.sent(m, r.anchorAt(card), card.At, d.Evidence.Gain())
@@ -174,7 +175,8 @@ func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 	}
 	next.Verdict, next.Reason = Decide(next)
 
-	switch next.Verdict {
+	gainBefore := d.Evidence.Gain() // unexplained money from before sending; the top-ups of before do not include it yet
+	switch next.Verdict { // with LookAgain, the movement stays pending
 	case Undecided:
 		next.Record = d.Record.Unread(card.At)
 	case Stop:
@@ -185,9 +187,9 @@ func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 			next.Record = before.madeBefore(m, card, next.LongerEvidence)
 		case OtherAmount: // what the card holds beyond the movement counts as topped up
 			excess := max(0, next.Evidence.Remainder-m.Delta)
-			next.Record = before.made(m, before.anchorAt(card), card.At, excess+d.Evidence.Gain())
+			next.Record = before.made(m, before.anchorAt(card), card.At, excess+gainBefore)
 		default:
-			next.Record = before.made(m, anchor.plus(m.Delta), card.At, d.Evidence.Gain())
+			next.Record = before.made(m, anchor.plus(m.Delta), card.At, gainBefore)
 		}
 	}
 	return next
@@ -250,6 +252,7 @@ func (d Decision) onceAnswered() (Verdict, Reason) {
 	return d.again(Undecided, NotShown)
 }
 
+// beforeSending decides with the first case that applies. The cases are in the order of the table's rows.
 func (d Decision) beforeSending() (Verdict, Reason) {
 	e := d.Evidence
 	m := d.Movement

@@ -14,9 +14,9 @@ type Rank int
 // The ranks, from the worst explanation to the best.
 const (
 	Unexplained  Rank = iota
-	HoldReleased      // the balance falls at authorization, and one of the holds was released
-	AsSettled         // the balance falls at settlement
-	LessHolds         // the balance falls at authorization
+	HoldReleased      // the balance is explained if it falls at authorization and one of the holds was released
+	AsSettled         // the balance is explained if it falls at settlement
+	LessHolds         // the balance is explained if it falls at authorization
 )
 
 // Explanation is what a snapshot shows about a movement since an anchor.

@@ -67,7 +67,7 @@ func Calls() []byte {
 			}
 			calls = append(calls, call{
 				Method:  strings.ToUpper(method),
-				Path:    "/_sandbox" + path,
+				Path:    "/_sandbox" + path, // the paths in the document are relative to this server URL
 				Summary: operation["summary"],
 			})
 		}
