@@ -49,7 +49,7 @@ func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 // serve runs the handler, and closes the request's body and the pipe. It closes the pipe with an error if the handler does
 // not return normally.
 func (d Direct) serve(w *pipedResponse, r *http.Request) {
-	defer close(w.status)
+	defer close(w.status)                 // runs last: RoundTrip then reads the error with which the pipe was closed
 	defer func() { _ = r.Body.Close() }() // http.RoundTripper demands this
 	returned := false                     // stays false if the handler panics or calls runtime.Goexit
 	defer func() {

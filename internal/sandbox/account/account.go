@@ -25,7 +25,7 @@ const (
 	Ready            State = "ready"
 )
 
-// States returns the names of all states, Ready first.
+// States returns the names of all states. The first is Ready, the default in the dashboard's form for a new account.
 func States() []string {
 	return []string{string(Ready), string(EmailUnconfirmed), string(NoDeposit), string(APINotEnabled)}
 }
@@ -81,7 +81,10 @@ func (a Account) AddKey(tx *store.Tx, keys *vault.Keyring) (id, key string, err 
 	id = tx.NewID("key_")
 	key = keys.APIKey(id)
 	err = tx.Exec(`INSERT INTO api_keys (public_id, account_id, key_hash) VALUES (?, ?, ?)`, id, a.ID, vault.HashAPIKey(key))
-	return id, key, err
+	if err != nil {
+		return "", "", err
+	}
+	return id, key, nil
 }
 
 // RevokeKey deletes an additional key of an account. It returns a 404 if the account has no such key.

@@ -206,7 +206,8 @@ const (
 func listUnion(tx *store.Tx, page wire.Page, id int64, queries ...string) ([]*Record, bool, error) {
 	union := `SELECT * FROM (` + strings.Join(queries, `) UNION ALL SELECT * FROM (`) + `)
 		ORDER BY at DESC, rank DESC, number DESC`
-	limit := page.Offset() + page.Size + 1 // one more row shows whether there is a next page
+	// All rows up to the end of the page may come from one query. One more row shows whether there is a next page.
+	limit := page.Offset() + page.Size + 1
 	args := append(challengeArgs(tx), id, limit)
 	return store.Page[Record](tx, page, union, args...)
 }

@@ -48,11 +48,15 @@ func issue(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
+	err = webhook.Emit(c, webhook.CardCreated, card.PublicID, card.full())
+	if err != nil {
+		return wire.Response{}, err
+	}
 	view := card.full()
 	if tidied { // only in the response; the event has the categories of the request
 		view.AllowedCategories = tidy(card.AllowedCategories)
 	}
-	return wire.Created(view), webhook.Emit(c, webhook.CardCreated, card.PublicID, card.full())
+	return wire.Created(view), nil
 }
 
 // tidy returns categories sorted and in upper case.

@@ -112,7 +112,7 @@ func (s *settings) flags() *pflag.FlagSet {
 	flags.Usage = func() {} // Main prints the help
 	flags.StringVar(&s.listen, "listen", "127.0.0.1:8420", "`ADDRESS` to listen on; port 0 picks a free one")
 	flags.StringVar(&s.data, "data", "vcard-sandbox.db", "`FILE` of the sandbox; :memory: saves nothing")
-	s.initialBalance = sandbox.DefaultInitialBalance
+	s.initialBalance = sandbox.DefaultInitialBalance // Var has no parameter for the default: it is the current value
 	flags.Var((*amount)(&s.initialBalance), "initial-balance", "`USD` in the wallet of a new file")
 	flags.StringVar(&s.seedFile, "seed", "", "YAML `FILE` with the accounts, cards and purchases of a new file")
 	flags.StringVar(&s.apiKeyFile, "api-key-file", "", "`FILE` with the API key of the first account of a new file (default: a generated key)")
@@ -163,7 +163,7 @@ func (s *settings) run(ctx context.Context, stdout, stderr io.Writer) error {
 }
 
 func (s *settings) takeSnapshot(ctx context.Context) error {
-	_, err := os.Stat(s.data)
+	_, err := os.Stat(s.data) // store.Open would create a missing file
 	if err != nil {
 		return fmt.Errorf("no sandbox to copy; name its file with --data: %w", err)
 	}
@@ -178,8 +178,8 @@ func (s *settings) takeSnapshot(ctx context.Context) error {
 
 // The maximum sizes of files, in bytes.
 const (
-	maxKeyFile = 1024
-	maxFile    = 4 * 1024 * 1024
+	maxKeyFile = 1024            // of --api-key-file
+	maxFile    = 4 * 1024 * 1024 // of --webhook-ca and --seed
 )
 
 // readFile reads the file that a flag names. It returns nil if the path is empty. limit is the maximum size in bytes.

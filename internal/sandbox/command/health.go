@@ -30,10 +30,13 @@ func checkHealth(ctx context.Context, address string) error {
 	}
 	// Unlike the default client, a new transport uses no proxy and follows no redirects.
 	response, err := new(http.Transport).RoundTrip(request)
-	notSandbox := fmt.Errorf("the server at %s is not a sandbox; check the URL", root)
-	if ctx.Err() != nil {
+	if err == nil {
+		defer response.Body.Close()
+	}
+	if ctx.Err() != nil { // not limitedCtx, whose timeout is an error of the request
 		return errors.New("the health check was interrupted")
 	}
+	notSandbox := fmt.Errorf("the server at %s is not a sandbox; check the URL", root)
 	if err != nil {
 		networkErr, ok := errors.AsType[net.Error](err)
 		if !ok {
@@ -41,7 +44,6 @@ func checkHealth(ctx context.Context, address string) error {
 		}
 		return fmt.Errorf("no sandbox answers at %s; check the URL, and that the sandbox is running: %w", root, networkErr)
 	}
-	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, wire.MaxBody))
 	if err != nil {
 		return notSandbox

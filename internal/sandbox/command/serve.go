@@ -80,6 +80,7 @@ func (s *settings) openListener(ctx context.Context) (net.Listener, error) {
 
 func (s *settings) serveOn(ctx context.Context, listener net.Listener, service *served.Sandbox, stdout io.Writer, logger *slog.Logger) error {
 	root := rootURL(listener.Addr())
+	// The root has an IP address. The dashboard must also know the host name in --listen, because it refuses unknown ones.
 	hostName, _, err := net.SplitHostPort(s.listen)
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func (s *settings) serveOn(ctx context.Context, listener net.Listener, service *
 	web := &http.Server{
 		Handler:        dashboard,
 		ReadTimeout:    shutdownTime, // for headers and body; a shutdown must not wait longer for a request that is still arriving
-		WriteTimeout:   2 * time.Minute,
+		WriteTimeout:   2 * time.Minute, // longer than a fault can delay a response: 100 seconds
 		IdleTimeout:    2 * time.Minute,
 		MaxHeaderBytes: 64 * 1024,
 		ErrorLog:       slog.NewLogLogger(logger.Handler(), slog.LevelWarn),

@@ -131,7 +131,7 @@ func moveClock(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	text := fields.Text("advance")
 	duration, err := time.ParseDuration(text)
-	if err != nil || duration <= 0 {
+	if err != nil || duration <= 0 { // if Text has already refused the member, Refuse keeps that error
 		fields.Refuse(wire.Invalid(`advance must be a duration above 0, such as "90s" or "720h"`))
 	}
 	err = fields.Done()
@@ -180,6 +180,7 @@ func readSettings(f *wire.Fields, settings []behavior.Setting) {
 			*s.Text = f.OptionalChoice(s.Name, *s.Text, s.Words...)
 		} else {
 			*s.Number = f.Integer(s.Name, *s.Number, s.Minimum, s.Maximum)
+			// Some numbers, such as an HTTP status, must also be one of a few values. Value returns the new number.
 			if len(s.Words) > 0 && !slices.Contains(s.Words, s.Value()) {
 				f.Refuse(wire.Invalid("%s must be one of %s", s.Name, strings.Join(s.Words, ", ")))
 			}
@@ -311,7 +312,7 @@ func addFault(c *server.Call) (wire.Response, error) {
 	return wire.Created(f), nil
 }
 
-// checkLater checks the fields that depend on whether when is "later".
+// checkLater checks the fields that depend on whether when is "later". Of several errors, Refuse keeps the first.
 func checkLater(fields *wire.Fields, f *behavior.Fault) {
 	if f.When != behavior.Later {
 		if f.LaterSeconds != 0 {
@@ -340,7 +341,7 @@ func readThen(fields *wire.Fields) behavior.Then {
 	var then behavior.Then
 	fields.Object("then", func(f *wire.Fields) {
 		then.Status = int(f.Integer("status", 0, http.StatusOK, 599))
-		if then.Status == 0 {
+		if then.Status == 0 { // absent, or already refused by Integer
 			f.Refuse(wire.Invalid("status is required"))
 		}
 		then.Body = f.Value("body")
@@ -385,7 +386,7 @@ func routeMatches(f *behavior.Fault, r server.Route) bool {
 }
 
 // segmentMatches reports whether the pattern, a segment of a fault's path, can match a segment of a route, which may be a
-// parameter.
+// parameter. Like in a call's path, behavior.Any does not match an empty segment.
 func segmentMatches(pattern, segment string) bool {
 	isParameter := strings.HasPrefix(segment, "{")
 	if pattern == segment || isParameter {

@@ -338,7 +338,7 @@ func metadata(values map[string]json.RawMessage) string {
 // quote returns a string literal of HCL. In HCL, unlike in JSON, ${ and %{ start templates, and the escapes \b and \f
 // do not exist.
 func quote(text string) string {
-	literal := strings.TrimSpace(string(wire.Encode(text)))
+	literal := strings.TrimSpace(string(wire.Encode(text))) // without the line break that Encode adds
 	toHCL := strings.NewReplacer(
 		`\\`, `\\`, // keeps an escaped backslash, so that a b or f after it is not replaced
 		`\b`, `\u0008`,

@@ -51,7 +51,8 @@ type view struct {
 }
 
 // decodeResponse decodes the response to a form with an action, if such a form led to the page and its call succeeded.
-// It reports whether it has decoded a response.
+// It reports whether it has decoded a response. A response that cannot be decoded counts as none, so that the page is
+// still shown; into may then be partly filled.
 func (v *view) decodeResponse(action string, into any) bool {
 	if v.outcome == nil || v.outcome.action != action {
 		return false

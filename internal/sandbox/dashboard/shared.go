@@ -284,9 +284,9 @@ func (l *listPage) setRowsOfTotal(rows int, total int64) {
 
 // withValue returns a query with one value changed, starting with a question mark.
 func withValue(query url.Values, name, value string) string {
-	next := maps.Clone(query)
-	next.Set(name, value)
-	return "?" + next.Encode()
+	changed := maps.Clone(query)
+	changed.Set(name, value)
+	return "?" + changed.Encode()
 }
 
 // days returns the period that the fields from and to select, both inclusive. If a field is empty, its time is zero and

@@ -68,7 +68,7 @@ func readWebhooks(v *view) (any, error) {
 	return &webhookData{Endpoints: endpoints, EndpointPaging: paging, Deliveries: deliveries}, nil
 }
 
-// pickEndpoint returns a field of a filter with a choice of endpoints.
+// pickEndpoint returns a field of a filter with a choice of the given endpoints.
 func pickEndpoint(endpoints []*webhook.Endpoint) *inputField {
 	field := pick("endpoint")
 	field.Texts = map[string]string{}

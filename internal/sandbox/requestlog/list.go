@@ -49,7 +49,7 @@ func ListNewest(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Ent
 	outcomes := map[string]string{
 		"succeeded": `r.status BETWEEN 200 AND 299`,
 		"refused":   `r.status BETWEEN 400 AND 499`,
-		"failed":    `(r.status = 0 OR r.status >= 500)`,
+		"failed":    `(r.status = 0 OR r.status >= 500)`, // 0: there was no response
 		"lost":      `r.lost`,
 		"fault":     `r.fault <> ''`,
 	}
@@ -159,6 +159,7 @@ func LastReadOnlyRun(tx *store.Tx, accountID int64) (*Run, error) {
 
 // RunByKey returns the run with a key. If there is none, it returns a 404 error.
 func RunByKey(tx *store.Tx, accountID int64, key string) (*Run, error) {
+	// A name consisting of digits may equal the id of a run without a name. The newer run then has precedence.
 	found, err := store.List[Run](tx, selectRuns+`
 		WHERE u.account_id = ?1 AND (u.name = ?2 OR (u.name = '' AND u.id = ?2)) ORDER BY u.id DESC LIMIT 1`, accountID, key)
 	return wire.OneOrNotFound(found, err, "run", key)
