@@ -41,15 +41,15 @@ type Entry struct {
 	Query          string        `json:"query" db:"query"`
 	Status         int           `json:"status" db:"status"`   // 0 if there was no response
 	Error          string        `json:"error" db:"error"`     // the code of the error, if any
-	Message        string        `json:"message" db:"message"` // of the error
+	Message        string        `json:"message" db:"message"` // the message of that error
 	Run            string        `json:"run" db:"run"`         // the name of the run; empty if the client does not name its runs
 	IdempotencyKey string        `json:"-" db:"idempotency_key"`
 	Replayed       bool          `json:"replayed" db:"replayed"` // whether the response is that of an earlier call with the same idempotency key
 	CardID         string        `json:"card_id" db:"card_id"`   // the card in the path, or the issued one; empty if there is none
-	Label          string        `json:"-" db:"label"`           // of the card; set when the entry is read
-	Last4          string        `json:"-" db:"last4"`           // of the card; set when the entry is read
+	Label          string        `json:"-" db:"label"`           // the label of that card; set when the entry is read
+	Last4          string        `json:"-" db:"last4"`           // the last four digits of its number; set when the entry is read
 	Fault          string        `json:"fault" db:"fault"`       // describes the fault that matched the call, if any
-	Lost           bool          `json:"-" db:"lost"`            // of a call for a change: whether behavior.Fault.LosesResponse is true
+	Lost           bool          `json:"-" db:"lost"`            // whether IsChange is true, and behavior.Fault.LosesResponse of its fault
 	Duration       time.Duration `json:"-" db:"duration"`
 	Time           wire.Time     `json:"time" db:"time"` // when the call arrived, by the service's clock
 	Change
@@ -198,6 +198,7 @@ func (e *Entry) write(tx *store.Tx) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	// A call whose response is lost counts only as lost, even if a fault sent an error instead of the response.
 	refused := e.Status >= http.StatusBadRequest && !e.Lost
 	toCard := e.AmountToCard() // negative for a withdrawal or a termination
 	end := e.Time.Add(e.Duration).UnixMilli()
@@ -233,7 +234,7 @@ func Clean(text string) string {
 		text = text[:maxText]
 		suffix = "…"
 	}
-	plain := text // becomes the result only if decoding reveals a secret
+	plain := text // decoded step by step; replaces text only if a secret is in it
 	for escaped.MatchString(plain) {
 		plain = unescape(plain)
 		if secret.MatchString(plain) {
@@ -259,8 +260,8 @@ type Change struct {
 	Fee            usd.Amount `json:"fee" db:"fee"`       // the part of it that is a fee, as a positive amount
 	Before         CardState  `json:"-" db:"before_"`
 	After          CardState  `json:"-" db:"after_"`
-	EntryID        int64      `json:"-" db:"entry_id"`      // of the newest ledger entry of the call; 0 if it posted none
-	StatusChangeID int64      `json:"-" db:"status_change"` // of the call's newest row in status_changes; 0 if there is none
+	EntryID        int64      `json:"-" db:"entry_id"`      // the id of the call's newest ledger entry; 0 if there is none
+	StatusChangeID int64      `json:"-" db:"status_change"` // the id of the call's newest row in status_changes; 0 if there is none
 }
 
 // CardState is a card's balance and status at one moment. It is empty if there was no card, and in an empty Change.
@@ -277,8 +278,8 @@ func (c Change) AmountToCard() usd.Amount { return -c.Wallet - c.Fee }
 type Reading struct {
 	wallet         usd.Amount
 	fees           usd.Amount
-	entryID        int64 // of the newest ledger entry of all accounts
-	statusChangeID int64 // of the newest change of a status of all accounts
+	entryID        int64 // the id of the newest ledger entry of all accounts
+	statusChangeID int64 // the id of the newest row in status_changes, of all accounts
 	card           CardState
 }
 

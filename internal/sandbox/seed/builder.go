@@ -341,7 +341,7 @@ func (a *accountBuilder) open(place string, wallet value, first bool) error {
 		place:    place,
 		route:    "POST " + server.Control + "/accounts",
 		body:     fields,
-		response: a.response,
+		response: a.response, // the response sets only AccountID and APIKey
 	})
 	if err != nil {
 		return err
@@ -578,7 +578,7 @@ func (c *cardBuilder) setFinalStatus(place string) error {
 	}
 	c.finalStatusSet = true
 	var route string
-	switch c.status {
+	switch c.status { // addCard has refused any other status
 	case "active":
 		route = "POST " + path + "/unfreeze"
 	case "frozen":

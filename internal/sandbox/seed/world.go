@@ -193,14 +193,14 @@ func read(text []byte) (*world, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
-	// After the document, the decoder must be at the end.
+	// After the document, the decoder must be at the end. Anything else there must be removed, even if it is not valid YAML.
 	err = decoder.Decode(new(yaml.Node))
 	if !errors.Is(err, io.EOF) {
 		return nil, wire.Invalid("a world must be a single YAML document; remove all documents after the first")
 	}
 	// The text is decoded twice, because decoding the root into w would accept unknown fields.
 	err = yaml.Unmarshal(text, &w.root)
-	if err != nil {
+	if err != nil { // a bug, because the decoder has accepted the text
 		return nil, err
 	}
 	if w.root.Content[0].Kind != yaml.MappingNode { // the decoder takes null for an empty mapping
@@ -238,16 +238,16 @@ func explain(err error) error {
 		return wire.Invalid("the document is not valid YAML: %s", message)
 	}
 	first := typeError.Errors[0]
-	match := unknownField.FindStringSubmatch(first)
-	if match != nil {
-		line, field := match[1], match[2]
+	unknown := unknownField.FindStringSubmatch(first)
+	if unknown != nil {
+		line, field := unknown[1], unknown[2]
 		return wire.Invalid("%s: unknown field %.64q", line, field)
 	}
-	match = wrongType.FindStringSubmatch(first)
-	if match == nil {
+	mismatch := wrongType.FindStringSubmatch(first)
+	if mismatch == nil { // for example, because a mapping has the same name twice
 		return wire.Invalid("%s", quoted.ReplaceAllString(first, "…"))
 	}
-	line, goType := match[1], match[2]
+	line, goType := mismatch[1], mismatch[2]
 	return wire.Invalid("%s: the value must be %s", line, describeType(goType))
 }
 
@@ -286,7 +286,7 @@ func (w *world) line(place string) int {
 		if err != nil {
 			index = valueIndex(node, part)
 		}
-		if index >= len(node.Content) {
+		if index >= len(node.Content) { // the document lacks this part of the place
 			break
 		}
 		node = node.Content[index]

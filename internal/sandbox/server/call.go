@@ -264,7 +264,7 @@ func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 		return response{extent: dropped}
 	case behavior.Truncate:
 		return response{Response: res, extent: truncated}
-	case behavior.Pass:
+	case behavior.Pass: // the call has been processed: Pass cannot be configured with Later
 		return response{Response: res}
 	default:
 		return response{Response: x.faultResponse(f.Then)}
@@ -280,7 +280,8 @@ func (x *exchange) faultResponse(t behavior.Then) wire.Response {
 	}
 	var text *string // stays nil if the body is null
 	err := json.Unmarshal(t.Body, &text)
-	if err == nil && text != nil {
+	isText := err == nil && text != nil // an error means that the body is JSON, but not a string
+	if isText {
 		return wire.Response{Status: t.Status, Body: []byte(*text), ContentType: textType}
 	}
 	return wire.Response{Status: t.Status, Body: t.Body}

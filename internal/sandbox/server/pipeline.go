@@ -320,7 +320,7 @@ func (s *Server) record(x *exchange, res response, duration time.Duration) {
 		Status:         res.sentStatus(),
 		IdempotencyKey: x.request.Header.Get(idempotencyHeader),
 		Replayed:       res.Header.Get(replayedHeader) != "",
-		CardID:         cmp.Or(x.cardID, x.request.PathValue("card_id")),
+		CardID:         cmp.Or(x.cardID, x.request.PathValue("card_id")), // x.cardID is empty unless a write succeeded
 		Duration:       duration,
 		Time:           wire.Time{Time: x.now},
 		Change:         x.change,

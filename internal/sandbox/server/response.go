@@ -124,7 +124,7 @@ func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 		res.Header.Set("Allow", e.Allow)
 	}
 	if e.Wait > 0 {
-		switch x.quirks.RetryAfter {
+		switch x.quirks.RetryAfter { // with "absent", there is no such header
 		case behavior.Seconds:
 			res.Header.Set("Retry-After", strconv.FormatInt(seconds(e.Wait), 10))
 		case behavior.Date: // by the same clock as the Date header

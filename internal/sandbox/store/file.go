@@ -44,7 +44,7 @@ func prepareFile(path string, newest int32) (bool, error) {
 	if err == nil && !info.Mode().IsRegular() {
 		return false, fmt.Errorf("cannot open the sandbox file %s: it is not a regular file; choose another path", path)
 	}
-	missing := errors.Is(err, fs.ErrNotExist)
+	missing := errors.Is(err, fs.ErrNotExist) // OpenFile decides whether another error matters
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, private) //nolint:gosec // the user's own choice of file
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return false, notWritable(path)
@@ -210,9 +210,9 @@ func (db *DB) prepare(ctx context.Context) error {
 		return nil
 	}
 	t := transaction{
-		pool:  db.writer,
+		pool:  db.writer, // the only open pool so far
 		begin: "BEGIN",
-		ctx:   context.WithoutCancel(ctx),
+		ctx:   context.WithoutCancel(ctx), // a check that has started may outlast the timeout of openPools
 		wait:  longTimeout,
 	}
 	err = db.run(ctx, t, checkDamage)
@@ -293,6 +293,7 @@ func (db *DB) upgrade(tx *Tx, m mark) error {
 	}
 	// PRAGMA takes no parameters.
 	fmt.Fprintf(&script, "PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, db.version())
+	// Do not use tx.Exec, which keeps a prepared statement for later.
 	_, err := tx.conn.raw.ExecContext(tx.ctx, script.String())
 	return err
 }

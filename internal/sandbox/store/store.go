@@ -222,12 +222,13 @@ func (db *DB) TryToLead() (bool, error) {
 	if err == nil && os.SameFile(current, opened) {
 		return true, nil
 	}
-	// The lock's file was removed after this DB opened it, for example by the previous leader. The next call opens a
-	// new one.
+	// The lock's file was removed after this DB opened it, for example by the previous leader, or cannot be checked. The
+	// next call opens the file at the path.
 	return false, db.lock.Unlock()
 }
 
-// exists reports whether the file is still at its path.
+// exists reports whether the file is still at its path. It returns false if that cannot be checked: this DB then does not
+// lead until a later call of TryToLead.
 func (db *DB) exists() bool {
 	current, err := os.Stat(db.target)
 	return err == nil && os.SameFile(current, db.file)
@@ -481,7 +482,7 @@ func (db *DB) quietCheckpoint() bool {
 	defer cancel()
 	// Wait for long reads first. Short transactions can still run meanwhile.
 	for _, p := range []*pool{db.longReader, db.versions, db.reader} {
-		for range cap(p.idle) {
+		for range cap(p.idle) { // once for each connection of the pool
 			c, err := p.acquire(ctx)
 			if err != nil {
 				return false

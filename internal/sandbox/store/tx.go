@@ -47,13 +47,13 @@ func (tx *Tx) run(begin string, f func(*Tx) error) error {
 	return nil
 }
 
-// rollback rolls the transaction back, even if its context has ended.
+// rollback rolls the transaction back, even if its context has ended. It returns an error if SQLite has already done so.
 func (tx *Tx) rollback() error {
 	tx.ctx = context.WithoutCancel(tx.ctx)
 	return tx.Exec("ROLLBACK")
 }
 
-// try calls f and turns a panic into an error.
+// try calls f and turns a panic into an error, so that run rolls the changes back and returns the error.
 func (tx *Tx) try(f func(*Tx) error) (err error) {
 	defer crash.Catch(&err)
 	return f(tx)
@@ -311,7 +311,8 @@ func (tx *Tx) MoveClock(to time.Time) error {
 	return tx.Exec(`UPDATE service SET clock_offset_ms = ?`, to.UnixMilli()-tx.wall.UnixMilli())
 }
 
-// ResetClock sets the file's clock to the real time.
+// ResetClock sets the file's clock to the real time. Unlike MoveClock, it does not call Signal: it is meant for a
+// transaction that deletes all deliveries.
 func (tx *Tx) ResetClock() error {
 	tx.SetNow(tx.wall)
 	return tx.Exec(`UPDATE service SET clock_offset_ms = 0`)

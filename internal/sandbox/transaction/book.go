@@ -29,7 +29,7 @@ func credit(to *card.Card, amount usd.Amount) ledger.Leg {
 }
 
 // collect takes an amount from the card and, if that is not enough, from the wallet. The remainder is the service's
-// loss. collect lowers the card's balance and returns the legs for the ledger.
+// loss. collect lowers the card's balance and returns the legs for the ledger, of which some may be zero.
 func collect(c *server.Call, from *card.Card, amount usd.Amount) ([]ledger.Leg, error) {
 	wallet, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
 	if err != nil {
@@ -235,7 +235,7 @@ type followUp struct {
 	hasAmount  bool        // the body has an amount
 	parent     Transaction // without its currency and its fee
 	children   int64       // the number of transactions that follow the parent
-	childTotal usd.Amount  // the sum of their amounts
+	childTotal usd.Amount  // the sum of the amounts of these transactions
 }
 
 // readFollowUp reads the body, the parent that the body names, and the parent's card. It returns a 404 if the account has

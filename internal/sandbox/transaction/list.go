@@ -28,7 +28,7 @@ func list(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	cardID := query.Text("card_id")
 	transactionType := query.Choice("type", string(Authorization), string(Settlement), string(Refund), string(Decline))
-	addToDate := 24*time.Hour - time.Millisecond // a date in the parameter "to" includes that whole day
+	addToDate := 24*time.Hour - time.Millisecond // added to a date in "to", so that the period includes that whole day
 	switch c.Quirks.TransactionPeriod {
 	case behavior.Midnights:
 		addToDate = 0

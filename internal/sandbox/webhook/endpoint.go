@@ -73,7 +73,8 @@ func register(c *server.Call, allowHTTP bool) (wire.Response, error) {
 	return wire.Created(e), nil
 }
 
-// readEndpoint reads the fields of an endpoint. It generates a secret if there is none.
+// readEndpoint reads the fields of an endpoint. It generates a secret if there is none. If several checks refuse a field,
+// it returns the first error.
 func readEndpoint(f *wire.Fields, allowHTTP bool) (newEndpoint, error) {
 	e := newEndpoint{URL: f.Text("url")}
 	checkURL(f, e.URL, allowHTTP)
@@ -196,7 +197,7 @@ func Endpoints(tx *store.Tx, accountID int64, page wire.Page) (endpoints []*Endp
 	return endpoints, more, nil
 }
 
-// remove deletes an endpoint and its deliveries.
+// remove deletes an endpoint. The foreign keys of the schema delete its deliveries.
 func remove(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("webhook_id")
 	// RETURNING shows whether there was such an endpoint.
@@ -211,7 +212,8 @@ func remove(c *server.Call) (wire.Response, error) {
 	return wire.OK(map[string]any{"id": id}), nil
 }
 
-// CountRetrying returns the number of an account's endpoints with a delivery that is being retried.
+// CountRetrying returns the number of an account's endpoints with a delivery that is being retried. Only pending deliveries
+// have due_at, which has an index.
 func CountRetrying(tx *store.Tx, accountID int64) (int64, error) {
 	return store.Value[int64](tx, `
 		SELECT COUNT(*) FROM webhooks w WHERE w.account_id = ? AND EXISTS (
