@@ -45,7 +45,7 @@ func DescribePanic(err error) string {
 // ErrorDiagnostic describes a failed operation: what was tried, what the service returned, and what to do. The
 // operation completes "Could not …", as in "fund card X". An outage, which affects other calls too, is reported in
 // full once, under its own title, and after that without a detail. An error with an *UndecidedError is reported in
-// full.
+// full, because its idempotency key and its advice are about this request alone.
 func ErrorDiagnostic(operation string, err error) diag.Diagnostic {
 	_, isUndecided := errors.AsType[*transport.UndecidedError](err)
 	outage, isOutage := errors.AsType[*transport.OutageError](err)
@@ -228,7 +228,7 @@ func advice(err error) string {
 		return adviceForUndecided(undecided)
 	}
 	if _, stopped := errors.AsType[*transfer.StoppedError](err); stopped {
-		return ""
+		return "" // not the advice about the refused key that it may wrap
 	}
 	if errors.Is(err, api.ErrLabelUndecided) {
 		return "This run reports another error about a card with this label. Follow the advice of that error first. Then apply again."
@@ -248,8 +248,8 @@ func advice(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "The run was interrupted. Nothing more was sent. Run terraform plan to see what is still missing."
 	}
-	dialed := failedDial(err)
-	if errors.Is(err, context.DeadlineExceeded) && dialed == nil { // connecting has a timeout of its own
+	dialFailure := failedDial(err)
+	if errors.Is(err, context.DeadlineExceeded) && dialFailure == nil { // connecting has a timeout of its own
 		return "The service took longer than request_timeout. Try again, or raise request_timeout in the provider configuration."
 	}
 	if isPlainHTTP(err) {
@@ -261,7 +261,7 @@ func advice(err error) string {
 	if unknown, ok := errors.AsType[*net.DNSError](err); ok && unknown.IsNotFound {
 		return "The host name in base_url cannot be resolved. Check base_url."
 	}
-	if dialed != nil && isLoopback(dialed.Addr) {
+	if dialFailure != nil && isLoopback(dialFailure.Addr) {
 		return "No server listens at base_url. Start the sandbox with vcard sandbox, or set base_url to the address that the sandbox printed."
 	}
 	if _, ok := errors.AsType[*transport.RequestError](err); ok {

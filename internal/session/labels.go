@@ -23,8 +23,9 @@ func (s *Session) isRecentlyGenerated(label string) bool {
 		return false
 	}
 	// The time of day is not known, so the days are counted from the end of the label's day.
-	end := day.AddDate(0, 0, recentDays+1)
-	return s.Client.ServiceTime().Before(end)
+	endOfDay := day.AddDate(0, 0, 1)
+	endOfRecent := endOfDay.AddDate(0, 0, recentDays)
+	return s.Client.ServiceTime().Before(endOfRecent)
 }
 
 // maxCompared limits the number of cards of each status, active and frozen, that new labels are compared with.
@@ -56,7 +57,7 @@ func (s *Session) NewestCards(ctx context.Context) (NewestCards, error) {
 				break
 			}
 		}
-		return newest, ctx.Err()
+		return newest, ctx.Err() // after a cancelled call, the session does not keep the result
 	})
 	if err != nil && ctx.Err() == nil { // this call was not cancelled; the error is, for example, a panic
 		return NewestCards{Err: err}, nil

@@ -49,7 +49,7 @@ type planTotals struct {
 const maxNamed = 3
 
 // add adds the plan of a card. The second plan of a card adds its difference from the first one to net, and what it
-// takes beyond the first one to taken. The error says that a sum is out of range.
+// takes beyond the first one to taken. The error says that a sum is out of range; the totals are then wrong.
 func (t *planTotals) add(p PlannedSpend) error {
 	newTaken := max(0, p.Taken-p.CountedTaken)
 	var netErr, takenErr, balancesErr error
@@ -57,8 +57,9 @@ func (t *planTotals) add(p PlannedSpend) error {
 	t.taken, takenErr = usd.Sum(t.taken, newTaken)
 	t.cardBalances, balancesErr = usd.Sum(t.cardBalances, p.CardBalance)
 	if newTaken > 0 {
-		p.Taken = newTaken
-		cards := append(slices.Clone(t.largest), p) // a clone, because copies of the totals share the slice
+		added := p
+		added.Taken = newTaken
+		cards := append(slices.Clone(t.largest), added) // a clone, because copies of the totals share the slice
 		largestFirst := func(a, b PlannedSpend) int { return cmp.Compare(b.Taken, a.Taken) }
 		slices.SortStableFunc(cards, largestFirst)
 		count := min(len(cards), maxNamed)
@@ -304,7 +305,7 @@ func (s *Session) UpfrontCost(ctx context.Context) (upfront, balance usd.Amount,
 	upfront = s.totalsSoFar().taken
 	wallet, err := s.readWallet(ctx)
 	if err != nil || wallet.balanceErr != nil {
-		return upfront, 0, false
+		return upfront, 0, false // whether that is reported is up to CountSpend
 	}
 	exceedsBalance = upfront > wallet.balance
 	return upfront, wallet.balance, exceedsBalance
@@ -315,6 +316,7 @@ func (s *Session) UpfrontCost(ctx context.Context) (upfront, balance usd.Amount,
 func (s *Session) readWallet(ctx context.Context) (walletBalances, error) {
 	wallet, err := s.wallet.get(ctx, func(ctx context.Context) (walletBalances, error) {
 		response, err := s.Client.WalletBalance(ctx)
+		// ctx.Err is returned so that the session does not keep the result of a cancelled call.
 		if err != nil {
 			return walletBalances{balanceErr: err, cardsErr: err}, ctx.Err()
 		}

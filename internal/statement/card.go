@@ -46,9 +46,9 @@ func New(plan *Plan) (*Statement, error) {
 			return nil, fmt.Errorf("%s: %w", sanitizeLine(action.Address), err)
 		}
 	}
-	r.addMissingChanges(plan)
+	r.addMissingChanges()
 	r.addNotes()
-	if r.err != nil {
+	if r.err != nil { // from addNotes; the loops above return earlier errors
 		return nil, r.err
 	}
 
@@ -389,7 +389,8 @@ func (r *reader) readActionAmount(card *Card, action Action, config values) {
 }
 
 // addMissingChanges adds the reasons why the plan may not contain all changes.
-func (r *reader) addMissingChanges(plan *Plan) {
+func (r *reader) addMissingChanges() {
+	plan := r.plan
 	countBefore := len(r.statement.Unknown)
 	if plan.Errored {
 		r.addMissing("", "planning failed, so the plan is partial")

@@ -265,7 +265,8 @@ func unmarshalers() json.Options {
 			if err != nil {
 				return err
 			}
-			return checkComplete(into.Address, into.Type, tfjson.ManagedResourceMode)
+			const anyMode = tfjson.ManagedResourceMode // an invocation has no mode to check
+			return checkComplete(into.Address, into.Type, anyMode)
 		}),
 	))
 }
@@ -274,7 +275,7 @@ func unmarshalers() json.Options {
 // Terraform delete a card with the balance from before the refresh.
 type prior struct {
 	cards   map[object]*stateResource
-	byID    map[string]stateResource
+	byID    map[string]stateResource // by the card's id; not pointers, so that an absent card has no values
 	lists   []*stateResource // data sources of the type vcard_cards
 	wallets []*stateResource // data sources of the type vcard_wallet_balance
 }

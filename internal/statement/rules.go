@@ -78,13 +78,13 @@ func checkCards(s *Statement, limit usd.Amount) {
 		sums[card.key] += card.amountReceived()
 	}
 	toUnknownCards := sums[""]
-	checked := map[string]bool{}
+	seen := map[string]bool{}
 	for _, card := range s.Cards {
-		wasChecked := checked[card.key]
-		checked[card.key] = true
+		isFirstChange := !seen[card.key]
+		seen[card.key] = true
 		if card.mayTakeMore {
 			s.refuse("--max-card %s: %s may get more, because the exact amount is known only during apply", limit, card.Address)
-		} else if !wasChecked { // the sum of a card with several changes is reported once
+		} else if isFirstChange { // the sum covers all changes of the card
 			checkCardSum(s, limit, card, sums[card.key], toUnknownCards)
 		}
 	}
@@ -100,7 +100,7 @@ func checkCardSum(s *Statement, limit usd.Amount, card Card, sum, toUnknownCards
 	}
 	if sum > limit {
 		s.refuse("--max-card %s: %s gets %s", limit, card.holder, sum)
-	} else if sum > 0 && sum+toUnknownCards > limit {
+	} else if sum > 0 && sum+toUnknownCards > limit { // if the card gets nothing else, the message above is enough
 		s.refuse("--max-card %s: %s gets %s, and may get %s more from actions whose cards are known only during apply",
 			limit, card.holder, sum, toUnknownCards)
 	}

@@ -197,7 +197,7 @@ const (
 	maxVerbsWidth = 20
 )
 
-// WriteText writes the statement for a terminal.
+// WriteText writes the statement for a terminal. It leaves out the violations, which the command reports by itself.
 func (s *Statement) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", s.headline())

@@ -91,6 +91,7 @@ func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "read the 3D Secure challenges") {
 		return
 	}
+	// The validator of card_id accepts more than the documented form.
 	if !tfkit.CheckCardID(path.Root("card_id"), m.CardID, &resp.Diagnostics) {
 		return
 	}

@@ -131,7 +131,7 @@ func (m *Mover) Resolve(ctx context.Context, cardID string, record reconcile.Rec
 		return *t, err
 	}
 	t.setCard(decision.Card)
-	if decision.Verdict == reconcile.Send { // it was not made
+	if decision.Verdict == reconcile.Send { // it was not made, and the anchor stays
 		t.Record = decision.Record
 		return *t, nil
 	}
@@ -152,7 +152,7 @@ func (m *Mover) forgetIncluded(cardID string, before, after reconcile.Record) {
 // reading the card fails or ctx ends, Preview returns the error with the decisions made so far.
 func (m *Mover) Preview(ctx context.Context, cardID string, record reconcile.Record, change reconcile.Change, balance usd.Amount) ([]reconcile.Decision, error) {
 	snapshot := reconcile.Snapshot{Balance: balance, MovedByOtherCalls: m.movedWithoutRecord(cardID)}
-	if record.Anchor != nil {
+	if record.Anchor != nil { // only the events, because the balance is given
 		reader{m.client}.readEvents(ctx, cardID, record, &snapshot)
 	}
 	snapshot.At = m.client.ServiceTime()
@@ -240,7 +240,7 @@ func (t *Transfer) ask(ctx context.Context) (reconcile.Decision, error) {
 			return reconcile.Decision{}, err
 		}
 		patience = shortLook
-		ctx = transport.Verifying(ctx)
+		ctx = transport.Verifying(ctx) // the movement was sent, so the card is read even during an outage
 	}
 	return t.look(ctx, record, patience, func(card reconcile.Snapshot) reconcile.Decision {
 		return reconcile.Ask(record, t.movement, card, honoured)

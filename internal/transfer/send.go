@@ -109,7 +109,7 @@ func (t *Transfer) confirm(move *transport.Mutation, decision reconcile.Decision
 	if err != nil {
 		notRead := errors.New("the card could not be read afterwards")
 		undecided := move.Undecided(errors.New("the service answered"), notRead, err)
-		if answer.refusal != nil {
+		if answer.refusal != nil { // it does not say that the movement was made
 			return t.lost(decision, undecided)
 		}
 		t.setRecord(decision.Record.Unread(t.mover.client.ServiceTime()))
@@ -148,7 +148,7 @@ func (t *Transfer) lookAfterAnswer(move *transport.Mutation, decision reconcile.
 
 	// At first, read only the balance again, and use the events from before the movement.
 	card := decision.Card
-	card.Waited = false
+	card.Waited = false // so that decide may ask to look again
 	err := t.mover.Cards.ReadBalance(move.GraceContext(), t.cardID, &card)
 	if err != nil {
 		return reconcile.Decision{}, err

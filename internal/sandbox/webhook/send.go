@@ -18,8 +18,6 @@ import (
 	"time"
 
 	"code.dny.dev/ssrf"
-
-	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
 const (
@@ -88,8 +86,7 @@ func (s sender) send(ctx context.Context, d *dueDelivery) outcome {
 }
 
 // post sends a delivery. It returns the status of the response and the first bytes of its body.
-func (s sender) post(ctx context.Context, d *dueDelivery) (status int, body []byte, err error) {
-	defer crash.Catch(&err)
+func (s sender) post(ctx context.Context, d *dueDelivery) (int, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.Target.URL, bytes.NewReader(d.Payload))
 	if err != nil {
 		return 0, nil, err
@@ -106,7 +103,7 @@ func (s sender) post(ctx context.Context, d *dueDelivery) (status int, body []by
 		return 0, nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, _ = io.ReadAll(io.LimitReader(response.Body, maxResponse)) // the status alone decides the outcome
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxResponse)) // the status alone decides the outcome
 	return response.StatusCode, body, nil
 }
 

@@ -39,8 +39,8 @@ func (q *Query) RefuseParameter(name string) {
 	}
 }
 
-// Text reads a parameter, which must not be empty or given twice. It returns "" if the parameter is absent. It replaces
-// bytes that are not UTF-8.
+// Text reads a parameter, which must not be empty or given twice. It returns "" if the parameter is absent or invalid. It
+// replaces bytes that are not UTF-8.
 func (q *Query) Text(name string) string {
 	values := q.values[name]
 	if len(values) == 0 {
@@ -52,6 +52,7 @@ func (q *Query) Text(name string) string {
 	}
 	if values[0] == "" {
 		q.Refuse(Invalid("%s must not be empty", name))
+		return ""
 	}
 	return strings.ToValidUTF8(values[0], "\uFFFD")
 }
@@ -130,7 +131,7 @@ func (q *Query) Period(addToDate time.Duration) (from, to time.Time) {
 	return from, to
 }
 
-// CheckDate refuses a parameter that is longer than a date. It does not check the format.
+// CheckDate refuses a parameter that is longer than a date. It leaves the format to Period.
 func (q *Query) CheckDate(name string) {
 	if len(q.Text(name)) > len(time.DateOnly) {
 		q.Refuse(Invalid("%s must be a date (2006-01-02)", name))
@@ -153,6 +154,7 @@ func (q *Query) instant(name string) time.Time {
 	at, err := time.Parse(layout, text)
 	if err != nil {
 		q.Refuse(Invalid("%s must be a date (2006-01-02) or a time with a zone (2006-01-02T15:04:05Z)", name))
+		return time.Time{}
 	}
 	return at
 }
