@@ -276,8 +276,8 @@ func unmarshalers() json.Options {
 type prior struct {
 	cards   map[object]*stateResource
 	byID    map[string]stateResource // by the card's id; not pointers, so that an absent card has no values
-	lists   []*stateResource // data sources of the type vcard_cards
-	wallets []*stateResource // data sources of the type vcard_wallet_balance
+	lists   []*stateResource         // data sources of the type vcard_cards
+	wallets []*stateResource         // data sources of the type vcard_wallet_balance
 }
 
 // object identifies a resource instance in a state, or one of its deposed objects if deposed is set.

@@ -91,7 +91,7 @@ func (s *settings) serveOn(ctx context.Context, listener net.Listener, service *
 	}
 	web := &http.Server{
 		Handler:        dashboard,
-		ReadTimeout:    shutdownTime, // for headers and body; a shutdown must not wait longer for a request that is still arriving
+		ReadTimeout:    shutdownTime,    // for headers and body; a shutdown must not wait longer for a request that is still arriving
 		WriteTimeout:   2 * time.Minute, // longer than a fault can delay a response: 100 seconds
 		IdleTimeout:    2 * time.Minute,
 		MaxHeaderBytes: 64 * 1024,

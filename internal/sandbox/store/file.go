@@ -44,7 +44,7 @@ func prepareFile(path string, newest int32) (bool, error) {
 	if err == nil && !info.Mode().IsRegular() {
 		return false, fmt.Errorf("cannot open the sandbox file %s: it is not a regular file; choose another path", path)
 	}
-	missing := errors.Is(err, fs.ErrNotExist) // OpenFile decides whether another error matters
+	missing := errors.Is(err, fs.ErrNotExist)                   // OpenFile decides whether another error matters
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, private) //nolint:gosec // the user's own choice of file
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return false, notWritable(path)
