@@ -345,9 +345,9 @@ func (p *planner) planFrozen(t plannedTransfer) {
 	staysBelow := threshold.IsKnown() && after < threshold.Amount()
 	if staysBelow && !t.unknown {
 		p.warn("frozen", "Card may freeze again",
-			"%s is unfrozen with %s USD, less than auto_freeze_at (%s USD). "+
-				"The service may freeze it again at the next purchase. Raise amount to keep it in use.",
-			capitalized(p.state.name()), after, threshold.Amount())
+			"This plan unfreezes %s with a balance of %s USD, less than auto_freeze_at (%s USD). "+
+				"The service may freeze it again at the next purchase. To keep the card active, raise amount.",
+			p.state.name(), after, threshold.Amount())
 	}
 }
 
