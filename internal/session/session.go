@@ -166,7 +166,7 @@ func (f *fetchedOnce[T]) get(ctx context.Context, fetch func(context.Context) (T
 		}
 		const onlyKey = "" // this group fetches a single value
 		results := f.fetching.DoChan(onlyKey, func() (_ any, err error) {
-			defer crash.Catch(&err) // the callers get the error; DoChan would end the program
+			defer crash.Catch(&err) // the callers get the error; without this, DoChan ends the program
 			known := f.value.Load() // again, because an earlier fetch may have ended since
 			if known != nil {
 				return *known, nil

@@ -265,8 +265,8 @@ func unmarshalers() json.Options {
 			if err != nil {
 				return err
 			}
-			const anyMode = tfjson.ManagedResourceMode // an invocation has no mode to check
-			return checkComplete(into.Address, into.Type, anyMode)
+			// An invocation has no mode, so this passes a valid one.
+			return checkComplete(into.Address, into.Type, tfjson.ManagedResourceMode)
 		}),
 	))
 }

@@ -100,7 +100,7 @@ func checkCardSum(s *Statement, limit usd.Amount, card Card, sum, toUnknownCards
 	}
 	if sum > limit {
 		s.refuse("--max-card %s: %s gets %s", limit, card.holder, sum)
-	} else if sum > 0 && sum+toUnknownCards > limit { // if the card gets nothing else, the message above is enough
+	} else if sum > 0 && sum+toUnknownCards > limit { // with a sum of 0, the violation is that of the actions alone
 		s.refuse("--max-card %s: %s gets %s, and may get %s more from actions whose cards are known only during apply",
 			limit, card.holder, sum, toUnknownCards)
 	}

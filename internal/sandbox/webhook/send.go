@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"code.dny.dev/ssrf"
+
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
 const (
@@ -85,8 +87,10 @@ func (s sender) send(ctx context.Context, d *dueDelivery) outcome {
 	return o
 }
 
-// post sends a delivery. It returns the status of the response and the first bytes of its body.
-func (s sender) post(ctx context.Context, d *dueDelivery) (int, []byte, error) {
+// post sends a delivery. It returns the status of the response and the first bytes of its body. A panic becomes an error,
+// so that a bug here does not end the process.
+func (s sender) post(ctx context.Context, d *dueDelivery) (status int, body []byte, err error) {
+	defer crash.Catch(&err)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.Target.URL, bytes.NewReader(d.Payload))
 	if err != nil {
 		return 0, nil, err
@@ -103,7 +107,7 @@ func (s sender) post(ctx context.Context, d *dueDelivery) (int, []byte, error) {
 		return 0, nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxResponse)) // the status alone decides the outcome
+	body, _ = io.ReadAll(io.LimitReader(response.Body, maxResponse)) // the status alone decides the outcome
 	return response.StatusCode, body, nil
 }
 
@@ -119,7 +123,10 @@ func sign(secret, body []byte) string {
 func (s sender) explain(err error) string {
 	errno, isErrno := errors.AsType[syscall.Errno](err)
 	opError, isOpError := errors.AsType[*net.OpError](err)
+	panicked, isPanic := errors.AsType[*crash.Error](err)
 	switch {
+	case isPanic:
+		return "a bug in the sandbox stopped the attempt (panic of type " + panicked.Type + ")"
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("no response within %v", s.client.Timeout)
 	case isOpError && opError.Op == "proxyconnect": // the following errors would be about the proxy, not the endpoint

@@ -114,7 +114,6 @@ func (w *Worker) poll(ctx context.Context) {
 	for _, d := range due {
 		w.inFlight[d.ID] = d.Target.WebhookID
 		go func() {
-			defer crash.ExitOnPanic()
 			o := w.sender.send(ctx, d)
 			w.results <- result{delivery: d, outcome: o}
 		}()
