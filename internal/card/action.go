@@ -334,7 +334,8 @@ func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) 
 	tfkit.AtLeast(usd.Cent).ValidateNumber(ctx, minimumCheck, &minimumResult)
 	diags := typeResult.Diagnostics
 	diags.Append(minimumResult.Diagnostics...)
-	if !a.withdraws { // a session that is nil has no max_card_load
+	if !a.withdraws {
+		// If the provider is not configured, a.session is nil, and LoadDiagnostic returns nil.
 		diags.Append(a.session.LoadDiagnostic(at, amount.Amount())...)
 	}
 	return diags

@@ -52,7 +52,7 @@ type sentForm struct {
 // callOnce makes the form's call, unless it was made before. It waits until the call has ended.
 func (f *sentForm) callOnce(call func() (wire.Response, *wire.Error)) {
 	f.once.Do(func() {
-		// Unless call returns, this is the outcome of a repeated form.
+		// If call panics, a repeated form gets this outcome.
 		f.refused = wire.NewError(http.StatusInternalServerError, wire.CodeInternal,
 			"the action failed because of a bug, so check what it did before you try again")
 		f.response, f.refused = call()
@@ -288,7 +288,7 @@ func nextPath(r *http.Request) string {
 	if err != nil || !isPage(next) {
 		return "/"
 	}
-	// Browsers treat a backslash as a slash, so that /\host would lead to another server.
+	// Browsers treat a backslash as a slash, and /\host as another server. RequestURI escapes it, so this is a precaution.
 	if strings.Contains(next.Path, `\`) {
 		return "/"
 	}

@@ -49,7 +49,7 @@ type Entry struct {
 	Label          string        `json:"-" db:"label"`           // the label of that card; set when the entry is read
 	Last4          string        `json:"-" db:"last4"`           // the last four digits of its number; set when the entry is read
 	Fault          string        `json:"fault" db:"fault"`       // describes the fault that matched the call, if any
-	Lost           bool          `json:"-" db:"lost"`            // whether IsChange is true, and behavior.Fault.LosesResponse of its fault
+	Lost           bool          `json:"-" db:"lost"`            // whether the call requests a change and a fault lost its response; see behavior.Fault.LosesResponse
 	Duration       time.Duration `json:"-" db:"duration"`
 	Time           wire.Time     `json:"time" db:"time"` // when the call arrived, by the service's clock
 	Change

@@ -276,32 +276,35 @@ func (w *world) invalid(place, format string, args ...any) error {
 	return wire.Invalid("line %d: %s", w.line(place), message)
 }
 
-// line returns the line of a place. If the document lacks the place, line returns the line of the nearest place around it or,
-// if that is a mapping, of the mapping's first name.
+// line returns the line of a place, or of the nearest place around it if the document lacks the place.
 func (w *world) line(place string) int {
 	node := w.root.Content[0]
 	separator := func(r rune) bool { return strings.ContainsRune(".[]", r) }
 	for part := range strings.FieldsFuncSeq(place, separator) {
-		index, err := strconv.Atoi(part)
-		if err != nil {
-			index = valueIndex(node, part)
-		}
-		if index >= len(node.Content) { // the document lacks this part of the place
+		next := child(node, part)
+		if next == nil {
 			break
 		}
-		node = node.Content[index]
+		node = next
 	}
 	return node.Line
 }
 
-// valueIndex returns the index of the node with the value of a name in a mapping. If the mapping lacks the name, it returns
-// 0, the index of the mapping's first name.
-func valueIndex(mapping *yaml.Node, name string) int {
-	// The content alternates between names and values.
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == name {
-			return i + 1
+// child returns the node with the value of a name in a mapping, or the element of a list with an index. It returns nil if
+// there is none.
+func child(node *yaml.Node, nameOrIndex string) *yaml.Node {
+	index, err := strconv.Atoi(nameOrIndex)
+	if err == nil {
+		if index < len(node.Content) {
+			return node.Content[index]
+		}
+		return nil
+	}
+	// The content of a mapping alternates between names and values.
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == nameOrIndex {
+			return node.Content[i+1]
 		}
 	}
-	return 0
+	return nil
 }

@@ -22,7 +22,7 @@ import (
 type Options struct {
 	sandbox.Options
 
-	Seed []byte // the world to create in a new file, as a document of package seed; nil for none
+	Seed []byte // the world to create in an unused file, as a document of package seed; nil for none
 }
 
 // Sandbox is an open sandbox with further control calls and the dashboard.
@@ -36,8 +36,8 @@ type Sandbox struct {
 // Routes returns the routes that Open adds to those of the options.
 func Routes() []server.Route { return slices.Concat(control.Routes(), seed.Routes()) }
 
-// Open opens the sandbox in a file, or creates the file. If there is a seed, Open also creates its world, and fails if
-// the file is already in use. The caller must close the sandbox.
+// Open opens the sandbox in a file, or creates the file. With a seed, Open also creates its world. It then fails
+// if the file already contains more than a new sandbox does, such as cards or webhooks. The caller must close the sandbox.
 func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
