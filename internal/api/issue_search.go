@@ -271,8 +271,7 @@ func withoutTimes(cards []CardListItem) []CardSummary {
 
 // unclaimed lists the new cards that may be the requested one and that were not claimed before. Unless readAll is true,
 // it stops after some cards of the baseline, and misses new cards that a service lists after those. The error says why
-// the cards cannot be listed or told apart. With an error,
-// unclaimed may return some of the new cards.
+// the cards cannot be listed or told apart. With an error, unclaimed may return some of the new cards.
 func (s *issueSearch) unclaimed(ctx context.Context, readAll bool) ([]CardListItem, error) {
 	// Cards of the same second may come in any order, so one old card does not mean that all new ones were listed.
 	const enoughOld = 10
@@ -339,8 +338,8 @@ func (s *issueSearch) isNew(ctx context.Context, card CardListItem) (bool, error
 }
 
 // duplicates waits for CommitWait, and then lists other new cards that look like the issued one. A request
-// that was sent more than once may have issued them. The result is empty after a single attempt, and if the cards
-// cannot be listed. It lacks cards that cannot be told apart from earlier ones.
+// that was sent more than once may have issued them. The result may lack cards if they cannot be listed or told apart, and
+// is empty after a single attempt.
 func (s *issueSearch) duplicates(ctx context.Context, attempts int) []CardListItem {
 	if attempts < 2 {
 		return nil
@@ -351,7 +350,7 @@ func (s *issueSearch) duplicates(ctx context.Context, attempts int) []CardListIt
 	}
 	const readAll = true // a service may list the cards after those of the baseline
 	cards, _ := s.unclaimed(ctx, readAll)
-	return cards // with an error, only cards that are known to be new
+	return cards // even with an error, because these are worth a warning
 }
 
 // candidatesFound returns the candidates for an *UndecidedError.

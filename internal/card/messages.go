@@ -427,7 +427,7 @@ func explainBalance(delta, unexplained usd.Amount, withTopUp bool) string {
 	if withTopUp {
 		return "The balance is what it would be after this transfer and a top-up."
 	}
-	if unexplained != 0 { // money in the other direction is no leftover, so the verdict means that the balance fits
+	if unexplained != 0 { // it went in the other direction, so the reason is not LeftOver but LooksEither
 		return "The balance is what it would be after this transfer."
 	}
 	return outcomeNotShown

@@ -147,11 +147,12 @@ func (p *planner) lostSettings() []string {
 	return lost
 }
 
-// Advice about a protected card that a plan would terminate.
 const (
+	// moveInstead is advice about a protected card that a plan would destroy.
 	moveInstead = "Renamed or moved: add a moved block with the old and the new address, and the card stays. " +
 		"Removed from the configuration: put it back first. To keep the card outside Terraform, use terraform state rm, or a removed block with destroy = false. " +
 		"Deposed object, left by a replacement with create_before_destroy: terminate it in the dashboard; the next plan removes it from the state."
+	// doNotForce is advice about a protected card that -replace or replace_triggered_by would replace.
 	doNotForce = "Without -replace or replace_triggered_by, the card stays."
 )
 

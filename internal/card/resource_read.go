@@ -98,7 +98,7 @@ func (r *cardResource) keepSettings(state *model, prior model, private *privateS
 	}
 	different := tfkit.Enumerate(differences(private.Shown, state))
 	return diag.Diagnostics{diag.NewWarningDiagnostic("Card settings differ from the configuration",
-		fmt.Sprintf("%s has different settings: %s. The card is not replaced, and the state keeps its values.", capitalized(state.name()), different)+
+		fmt.Sprintf("%s has different settings: %s. The card is not replaced, and the state keeps the values from before.", capitalized(state.name()), different)+
 			adoptAdvice(private.Shown))}
 }
 
@@ -137,13 +137,14 @@ func (r *cardResource) mayBeHidden(m *model) bool {
 	if r.session.Sandbox != nil {
 		return false
 	}
-	created, _ := m.CreatedAt.ValueRFC3339Time()
+	created, _ := m.CreatedAt.ValueRFC3339Time() // the zero time, so not new, if it cannot be parsed
 	age := r.session.Client.ServiceTime().Sub(created)
 	return age < api.NewCardGrace
 }
 
 // awaitTransfer reads a card again if the service seems to show its balance from before a recent transfer. A plan based
-// on that balance might move the money again. If reading fails, the model keeps the first reading.
+// on that balance might move the money again. If reading fails, the model keeps the first reading: apply reads the card
+// again before it moves money.
 func (r *cardResource) awaitTransfer(ctx context.Context, m *model, asOf time.Time) {
 	record := m.record()
 	snapshot := reconcile.Snapshot{Balance: m.Balance.Amount(), At: asOf}

@@ -176,7 +176,7 @@ func (r *cardResource) ValidateConfig(ctx context.Context, req resource.Validate
 			"max_top_up_per_month limits what top_up adds, but top_up is not set. Write top_up = { below = …, to = … }, "+
 				"or remove max_top_up_per_month.")
 	}
-	rule, _ := config.readTopUp(ctx) // nil if top_up is null or has unknown values, which are checked once they are known
+	rule, _ := config.readTopUp(ctx) // nil unless both values are known
 	reversed := rule != nil && rule.To.Amount() < rule.Below.Amount()
 	if reversed && rule.To.Amount() >= 0 { // the attribute's validator refuses an amount below 0
 		refuse("top_up.to is lower than top_up.below", path.Root("top_up").AtName("to"),

@@ -27,7 +27,7 @@ type framework interface {
 // server wraps the framework's server. It overrides most methods to turn panics into errors, which gRPC returns to the
 // CLI, to remove secrets from diagnostics, and to free the memory of finished calls. The framework's server keeps the
 // context of a call until the provider stops, and the context refers to the call's stream and loggers. See
-// newCallContext.
+// newCallContext. The other methods only describe what the provider has, or belong to features that it does not have.
 type server struct {
 	framework
 

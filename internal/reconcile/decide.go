@@ -176,7 +176,8 @@ func (d Decision) AfterAnswer(card Snapshot, keySeenBefore bool) Decision {
 	next.Verdict, next.Reason = Decide(next)
 
 	gainBefore := d.Evidence.Gain() // unexplained money from before sending; the top-ups of before do not include it yet
-	switch next.Verdict {           // with LookAgain, the movement stays pending
+	// With LookAgain, the movement stays pending.
+	switch next.Verdict {
 	case Undecided:
 		next.Record = d.Record.Unread(card.At)
 	case Stop:

@@ -85,7 +85,7 @@ func toSecond(at time.Time) time.Time { return at.UTC().Truncate(time.Second) }
 
 // Key returns the idempotency key of a movement on a card. The key stays the same until the record has another Seed.
 func (r Record) Key(card string, m Movement) string {
-	const version = 4 // of random UUIDs
+	const version = 4 // of random UUIDs, whose form the hash gets
 	name := fmt.Appendf(nil, "%s purpose %d moves %s from %s seed %x", card, m.Purpose, m.Delta, m.LoadedBefore, r.Seed)
 	return uuid.NewHash(sha256.New(), uuid.Nil, name, version).String()
 }
@@ -159,6 +159,7 @@ func (r Record) stopped(m Movement, s Snapshot, e Explanation) Record {
 		gain = e.MaxArrived
 	}
 	stopped := r.restarted(s, gain)
+	// If the events cannot be read now, the balance alone decides until they can be read again.
 	stopped.Anchor.Unclear = s.Unclear != ""
 	if r.Anchor == nil { // what top-ups have added is unknown
 		stopped.TopUps = TopUps{Month: MonthOf(s.At), Sum: Unknown}

@@ -25,7 +25,7 @@ const (
 	Ready            State = "ready"
 )
 
-// States returns the names of all states. The first is Ready, the default in the dashboard's form for a new account.
+// States returns the names of all states, Ready first.
 func States() []string {
 	return []string{string(Ready), string(EmailUnconfirmed), string(NoDeposit), string(APINotEnabled)}
 }

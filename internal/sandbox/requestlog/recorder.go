@@ -198,7 +198,7 @@ func (e *Entry) write(tx *store.Tx) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// A call whose response is lost counts only as lost, even if a fault sent an error instead of the response.
+	// A call whose response is lost counts as lost and not as refused, even if a fault sent an error instead of the response.
 	refused := e.Status >= http.StatusBadRequest && !e.Lost
 	toCard := e.AmountToCard() // negative for a withdrawal or a termination
 	end := e.Time.Add(e.Duration).UnixMilli()
