@@ -79,7 +79,8 @@ func openPool(ctx context.Context, source string, size int) (*pool, error) {
 func openConn(ctx context.Context, db *sql.DB) (*conn, error) {
 	c := &conn{statements: map[string]*sql.Stmt{}}
 	err := retryBusy(ctx, func() error {
-		// If ctx has ended, db.Conn would return its error. Callers need its cause, such as ErrBusy, which retryBusy returns.
+		// Without WithoutCancel, db.Conn would return ctx.Err() once ctx has ended. retryBusy checks ctx and returns the
+		// reason why it ended, which callers need.
 		raw, err := db.Conn(context.WithoutCancel(ctx))
 		c.raw = raw
 		return err
