@@ -64,7 +64,7 @@ func (l *listing) renew(cardID string, now time.Time) {
 	if l.fetch != nil {
 		return
 	}
-	wereUnused := l.renewedAt.Before(l.fleet.inUseSince) // in between, nobody used the pages for pageLifetime
+	wereUnused := l.renewedAt.Before(l.fleet.inUseSince) // the pages were unused for pageLifetime since they were renewed
 	tooOld := now.Sub(l.arrivedAt) >= maxPageLifetime
 	readAgain := l.wanted[cardID]
 	tooOldToReadAgain := readAgain && now.Sub(l.renewedAt) >= pageLifetime
